@@ -1,0 +1,283 @@
+"""The public functions: they join the readers, the alignment and the measures."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from rankscope.core.align import align
+from rankscope.core.policies import Policies
+from rankscope.core.qrels import Qrels
+from rankscope.core.rows import QrelsRows, RunRows
+from rankscope.core.run import Origin, Run
+from rankscope.core.scores import RunScores, Scores
+from rankscope.errors import BadLine, InputError, OptionError, RankscopeWarning
+from rankscope.io import ReadFile, read_qrels, read_run
+from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, scores_of
+from rankscope.measures.parse import parse_measures
+from rankscope.measures.profiles import Profile, find_profile
+from rankscope.measures.spec import Measure
+from rankscope.measures.trec_text import VERSIONS, TrecText
+
+Progress = Callable[[int, int], None]
+_DATA_SUFFIXES = {
+    ".gz", ".bz2", ".xz", ".zst", ".run", ".trec", ".txt", ".res", ".json", ".jsonl", ".csv", ".tsv", ".parquet",
+    ".arrow", ".feather", ".ipc",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOptions:
+    """How files are read: their format where it is not to be detected, their columns, and what a bad line does."""
+
+    format: str | None = None
+    columns: Mapping[str, str] | None = None
+    lenient: bool = False
+    progress: Progress | None = None
+
+
+@dataclass(slots=True, eq=False)
+class FileSource:
+    """A run file that is read when its rows are first asked for."""
+
+    path: str
+    options: ReadOptions = field(default_factory=ReadOptions)
+    _file: ReadFile[RunRows] | None = None
+
+    def read(self) -> RunRows:
+        """Return all rows, reading the file the first time."""
+        return self.file.rows
+
+    @property
+    def file(self) -> ReadFile[RunRows]:
+        """What reading the file gave."""
+        if self._file is None:
+            options = self.options
+            self._file = read_run(
+                self.path,
+                format=options.format,
+                columns=options.columns,
+                lenient=options.lenient,
+                progress=options.progress,
+            )
+            warn_of_skipped(self._file.path, self._file.bad_lines)
+        return self._file
+
+    @property
+    def origin(self) -> Origin:
+        """The file, its content hash and its format."""
+        return Origin(self.file.path, self.file.sha256, self.file.format)
+
+
+def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None = None) -> Run:
+    """Return a run from a path or from any of the shapes `Run` takes; a file is read when first needed."""
+    if isinstance(data, Run):
+        return data
+    if isinstance(data, str | os.PathLike):
+        path = os.fspath(data)
+        return Run(FileSource(path, options or ReadOptions()), name=name or name_of(path))
+    if isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values()):
+        return Run.wrap(data, name=name)
+    return Run(data, name=name)
+
+
+def load_qrels(data: Any, *, duplicates: str = "error", options: ReadOptions | None = None) -> Qrels:
+    """Return qrels from a path or from any of the shapes `Qrels` takes."""
+    if isinstance(data, Qrels):
+        return data
+    if isinstance(data, str | os.PathLike):
+        rows, origin = read_qrels_file(data, options or ReadOptions())
+        return Qrels(rows, duplicates=duplicates, origin=origin)
+    return Qrels(data, duplicates=duplicates)
+
+
+def read_qrels_file(path: str | os.PathLike[str], options: ReadOptions) -> tuple[QrelsRows, Origin]:
+    """Return the rows of a qrels file and where they come from."""
+    file = read_qrels(
+        path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
+    )
+    warn_of_skipped(file.path, file.bad_lines)
+    return file.rows, Origin(file.path, file.sha256, file.format)
+
+
+def evaluate(
+    qrels: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    profile: str | None = None,
+    options: ReadOptions | None = None,
+    **policies: Any,
+) -> Scores:
+    """Score one or more runs against qrels.
+
+    `qrels` and each run may be a path, a dict of dicts, a table, or an iterable of rows; `runs` is one run, a list
+    of them, or {name: run}. `policies` are `ties`, `precision`, `duplicates`, `missing`, `depth`, `judged_only`,
+    `min_rel`, `no_relevant` and `self_match`; `profile` sets those of another tool.
+    """
+    chosen = find_profile(profile) if profile else None
+    decided = decide_policies(chosen, policies)
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
+    wanted = decide_measures(chosen, measures)
+    check_grades(judged, wanted, decided)
+    loaded = load_runs(runs, options=options)
+    scored = tuple(score(judged, run, wanted, decided) for run in loaded)
+    for run, scores in zip(loaded, scored, strict=True):
+        for note in (*id_notes(judged, run), *missing_notes(scores, decided)):
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
+    return Scores(scored, policies=decided.as_dict(), profile=profile)
+
+
+def trec_eval_text(
+    qrels: Any,
+    run: Any,
+    measures: Sequence[str] = ("official",),
+    *,
+    profile: str = "trec_eval-10",
+    per_query: bool = False,
+    complete: bool = False,
+    options: ReadOptions | None = None,
+    **policies: Any,
+) -> str:
+    """Return exactly the text that trec_eval prints for one run.
+
+    `complete` is its -c: queries that the run does not answer count as 0.
+    """
+    if profile not in VERSIONS:
+        raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
+    if complete:
+        policies["missing"] = "zero"
+    decided = decide_policies(find_profile(profile), policies)
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
+    judged.require_whole_grades("trec_eval")
+    loaded = load_run(run, options=options)
+    text = TrecText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
+    tag = loaded.rows.tag or loaded.name or "rankscope"
+    return "".join(f"{line}\n" for line in text.lines(align(judged, loaded, decided), tag=tag))
+
+
+def decide_policies(profile: Profile | None, given: Mapping[str, Any]) -> Policies:
+    """Return the policies of the profile, with those given by the caller on top."""
+    known = {field.name for field in dataclasses.fields(Policies)}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return Policies(**{**(profile.policies if profile else {}), **chosen})
+
+
+def decide_measures(profile: Profile | None, given: Any) -> tuple[Measure, ...]:
+    """Return the measures asked for, or the usual ones, as the profile computes them."""
+    if given is None or given == []:
+        given = profile.measures if profile and profile.measures else DEFAULT_MEASURES
+    measures = parse_measures(given)
+    return profile.adapt(measures) if profile else measures
+
+
+def score(qrels: Qrels, run: Run, measures: Sequence[Measure], policies: Policies) -> RunScores:
+    """Return the scores of one run."""
+    scores = scores_of(align(qrels, run, policies), qrels, run, measures, policies)
+    origin = run.origin
+    if origin is None:
+        return scores
+    return dataclasses.replace(scores, path=origin.path, sha256=origin.sha256, tag=run.rows.tag)
+
+
+def load_runs(runs: Any, *, options: ReadOptions | None = None) -> list[Run]:
+    """Return runs with distinct names from one run, several, or several by name."""
+    if isinstance(runs, Mapping) and holds_runs(runs):
+        return [named(load_run(run, name=str(name), options=options), str(name)) for name, run in runs.items()]
+    if isinstance(runs, Sequence) and runs and all(isinstance(run, str | os.PathLike | Run) for run in runs):
+        if isinstance(runs, str):
+            return [load_run(runs, options=options)]
+        return with_distinct_names([load_run(run, options=options) for run in runs])
+    return [load_run(runs, options=options)]
+
+
+def named(run: Run, name: str) -> Run:
+    """Return the run under a name of the caller's choice."""
+    if run.name != name:
+        run = run.renamed(name)
+    return run
+
+
+def holds_runs(data: Mapping[Any, Any]) -> bool:
+    """Tell {name: run} from a single run that is given as {query: docs}."""
+    if not data:
+        raise InputError("no run is given", hint="give a path, {query: {doc: score}}, or {name: run}")
+    sample = next(iter(data.values()))
+    if isinstance(sample, Mapping):
+        inner = next(iter(sample.values()), 0.0)
+        return isinstance(inner, Mapping) or (isinstance(inner, list | tuple) and not isinstance(inner, str))
+    if isinstance(sample, list | tuple):
+        entry = next(iter(sample), "")
+        return isinstance(entry, Mapping) or (isinstance(entry, tuple | list) and len(entry) > 2)  # noqa: PLR2004
+    return not hasattr(sample, "dtype")  # arrays are the columns of one run
+
+
+def with_distinct_names(runs: list[Run]) -> list[Run]:
+    """Give runs whose file names are the same their whole path as name, then a number."""
+    names = [run.name or "run" for run in runs]
+    if len(set(names)) < len(names):
+        names = [
+            run.source.path if isinstance(run.source, FileSource) else name
+            for run, name in zip(runs, names, strict=True)
+        ]
+    taken: dict[str, int] = {}
+    distinct = []
+    for run, name in zip(runs, names, strict=True):
+        taken[name] = taken.get(name, 0) + 1
+        distinct.append(named(run, name if taken[name] == 1 else f"{name} ({taken[name]})"))
+    return distinct
+
+
+def name_of(path: str) -> str:
+    """Return a run's name from its file's: the last part, without the suffixes of data files."""
+    pure = PurePath(path)
+    while pure.suffix.lower() in _DATA_SUFFIXES and pure.stem:
+        pure = pure.with_suffix("")
+    return "stdin" if path == "-" else pure.name
+
+
+def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:
+    """Say how many lines were skipped, and show the first."""
+    if bad_lines:
+        message = f"{len(bad_lines)} bad lines of {path} were skipped; the first is {bad_lines[0]}"
+        warnings.warn(message, RankscopeWarning, stacklevel=3)
+
+
+def id_notes(qrels: Qrels, run: Run) -> Iterator[str]:
+    """Say so where ids are whole numbers on one side and text on the other."""
+    for kind in sorted(qrels.integer_ids ^ run.integer_ids):
+        side, other = ("qrels", "run") if kind in qrels.integer_ids else ("run", "qrels")
+        yield (
+            f"{run.name or 'run'}: {kind} ids are whole numbers in the {side} and text in the {other}; "
+            "they are matched as text, so 7 is '7'"
+        )
+
+
+def missing_notes(scores: RunScores, policies: Policies) -> Iterator[str]:
+    """Say how many queries the run does not answer, and what that does to the mean."""
+    n = scores.counts.missing
+    if n:
+        effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
+        total = scores.counts.queries + (n if policies.missing == "skip" else 0)
+        yield f"{scores.name} does not answer {n} of {total} queries: {effect}"
+
+
+def _open_path(path: str | os.PathLike[str]) -> FileSource:
+    return FileSource(os.fspath(path))
+
+
+def _read_qrels_path(path: str | os.PathLike[str]) -> tuple[QrelsRows, Origin]:
+    return read_qrels_file(path, ReadOptions())
+
+
+# The core reads no files itself: this is where it learns how.
+Run.open_path = staticmethod(_open_path)
+Qrels.read_path = staticmethod(_read_qrels_path)

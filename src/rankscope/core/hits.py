@@ -1,0 +1,118 @@
+"""Hits: all that a relevance measure can see of a run, as flat arrays with one segment per query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rankscope.core.arrays import Bools, Floats, Ints, offsets_of, positions_in_segment, running_sum, segment_sum
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The ranks and grades of the judged docs that were retrieved, for every query.
+
+    Docs that nobody judged only take up ranks, so a run of millions of rows shrinks to the few that matter.
+    """
+
+    query_ids: tuple[str, ...]
+    answered: Bools
+    """Whether the run has the query at all."""
+    n_retrieved: Ints
+    """How many docs were retrieved for the query, within the depth."""
+    offsets: Ints
+    """Where each query's hits start in `ranks` and `grades`."""
+    ranks: Ints
+    """Ranks from 1, rising within a query."""
+    grades: Floats
+    """Grades of those docs; below 0 means pooled but unjudged."""
+    ideal_offsets: Ints
+    """Where each query's grades start in `ideal_grades`."""
+    ideal_grades: Floats
+    """All grades from 0 up that the qrels have for the query, best first."""
+    max_grade: float
+    """The highest grade in the qrels, over all queries."""
+    only_judged: bool = False
+    """Whether docs without a judgment were removed from the rankings."""
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    @cached_property
+    def segments(self) -> Ints:
+        """The query (by position) that each hit belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+
+    @cached_property
+    def ideal_segments(self) -> Ints:
+        """The query (by position) that each ideal grade belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.ideal_offsets))
+
+    @cached_property
+    def ideal_ranks(self) -> Ints:
+        """The rank, from 1, that each judged doc has in the ideal ranking."""
+        return positions_in_segment(self.ideal_segments, len(self)) + 1
+
+    def per_query(self, values: Floats | Ints | Bools) -> Floats:
+        """Sum a value per hit over the hits of each query."""
+        return segment_sum(values, self.segments, len(self))
+
+    def per_ideal(self, values: Floats | Ints | Bools) -> Floats:
+        """Sum a value per judged doc over the judged docs of each query."""
+        return segment_sum(values, self.ideal_segments, len(self))
+
+    def so_far(self, values: Floats | Ints | Bools) -> Floats:
+        """Count within the query up to and including each hit."""
+        return running_sum(values, self.segments, len(self))
+
+    def within(self, k: int | None) -> Bools:
+        """Tell which hits stand at rank k or better; all of them when there is no k."""
+        return np.ones(len(self.ranks), dtype=np.bool_) if k is None else self.ranks <= k
+
+    def n_relevant(self, rel: float) -> Floats:
+        """Count the judged docs of each query with at least this grade."""
+        return self.per_ideal(self.ideal_grades >= rel)
+
+    def select(self, keep: Bools) -> Hits:
+        """Return the hits of some of the queries."""
+        kept = np.flatnonzero(keep)
+        mine, ideal = keep[self.segments], keep[self.ideal_segments]
+        return Hits(
+            query_ids=tuple(self.query_ids[i] for i in kept.tolist()),
+            answered=self.answered[kept],
+            n_retrieved=self.n_retrieved[kept],
+            offsets=offsets_of(np.diff(self.offsets)[kept]),
+            ranks=self.ranks[mine],
+            grades=self.grades[mine],
+            ideal_offsets=offsets_of(np.diff(self.ideal_offsets)[kept]),
+            ideal_grades=self.ideal_grades[ideal],
+            max_grade=self.max_grade,
+            only_judged=self.only_judged,
+        )
+
+    def judged_only(self) -> Hits:
+        """Return the hits as if the docs without a judgment had not been retrieved."""
+        judged = self.grades >= 0
+        segments = self.segments[judged]
+        n_judged = np.bincount(segments, minlength=len(self))
+        return replace(
+            self,
+            n_retrieved=n_judged,
+            offsets=offsets_of(n_judged),
+            ranks=positions_in_segment(segments, len(self)) + 1,
+            grades=self.grades[judged],
+            only_judged=True,
+        )
+
+    def first(self, n: int) -> Hits:
+        """Return the hits as if each query had retrieved only its n best docs."""
+        kept = self.ranks <= n
+        return replace(
+            self,
+            n_retrieved=np.minimum(self.n_retrieved, n),
+            offsets=offsets_of(np.bincount(self.segments[kept], minlength=len(self))),
+            ranks=self.ranks[kept],
+            grades=self.grades[kept],
+        )

@@ -1,0 +1,120 @@
+"""Qrels: which docs are how relevant to which query, as people judged them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rankscope.core.arrays import Floats, Ints, offsets_of
+from rankscope.core.coerce import qrels_rows
+from rankscope.core.ids import byte_order
+from rankscope.core.rows import QrelsRows
+from rankscope.core.run import Origin
+from rankscope.errors import DuplicateError, GradeError, InputError
+
+
+class Qrels:
+    """Judgments of docs for queries; they cannot be changed once made.
+
+    Made from a path, `{query: {doc: grade}}`, `{query: [relevant doc, …]}`, a table with columns query, doc, grade
+    (and subtopic, rater, time where there are), or an iterable of `(query, doc, grade)` rows. A grade below 0 means
+    pooled but unjudged.
+    """
+
+    read_path: ClassVar[Callable[[str | os.PathLike[str]], tuple[QrelsRows, Origin]] | None] = None
+    """How a path becomes rows; set by the layer that reads files."""
+
+    def __init__(self, data: Any, *, duplicates: str = "error", origin: Origin | None = None) -> None:
+        if isinstance(data, str | os.PathLike) and Qrels.read_path is not None:
+            data, origin = Qrels.read_path(data)
+        self.rows = qrels_rows(data)
+        self.origin = origin
+        self.judged = grades_by_doc(self.rows, duplicates=duplicates)
+        if not self.judged:
+            raise InputError("the qrels are empty", hint="at least one query needs at least one judged doc")
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which of "query" and "doc" were whole numbers in the source."""
+        return self.rows.integer_ids
+
+    @cached_property
+    def query_ids(self) -> tuple[str, ...]:
+        """The judged queries, ordered by the bytes of their ids, as trec_eval reports and sums them."""
+        return tuple(sorted(self.judged, key=byte_order))
+
+    @cached_property
+    def ideal(self) -> tuple[Ints, Floats]:
+        """The grades from 0 up of each query, best first: offsets per query, and all grades one after another."""
+        per_query = [
+            np.sort(np.array([grade for grade in self.judged[query].values() if grade >= 0]))[::-1]
+            for query in self.query_ids
+        ]
+        return offsets_of([len(grades) for grades in per_query]), np.concatenate(per_query).astype(np.float64)
+
+    @cached_property
+    def max_grade(self) -> float:
+        """The highest grade over all queries, 0 where nothing is judged."""
+        return max(0.0, float(self.rows.grade.max())) if len(self.rows) else 0.0
+
+    @cached_property
+    def fractional_row(self) -> int | None:
+        """The first row whose grade is not a whole number, or None."""
+        fractional = np.flatnonzero(self.rows.grade % 1 != 0)
+        return int(fractional[0]) if len(fractional) else None
+
+    def require_whole_grades(self, measure: str) -> None:
+        """Refuse fractional grades for a measure that cannot use them."""
+        row = self.fractional_row
+        if row is None:
+            return
+        grade, query, doc = float(self.rows.grade[row]), self.rows.query[row], self.rows.doc[row]
+        raise GradeError(
+            f"{measure} needs grades that are whole numbers, but row {row + 1} of the qrels "
+            f"(query {query!r}, doc {doc!r}) has grade {grade!r}",
+            hint=f"say which grades are relevant, e.g. min_rel={grade!r} (--min-rel {grade!r}); "
+            "or use a measure of graded gain, such as nDCG",
+        )
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    def __repr__(self) -> str:
+        return f"Qrels({len(self.judged)} queries, {len(self.rows)} judgments)"
+
+
+def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[str, float]]:
+    """Return {query: {doc: grade}}; over several subtopics a doc's grade is the best one."""
+    judged: dict[str, dict[str, float]] = {query: {} for query in rows.empty_queries}
+    seen: set[tuple[str, str, str]] = set()
+    subtopics = rows.subtopic if rows.subtopic is not None else None
+    for i, (query, doc, grade) in enumerate(zip(rows.query, rows.doc, rows.grade.tolist(), strict=True)):
+        grades = judged.setdefault(query, {})
+        if subtopics is not None:
+            key = (query, doc, subtopics[i])
+            if key not in seen:
+                seen.add(key)
+                grades[doc] = max(grade, grades.get(doc, grade))
+                continue
+        elif doc not in grades:
+            grades[doc] = grade
+            continue
+        if duplicates == "error":
+            raise_duplicate(rows, i)
+    return MappingProxyType(judged)
+
+
+def raise_duplicate(rows: QrelsRows, i: int) -> None:
+    """Raise, naming the row that judges a doc for the second time."""
+    several_raters = rows.rater is not None and len(set(rows.rater)) > 1
+    raise DuplicateError(
+        f"row {i + 1} of the qrels judges doc {rows.doc[i]!r} for query {rows.query[i]!r} a second time",
+        hint="several raters judged it: combine their grades into one first"
+        if several_raters
+        else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
+    )

@@ -1,0 +1,295 @@
+"""A run: the docs one system retrieved for each query, with their scores, read when first needed."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from rankscope.core.arrays import Floats, Ints, offsets_of
+from rankscope.core.coerce import as_doc_scores, run_rows
+from rankscope.core.ids import as_id
+from rankscope.core.rows import RunRows
+from rankscope.errors import DuplicateError, InputError, ScoreError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """What was retrieved for one query, as given: scored, without duplicates, not yet put in order."""
+
+    score_of: Mapping[str, float]
+    """Doc to score; its order is the order given."""
+    scores: Floats
+    """The same scores, in the same order."""
+    given_ranks: Ints | None = None
+    """The rank column, where there is one."""
+
+    def without(self, doc: str) -> Ranking:
+        """Return the ranking as if a doc had not been retrieved."""
+        if doc not in self.score_of:
+            return self
+        keep = np.array([other != doc for other in self.score_of])
+        return Ranking(
+            {other: score for other, score in self.score_of.items() if other != doc},
+            self.scores[keep],
+            None if self.given_ranks is None else self.given_ranks[keep],
+        )
+
+
+class RunSource(Protocol):
+    """Where a run's rows come from."""
+
+    def read(self) -> RunRows:
+        """Return all rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origin:
+    """The file that data was read from."""
+
+    path: str
+    sha256: str
+    format: str
+
+
+class Run:
+    """The ranked docs of one system for many queries; it cannot be changed once made.
+
+    Made from a path (then read only when needed), `{query: {doc: score}}`, `{query: [doc, …]}` best first,
+    a table with columns query, doc, score, or an iterable of `(query, doc, score)` rows.
+    """
+
+    open_path: ClassVar[Callable[[str | os.PathLike[str]], RunSource] | None] = None
+    """How a path becomes a source; set by the layer that reads files."""
+
+    def __init__(self, data: Any, *, name: str | None = None) -> None:
+        self.name = name
+        self._rankings: _Rankings | None = None
+        if isinstance(data, str | os.PathLike) and Run.open_path is not None:
+            self.source: Any = Run.open_path(data)
+        elif isinstance(data, Mapping) and all(isinstance(docs, Mapping) for docs in data.values()):
+            self.source = DictSource({query: dict(docs) for query, docs in data.items()})
+        elif hasattr(data, "read") and callable(data.read):
+            self.source = data
+        else:
+            self.source = RowsSource(run_rows(data))
+
+    @classmethod
+    def wrap(cls, data: Mapping[Any, Mapping[Any, Any]], *, name: str | None = None) -> Run:
+        """Make a run that reads the caller's own dicts without copying them; they must not change meanwhile."""
+        run = cls({}, name=name)
+        run.source = DictSource(data)
+        return run
+
+    def renamed(self, name: str) -> Run:
+        """Return the same run under another name."""
+        run = Run({}, name=name)
+        run.source, run._rankings = self.source, self._rankings
+        return run
+
+    @property
+    def rows(self) -> RunRows:
+        """All rows in the order given."""
+        rows: RunRows = self.source.read()
+        return rows
+
+    @property
+    def origin(self) -> Origin | None:
+        """The file the run comes from, if it comes from one."""
+        return getattr(self.source, "origin", None)
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which of "query" and "doc" were whole numbers in the source."""
+        return self.rankings.integer_ids
+
+    @property
+    def query_ids(self) -> tuple[str, ...]:
+        """The queries that the run answers, in the order given."""
+        return tuple(self.rankings.query_ids())
+
+    @property
+    def rankings(self) -> _Rankings:
+        """Access to one query's docs at a time."""
+        if self._rankings is None:
+            if isinstance(self.source, DictSource):
+                self._rankings = DictRankings(self.source.docs_of)
+            else:
+                self._rankings = RowRankings(self.source.read())
+        return self._rankings
+
+    def __len__(self) -> int:
+        return len(self.rankings)
+
+    def __repr__(self) -> str:
+        origin = self.origin
+        return f"Run({self.name or (origin.path if origin else '')!r}, {type(self.source).__name__})"
+
+
+class _Rankings(Protocol):
+    """One query's docs at a time."""
+
+    integer_ids: frozenset[str]
+
+    def query_ids(self) -> Iterator[str]: ...
+
+    def __contains__(self, query: object) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+    def ranking(self, query: str, *, duplicates: str) -> Ranking: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowsSource:
+    """Rows that are already in memory."""
+
+    rows: RunRows
+
+    def read(self) -> RunRows:
+        """Return all rows."""
+        return self.rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DictSource:
+    """A dict of dicts, used as it is: nothing is flattened unless the rows are asked for."""
+
+    docs_of: Mapping[Any, Mapping[Any, Any]]
+
+    def read(self) -> RunRows:
+        """Return all rows."""
+        return run_rows(self.docs_of)
+
+
+class DictRankings:
+    """Rankings of a dict of dicts."""
+
+    def __init__(self, docs_of: Mapping[Any, Mapping[Any, Any]]) -> None:
+        self._docs_of: Mapping[str, Mapping[Any, Any]] = docs_of
+        self.integer_ids: frozenset[str] = frozenset(integer_kinds(docs_of))
+        if any(type(query) is not str for query in docs_of):
+            self._docs_of = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
+
+    def query_ids(self) -> Iterator[str]:
+        """Return the queries in the order given."""
+        return iter(self._docs_of)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._docs_of
+
+    def __len__(self) -> int:
+        return len(self._docs_of)
+
+    def ranking(self, query: str, *, duplicates: str) -> Ranking:  # noqa: ARG002 (a dict has no duplicates)
+        """Return what was retrieved for one query."""
+        docs = self._docs_of[query]
+        if not set(map(type, docs)) <= {str}:
+            docs = as_doc_scores(query, docs)
+        try:
+            scores = np.fromiter(docs.values(), dtype=np.float64, count=len(docs))
+        except (TypeError, ValueError):
+            scores = np.array([math.nan])
+        ranking = Ranking(docs, scores)
+        check_scores(ranking, query)
+        return ranking
+
+
+def integer_kinds(docs_of: Mapping[Any, Mapping[Any, Any]]) -> Iterator[str]:
+    """Tell from the first query and its first doc whether ids are whole numbers."""
+    for query, docs in docs_of.items():
+        if not isinstance(query, str | bytes):
+            yield "query"
+        if any(not isinstance(doc, str | bytes) for doc in list(docs)[:1]):
+            yield "doc"
+        return
+
+
+class RowRankings:
+    """Rankings of rows, which may come in any order."""
+
+    def __init__(self, rows: RunRows) -> None:
+        self._rows = rows
+        self.integer_ids = rows.integer_ids
+        code_of: dict[str, int] = {}
+        codes = np.fromiter(
+            (code_of.setdefault(query, len(code_of)) for query in rows.query), dtype=np.int64, count=len(rows)
+        )
+        for query in rows.empty_queries:
+            code_of.setdefault(query, len(code_of))
+        self._code_of = code_of
+        self._order = np.argsort(codes, kind="stable")
+        self._offsets = offsets_of(np.bincount(codes, minlength=len(code_of)))
+
+    def query_ids(self) -> Iterator[str]:
+        """Return the queries in the order given."""
+        return iter(self._code_of)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._code_of
+
+    def __len__(self) -> int:
+        return len(self._code_of)
+
+    def ranking(self, query: str, *, duplicates: str) -> Ranking:
+        """Return what was retrieved for one query."""
+        code = self._code_of[query]
+        picked = self._order[self._offsets[code] : self._offsets[code + 1]]
+        docs = [self._rows.doc[i] for i in picked.tolist()]
+        if len(set(docs)) < len(docs):
+            if duplicates == "error":
+                raise_duplicate(query, docs)
+            picked = picked[first_occurrences(docs)]
+            docs = list(dict.fromkeys(docs))
+        scores = self._rows.score[picked]
+        given = None if self._rows.rank is None else self._rows.rank[picked]
+        ranking = Ranking(dict(zip(docs, scores.tolist(), strict=True)), scores, given)
+        check_scores(ranking, query)
+        return ranking
+
+
+def first_occurrences(docs: list[str]) -> list[int]:
+    """Return the positions at which each doc is listed for the first time."""
+    first: dict[str, int] = {}
+    for i, doc in enumerate(docs):
+        first.setdefault(doc, i)
+    return list(first.values())
+
+
+def raise_duplicate(query: str, docs: list[str]) -> None:
+    """Raise, naming the first doc that is listed twice."""
+    seen: set[str] = set()
+    twice = next(doc for doc in docs if doc in seen or seen.add(doc))  # type: ignore[func-returns-value]
+    raise DuplicateError(
+        f"query {query!r} lists doc {twice!r} more than once",
+        hint="remove the repeated row, or keep the first of them with duplicates='first' (--duplicates first)",
+    )
+
+
+def check_scores(ranking: Ranking, query: str) -> None:
+    """Refuse scores that are not numbers: they have no place in an order."""
+    if len(ranking.scores) and np.isnan(ranking.scores).any():
+        doc, score = next((doc, score) for doc, score in ranking.score_of.items() if not is_number(score))
+        raise ScoreError(
+            f"query {query!r}, doc {doc!r}: score {score!r} is not a number",
+            hint="every retrieved doc needs a score that is a number; remove or repair the row",
+        )
+
+
+def is_number(score: object) -> bool:
+    """Tell whether a score is a number that can be ordered."""
+    try:
+        return not math.isnan(float(score))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+
+
+def require_rows(run: Run) -> None:
+    """Refuse a run in which nothing at all is listed."""
+    if not len(run):
+        raise InputError("the run is empty", hint="check that the system wrote its results")

@@ -1,0 +1,149 @@
+"""Every error Rankscope raises on purpose, and every warning it gives.
+
+    RankscopeError                  anything a caller may want to catch in one place
+    ├── InputError                  the data given is wrong
+    │   ├── FormatError             a file cannot be read as the format it is taken for
+    │   ├── BadLinesError           one or more lines of a file are malformed
+    │   ├── IdError                 an id is missing or of a type that cannot be an id
+    │   ├── ScoreError              a score of a run is not a number
+    │   ├── GradeError              a grade of the qrels is not one the measure can use
+    │   ├── DuplicateError          a doc appears twice for one query
+    │   ├── MissingQueriesError     the run does not answer queries of the qrels
+    │   └── NoOverlapError          run and qrels have no query in common
+    ├── MeasureError                a measure's name or parameters are wrong
+    └── OptionError                 an option or argument has a value it cannot have
+
+Each has a message (what is wrong, and where) and a hint (the next step).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BadLine",
+    "BadLinesError",
+    "DuplicateError",
+    "FormatError",
+    "GradeError",
+    "IdError",
+    "InputError",
+    "MeasureError",
+    "MissingQueriesError",
+    "NoOverlapError",
+    "OptionError",
+    "RankscopeError",
+    "RankscopeWarning",
+    "ScoreError",
+    "did_you_mean",
+]
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class RankscopeWarning(UserWarning):
+    """Something in the data that changes how a number should be read."""
+
+
+class RankscopeError(Exception):
+    """A problem with a message that says what is wrong and a hint that says what to do next."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Return the message with its hint."""
+        return f"{self.message}\nHint: {self.hint}" if self.hint else self.message
+
+
+class InputError(RankscopeError, ValueError):
+    """The data given is wrong."""
+
+
+class FormatError(InputError):
+    """A file cannot be read as the format it is taken for."""
+
+
+class IdError(InputError):
+    """An id is missing, or of a type that cannot be an id."""
+
+
+class ScoreError(InputError):
+    """A score of a run is not a number."""
+
+
+class GradeError(InputError):
+    """A grade of the qrels is not one the measure can use."""
+
+
+class DuplicateError(InputError):
+    """A doc appears twice for one query."""
+
+
+class MissingQueriesError(InputError):
+    """The run does not answer queries of the qrels, and the policy is to stop."""
+
+
+class NoOverlapError(InputError):
+    """The run answers none of the queries of the qrels."""
+
+
+class MeasureError(RankscopeError, ValueError):
+    """A measure's name or parameters are wrong."""
+
+
+class OptionError(RankscopeError, ValueError):
+    """An option or argument has a value it cannot have."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """One malformed line of a file: where it is, what it says, what is wrong with it."""
+
+    path: str
+    line: int
+    text: str
+    problem: str
+
+    def __str__(self) -> str:
+        """Return the location, the problem and the text of the line."""
+        return f"{self.path}:{self.line}: {self.problem}\n    {shorten(self.text)}"
+
+
+class BadLinesError(InputError):
+    """One or more lines of a file are malformed."""
+
+    SHOWN = 5
+
+    def __init__(self, bad_lines: Iterable[BadLine], *, hint: str = "") -> None:
+        self.bad_lines = tuple(bad_lines)
+        super().__init__(describe_bad_lines(self.bad_lines, shown=self.SHOWN), hint=hint)
+
+
+def describe_bad_lines(bad_lines: tuple[BadLine, ...], *, shown: int) -> str:
+    """Show the first few malformed lines and say how many more there are."""
+    listed = [str(bad) for bad in bad_lines[:shown]]
+    if len(bad_lines) > 1:
+        listed.insert(0, f"{len(bad_lines)} bad lines in {bad_lines[0].path}")
+    if len(bad_lines) > shown:
+        last = bad_lines[-1].line
+        listed.append(f"... and {len(bad_lines) - shown} more, the last at line {last}")
+    return "\n".join(listed)
+
+
+def shorten(text: str, *, limit: int = 120) -> str:
+    """Cut a long text so that an error message stays readable."""
+    text = text.rstrip("\r\n")
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Return a hint that names the closest candidates, or nothing when none is close."""
+    import difflib  # only wanted when something was mistyped
+
+    by_lower: dict[str, str] = {}
+    for candidate in candidates:
+        by_lower.setdefault(candidate.lower(), candidate)
+    close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(by_lower[match] for match in close)}?" if close else ""

@@ -1,0 +1,160 @@
+"""Compressed files: told by their first bytes, read as a stream, written the same way every time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+from rankscope.errors import FormatError
+
+COMPRESSIONS = ("gz", "bz2", "xz", "zst")
+MAGIC_BYTES = 16
+
+_CHUNK_BYTES = 1 << 17
+_LARGEST_ZSTD_WINDOW = 1 << 31
+_GZIP_LEVEL = 6
+
+
+def compression_of(head: bytes) -> str | None:
+    """Return how data that starts with these bytes is compressed, or None."""
+    if head.startswith(b"\x1f\x8b\x08"):
+        return "gz"
+    if head.startswith(b"BZh") and head[4:10] in {b"1AY&SY", b"\x17rE8P\x90"}:
+        return "bz2"
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return "xz"
+    return "zst" if is_zstd(head) else None
+
+
+def is_zstd(head: bytes) -> bool:
+    """Tell whether data starts with a Zstandard frame, or with a skippable one."""
+    return head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] in range(0x50, 0x60))
+
+
+def compression_in_name(name: str) -> str | None:
+    """Return the compression that a file name asks for, or None."""
+    suffix = name.rpartition(".")[2].lower()
+    return suffix if suffix in COMPRESSIONS else None
+
+
+@contextmanager
+def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterator[BinaryIO]:
+    """Open a stream of what a file holds; damaged data becomes an error that says so."""
+    import lzma
+    import zlib
+
+    damage: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, *zstd_errors(compression))
+    try:
+        yield open_decompressed(raw, compression)
+    except damage as error:
+        if compression is None:
+            raise
+        raise FormatError(
+            f"{name} cannot be decompressed: {error}",
+            hint=f"its first bytes say {compression}, but it is cut off or damaged; copy or download it again",
+        ) from error
+
+
+def zstd_errors(compression: str | None) -> tuple[type[Exception], ...]:
+    """Return what zstandard raises, without importing it for nothing."""
+    if compression != "zst":
+        return ()
+    import zstandard
+
+    return (zstandard.ZstdError,)
+
+
+def open_decompressed(raw: BinaryIO, compression: str | None) -> BinaryIO:
+    """Open a buffered stream of the decompressed bytes."""
+    if compression is None:
+        return raw
+    return cast("BinaryIO", io.BufferedReader(decompressor(raw, compression), _CHUNK_BYTES))
+
+
+def decompressor(raw: BinaryIO, compression: str) -> io.RawIOBase:
+    """Return the stream that decompresses; each one reads on where several compressed files were joined."""
+    if compression == "gz":
+        import gzip
+
+        return cast("io.RawIOBase", gzip.GzipFile(fileobj=raw))
+    if compression == "bz2":
+        import bz2
+
+        return cast("io.RawIOBase", bz2.BZ2File(raw))
+    if compression == "xz":
+        import lzma
+
+        return cast("io.RawIOBase", lzma.LZMAFile(raw))
+    return ChunkStream(zstd_chunks(raw))
+
+
+def zstd_chunks(raw: BinaryIO) -> Iterator[bytes]:
+    """Decompress frame after frame; the stream reader of zstandard would take a file that is cut off for its end."""
+    import zstandard
+
+    decompress = zstandard.ZstdDecompressor(max_window_size=_LARGEST_ZSTD_WINDOW)
+    frame = None
+    while data := raw.read(_CHUNK_BYTES):
+        while data:
+            frame = frame or decompress.decompressobj()
+            yield frame.decompress(data)
+            data = frame.unused_data if frame.eof else b""
+            frame = None if frame.eof else frame
+    if frame is not None:
+        raise EOFError("the data ends within a frame")
+
+
+class ChunkStream(io.RawIOBase):
+    """A stream over pieces of bytes that come one by one."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        super().__init__()
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Tell that this stream can be read."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill the buffer with what comes next, and return how much that was."""
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        n_bytes = min(len(buffer), len(self._rest))
+        buffer[:n_bytes] = self._rest[:n_bytes]
+        self._rest = self._rest[n_bytes:]
+        return n_bytes
+
+
+@contextmanager
+def compressed(raw: BinaryIO, compression: str | None) -> Iterator[BinaryIO]:
+    """Open a stream that compresses what is written to it."""
+    if compression is None:
+        yield raw
+        return
+    with compressor(raw, compression) as stream:
+        yield stream
+
+
+def compressor(raw: BinaryIO, compression: str) -> BinaryIO:
+    """Return the stream that compresses; without a time in it, the same rows give the same file."""
+    if compression == "gz":
+        import gzip
+
+        return cast("BinaryIO", gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0))
+    if compression == "bz2":
+        import bz2
+
+        return cast("BinaryIO", bz2.BZ2File(raw, "wb"))
+    if compression == "xz":
+        import lzma
+
+        return cast("BinaryIO", lzma.LZMAFile(raw, "wb"))
+    import zstandard
+
+    return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(raw, closefd=False))

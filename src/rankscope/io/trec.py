@@ -1,0 +1,240 @@
+"""TREC text: runs of six fields a line, qrels of four, as trec_eval reads them."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from rankscope.core.arrays import Ints, positions_in_segment
+from rankscope.core.rows import QrelsRows, RunRows
+from rankscope.errors import BadLine, FormatError, InputError, OptionError
+from rankscope.io.checks import check_encodable, refuse_extra_columns
+from rankscope.io.kinds import AnyRows, Collector, Kind, looks_like, other
+from rankscope.io.lines import write_lines
+from rankscope.io.numbers import grade_text, number_in
+from rankscope.io.source import Reading
+
+RUN_FIELDS = 6
+QRELS_FIELDS = 4
+LAYOUT = {"run": "query Q0 doc rank score tag", "qrels": "query iteration doc grade"}
+DEFAULT_TAG = "rankscope"
+
+_NUMBER_BYTES = b"0123456789+-.eE"
+_INTEGER_BYTES = b"0123456789+-"
+_WHITESPACE = re.compile(r"[ \t\n\r\v\f]")
+
+
+def read(reading: Reading, kind: Kind[Any]) -> Collector:
+    """Read TREC text: by the block where all its lines are plain, else line by line."""
+    if reading.columns:
+        raise OptionError(
+            f"{reading.name} is TREC text, which has no named columns", hint="leave out the mapping of columns"
+        )
+    collector = Collector()
+    take_block = take_run_block if kind.name == "run" else take_qrels_block
+    for first, lines in reading.blocks():
+        if not take_block(collector, lines):
+            take_lines(reading, collector, kind, numbered=enumerate(lines, first))
+    drop_constant_subtopic(collector)
+    return collector
+
+
+def take_run_block(collector: Collector, lines: list[bytes]) -> bool:
+    """Add a block of a run in which every line is plain; otherwise add nothing and say so."""
+    columns = plain_columns(lines, n_fields=RUN_FIELDS)
+    scores = plain_numbers(columns[4]) if columns else None
+    if scores is None:
+        return False
+    collector.query.extend(interned(columns[0], collector.names))
+    collector.doc.extend(decoded(columns[2]))
+    collector.value.extend(scores)
+    take_ranks(collector, columns[3])
+    collector.tag = columns[5][-1].decode("utf-8", "surrogateescape")
+    return True
+
+
+def take_qrels_block(collector: Collector, lines: list[bytes]) -> bool:
+    """Add a block of qrels in which every line is plain; otherwise add nothing and say so."""
+    columns = plain_columns(lines, n_fields=QRELS_FIELDS)
+    grades = plain_numbers(columns[3]) if columns else None
+    if grades is None or not np.isfinite(grades).all():
+        return False
+    collector.query.extend(interned(columns[0], collector.names))
+    collector.extras.setdefault("subtopic", []).extend(interned(columns[1], collector.names))
+    collector.doc.extend(decoded(columns[2]))
+    collector.value.extend(grades)
+    return True
+
+
+def plain_columns(lines: list[bytes], *, n_fields: int) -> list[tuple[bytes, ...]]:
+    """Split lines into columns, or return none where a line is a comment or has another number of fields."""
+    rows = list(map(bytes.split, lines))
+    if set(map(len, rows)) != {n_fields}:
+        return []
+    columns = list(zip(*rows, strict=True))
+    return [] if any(query.startswith(b"#") for query in set(columns[0])) else columns
+
+
+def plain_numbers(texts: Sequence[bytes]) -> array[float] | None:
+    """Return decimal numbers, or None where a text has anything unusual in it."""
+    if b"".join(texts).translate(None, _NUMBER_BYTES):
+        return None
+    try:
+        return array("d", map(float, texts))
+    except ValueError:
+        return None
+
+
+def take_ranks(collector: Collector, texts: Sequence[bytes]) -> None:
+    """Add a column of ranks; one that is no whole number leaves the run without ranks, which are never needed."""
+    if collector.rank is None:
+        return
+    try:
+        is_plain = not b"".join(texts).translate(None, _INTEGER_BYTES)
+        collector.rank.extend(array("q", map(int, texts if is_plain else [b""])))
+    except (ValueError, OverflowError):
+        collector.rank = None
+
+
+def interned(texts: Iterable[bytes], names: dict[str, str]) -> Iterator[str]:
+    """Decode ids that repeat, giving the same text object each time."""
+    known: dict[bytes, str] = {}
+    for text in texts:
+        name = known.get(text)
+        if name is None:
+            name = text.decode("utf-8", "surrogateescape")
+            name = known[text] = names.setdefault(name, name)
+        yield name
+
+
+def decoded(texts: Iterable[bytes]) -> list[str]:
+    """Decode ids in one go: none of them can hold the line end that joins them."""
+    return b"\n".join(texts).decode("utf-8", "surrogateescape").split("\n")
+
+
+def take_lines(
+    reading: Reading, collector: Collector, kind: Kind[Any], *, numbered: Iterable[tuple[int, bytes]]
+) -> None:
+    """Add line by line, noting the malformed ones."""
+    take_fields = take_run_fields if kind.name == "run" else take_qrels_fields
+    for number, line in numbered:
+        fields = fields_of(line)
+        if not fields or fields[0].startswith("#"):
+            continue
+        try:
+            take_fields(collector, kind, fields)
+        except InputError as error:
+            reading.reject(number, line.decode("utf-8", "surrogateescape"), error.message)
+
+
+def fields_of(line: bytes) -> list[str]:
+    """Split a line where C sees a blank; text would also be split at the blanks of Unicode, which ids may hold."""
+    return [field.decode("utf-8", "surrogateescape") for field in line.split()]
+
+
+def take_run_fields(collector: Collector, kind: Kind[Any], fields: list[str]) -> None:
+    """Add one line of a run; what follows the sixth field is ignored."""
+    if len(fields) < RUN_FIELDS:
+        raise FormatError(f"{count_fields(fields)} where {RUN_FIELDS} are needed")
+    query, _, doc, rank, score, tag = fields[:RUN_FIELDS]
+    collector.add({"query": query, "doc": doc, "rank": rank, "score": score, "tag": tag}, kind)
+
+
+def take_qrels_fields(collector: Collector, kind: Kind[Any], fields: list[str]) -> None:
+    """Add one line of qrels."""
+    if len(fields) != QRELS_FIELDS:
+        verdict = " (it looks like a line of a run)" if len(fields) >= RUN_FIELDS else ""
+        raise FormatError(f"{count_fields(fields)} where {QRELS_FIELDS} are needed{verdict}")
+    query, subtopic, doc, grade = fields
+    collector.add({"query": query, "subtopic": subtopic, "doc": doc, "grade": grade}, kind)
+
+
+def count_fields(fields: list[str]) -> str:
+    """Say how many fields there are."""
+    return "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+
+
+def drop_constant_subtopic(collector: Collector) -> None:
+    """Forget a second column that says the same on every line: it is the iteration nobody uses."""
+    if len(set(collector.extras.get("subtopic", ()))) == 1:
+        del collector.extras["subtopic"]
+
+
+def fits(line: str, kind_name: str) -> bool:
+    """Tell whether a line has the fields of a run, or of qrels, with a number where one must be."""
+    fields = fields_of(line.encode("utf-8", "surrogateescape"))
+    if kind_name == "run":
+        return len(fields) >= RUN_FIELDS and number_in(fields[4]) is not None
+    return len(fields) == QRELS_FIELDS and number_in(fields[3]) is not None
+
+
+def explain(kind: Kind[Any], bad_lines: Sequence[BadLine], *, n_good: int) -> str:
+    """Return the hint for malformed lines: the layout, or that the file is of the other kind."""
+    if not n_good and fits(bad_lines[0].text, other(kind).name):
+        return looks_like(other(kind))
+    return f"the columns are {LAYOUT[kind.name]}"
+
+
+def write(rows: AnyRows, stream: BinaryIO) -> None:
+    """Write TREC text."""
+    check_ids(rows)
+    lines = run_lines(rows) if isinstance(rows, RunRows) else qrels_lines(rows)
+    if rows.query and rows.query[0].startswith("\ufeff"):
+        # A reader takes the first mark for the file's own, so the id needs one more.
+        stream.write("\ufeff".encode())
+    write_lines(lines, stream)
+
+
+def run_lines(rows: RunRows) -> Iterator[str]:
+    """Return the lines of a run."""
+    tag = rows.tag or DEFAULT_TAG
+    check_words([tag], what="tag")
+    ranks = ranks_by_score(rows) if rows.rank is None else rows.rank
+    columns = zip(rows.query, rows.doc, ranks.tolist(), rows.score.tolist(), strict=True)
+    return (f"{query} Q0 {doc} {rank} {score!r} {tag}\n" for query, doc, rank, score in columns)
+
+
+def qrels_lines(rows: QrelsRows) -> Iterator[str]:
+    """Return the lines of qrels."""
+    refuse_extra_columns(rows, ("rater", "time"), format_name="TREC text")
+    subtopics = ["0"] * len(rows) if rows.subtopic is None else rows.subtopic
+    check_words(subtopics, what="subtopic")
+    columns = zip(rows.query, subtopics, rows.doc, rows.grade.tolist(), strict=True)
+    return (f"{query} {subtopic} {doc} {grade_text(grade)}\n" for query, subtopic, doc, grade in columns)
+
+
+def ranks_by_score(rows: RunRows) -> Ints:
+    """Return the position of each row within its query, best score first, ties as given."""
+    numbers: dict[str, int] = {}
+    queries = np.array([numbers.setdefault(query, len(numbers)) for query in rows.query], dtype=np.int64)
+    order = np.lexsort((-rows.score, queries))
+    ranks = np.empty(len(rows), dtype=np.int64)
+    ranks[order] = positions_in_segment(queries[order], len(numbers)) + 1
+    return ranks
+
+
+def check_ids(rows: AnyRows) -> None:
+    """Refuse ids that would not survive in a file whose fields are separated by blanks."""
+    check_words(rows.query, what="query")
+    check_words(rows.doc, what="doc")
+    comment = next((query for query in rows.query if query.startswith("#")), None)
+    if comment is not None:
+        raise FormatError(
+            f"query {comment!r} starts with '#', which makes a comment of its line in TREC text",
+            hint="write csv, tsv, json, jsonl, parquet or arrow instead, or rename the query",
+        )
+
+
+def check_words(texts: Sequence[str], *, what: str) -> None:
+    """Refuse texts that are empty or hold a blank."""
+    check_encodable(texts, what=what)
+    broken = next((text for text in texts if not text or _WHITESPACE.search(text)), None)
+    if broken is not None:
+        raise FormatError(
+            f"{what} {broken!r} {'holds a blank' if broken else 'is empty'}, which TREC text cannot hold",
+            hint="write csv, tsv, json, jsonl, parquet or arrow instead, or rename it",
+        )

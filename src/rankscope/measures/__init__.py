@@ -1,0 +1,1 @@
+"""Measures: each defined in one place, parsed by name, evaluated over hits."""

@@ -1,0 +1,71 @@
+"""Evaluate: from hits to the scores of a run, the policies on undefined scores applied in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankscope.core.arrays import Bools, Floats
+from rankscope.core.hits import Hits
+from rankscope.core.policies import Policies
+from rankscope.core.qrels import Qrels
+from rankscope.core.run import Run
+from rankscope.core.scores import Counts, RunScores
+from rankscope.measures.spec import Measure
+
+DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100", "P@10", "Judged@10")
+
+
+def check_grades(qrels: Qrels, measures: Sequence[Measure], policies: Policies) -> None:
+    """Refuse fractional grades where a measure would have to guess which of them are relevant."""
+    for measure in measures:
+        guesses = measure.uses_threshold and policies.min_rel is None
+        if guesses or measure.spec.whole_grades or isinstance(measure.options.get("gain"), tuple):
+            qrels.require_whole_grades(measure.name)
+
+
+def score_hits(hits: Hits, measures: Sequence[Measure], policies: Policies) -> tuple[Floats, Bools]:
+    """Return the scores (queries x measures) and where they are undefined."""
+    values = np.empty((len(hits), len(measures)))
+    for i, measure in enumerate(measures):
+        values[:, i] = measure(hits, rel=policies.relevance_level)
+    undefined = np.isnan(values)
+    for i, measure in enumerate(measures):
+        if measure.spec.about_relevance and policies.no_relevant == "exclude":
+            rel = measure.options.get("rel", policies.relevance_level)
+            values[hits.n_relevant(rel) == 0, i] = np.nan
+        elif measure.spec.zero_if_undefined:
+            values[undefined[:, i], i] = 0.0
+    undefined |= np.isnan(values)
+    values.flags.writeable = undefined.flags.writeable = False
+    return values, undefined
+
+
+def count(hits: Hits, qrels: Qrels, run: Run, policies: Policies) -> Counts:
+    """Count what could be scored."""
+    n_retrieved = int(hits.n_retrieved.sum())
+    return Counts(
+        queries=len(hits),
+        missing=sum(query not in run.rankings for query in qrels.query_ids),
+        not_in_qrels=sum(query not in qrels.judged for query in run.rankings.query_ids()),
+        no_relevant=int((hits.n_relevant(policies.relevance_level) == 0).sum()),
+        retrieved=n_retrieved,
+        unjudged=n_retrieved - int((hits.grades >= 0).sum()),
+    )
+
+
+def scores_of(hits: Hits, qrels: Qrels, run: Run, measures: Sequence[Measure], policies: Policies) -> RunScores:
+    """Return the scores of one run."""
+    values, undefined = score_hits(hits, measures, policies)
+    return RunScores(
+        name=run.name or "run",
+        query_ids=hits.query_ids,
+        measures=tuple(measure.name for measure in measures),
+        values=values,
+        undefined=undefined,
+        answered=hits.answered,
+        counts=count(hits, qrels, run, policies),
+        aggregates=tuple(measure.options.get("agg") or measure.spec.aggregate for measure in measures),
+        lower_is_better=frozenset(measure.name for measure in measures if measure.spec.better == "lower"),
+    )

@@ -1,0 +1,401 @@
+"""Gain measures: what the docs are worth to a reader, rank by rank."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rankscope.core.arrays import (
+    Floats,
+    Ints,
+    log2,
+    positions_in_segment,
+    running_sum,
+    safe_divide,
+    segment_max,
+)
+from rankscope.core.hits import Hits
+from rankscope.errors import GradeError
+from rankscope.measures.sets import _level
+from rankscope.measures.spec import Example, Family, Workings, measure
+
+_JK = "Järvelin & Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002"
+_COMPAT_DEPTH = 1000
+_NOTHING_TO_GAIN = "no judged doc of the query has a gain above 0"
+
+
+def gains_of(grades: Floats, gain: Any, rel: float | None) -> Floats:
+    """Return what each grade is worth; grades below 0, and below `rel` where it is given, are worth nothing."""
+    known = grades >= (0 if rel is None else rel)
+    if gain == "linear":
+        return np.where(known, grades, 0.0)
+    if gain == "exp2":
+        return np.where(known, np.exp2(np.maximum(grades, 0.0)) - 1, 0.0)
+    if gain == "binary":
+        return (grades >= _level(rel)).astype(np.float64)
+    worth = np.where(known, grades, 0.0)
+    for grade, value in gain:
+        worth[known & (grades == grade)] = value
+    return worth
+
+
+def ideal_gains(hits: Hits, gain: Any, rel: float | None) -> Floats:
+    """Return the gains of the judged docs of each query, best first; only gains above 0 count."""
+    gains = np.maximum(gains_of(hits.ideal_grades, gain, rel), 0.0)
+    if isinstance(gain, tuple):  # a map may rank grades otherwise than they are numbered
+        return gains[np.lexsort((-gains, hits.ideal_segments))]
+    return gains
+
+
+def dcg_terms(hits: Hits, k: int | None, gain: Any, rel: float | None) -> Floats:
+    """Return each hit's discounted gain, 0 beyond k."""
+    return np.where(hits.within(k), gains_of(hits.grades, gain, rel), 0.0) / log2(hits.ranks + 1)
+
+
+def ideal_terms(hits: Hits, k: int | None, gain: Any, rel: float | None) -> Floats:
+    """Return the discounted gains of the ideal ranking, 0 beyond k."""
+    gains = ideal_gains(hits, gain, rel)
+    return (gains if k is None else np.where(hits.ideal_ranks <= k, gains, 0.0)) / log2(hits.ideal_ranks + 1)
+
+
+def _dcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
+    return Workings(
+        terms=dcg_terms(hits, k, gain, rel),
+        columns={"gain": gains_of(hits.grades, gain, rel), "discount": log2(hits.ranks + 1)},
+        sum_name="DCG",
+    )
+
+
+def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
+    dcg, terms = _dcg_workings(hits, k=k, gain=gain, rel=rel), ideal_terms(hits, k, gain, rel)
+    return Workings(
+        terms=dcg.terms,
+        columns=dcg.columns,
+        sum_name="DCG",
+        divisor_name="ideal DCG",
+        divisor=hits.per_ideal(terms),
+        ideal_terms=terms,
+        ideal_columns={"gain": ideal_gains(hits, gain, rel), "discount": log2(hits.ideal_ranks + 1)},
+    )
+
+
+@measure(
+    "CG", "Cumulative gain", family=Family.GAIN, graded=True, formula=r"\sum_{r \le k} g_r", range=(0, math.inf), undefined="never",
+    cite=_JK, example=Example([2, None, 1], [2, 1, 1], 3, {"k": 3}, "2 + 0 + 1"),
+)  # fmt: skip
+def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: what are the first k docs worth together, whatever their order?"""
+    return hits.per_query(np.where(hits.within(k), gains_of(hits.grades, gain, rel), 0.0))
+
+
+@measure(
+    "NCG", "Normalised cumulative gain", family=Family.GAIN, graded=True, formula=r"\mathrm{CG}_k / \mathrm{ICG}_k", range=(0, 1),
+    undefined=_NOTHING_TO_GAIN, cite="Rosset et al., Optimizing Query Evaluations using Reinforcement Learning, SIGIR 2018",
+    example=Example([2, None, 1], [2, 2, 1], 3 / 5, {"k": 3}, "(2 + 0 + 1) of the best (2 + 2 + 1)"),
+)  # fmt: skip
+def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: what share of the gain that k docs could bring do the first k bring, whatever their order?"""
+    gains = ideal_gains(hits, gain, rel)
+    ideal = hits.per_ideal(gains if k is None else np.where(hits.ideal_ranks <= k, gains, 0.0))
+    return safe_divide(cumulative_gain(hits, k=k, gain=gain, rel=rel), ideal)
+
+
+@measure(
+    "DCG", "Discounted cumulative gain", family=Family.GAIN, graded=True, formula=r"\sum_{r \le k} g_r / \log_2(r + 1)",
+    range=(0, math.inf), undefined="never", cite=_JK,
+    aliases={"dcg": {}, "dcg_burges": {"gain": "exp2"}}, elsewhere={"ranx": "dcg@{k}", "trec_eval": "dcg"},
+    example=Example([2, None, 1], [2, 1], 2.5, {"k": 3}, "2/log2(2) + 1/log2(4) = 2 + 0.5"),
+    workings=_dcg_workings,
+)  # fmt: skip
+def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: what are the first k docs worth to a reader who looks ever less closely further down?"""
+    return hits.per_query(dcg_terms(hits, k, gain, rel))
+
+
+@measure(
+    "nDCG", "Normalised discounted cumulative gain", family=Family.GAIN, graded=True, formula=r"\mathrm{DCG}_k / \mathrm{IDCG}_k",
+    range=(0, 1), undefined=_NOTHING_TO_GAIN, cite=_JK,
+    aliases={"NDCG": {}, "ndcg_cut": {}, "ndcg_burges": {"gain": "exp2"}, "nDCG_exp": {"gain": "exp2"}},
+    elsewhere={"trec_eval": "ndcg, ndcg_cut_{k}", "ranx": "ndcg@{k}", "ir_measures": "nDCG@{k}"},
+    example=Example(
+        [0, 1, 2], [2, 1, 0], (1 / math.log2(3) + 1) / (2 + 1 / math.log2(3)), {"k": 3},
+        "(1/log2(3) + 2/log2(4)) / (2/log2(2) + 1/log2(3)) = 1.6309 / 2.6309",
+    ),
+    workings=_ndcg_workings,
+)  # fmt: skip
+def ndcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: how close is the ranking to the best possible one, early ranks counting most?
+
+    The ideal is made from all judged docs, retrieved or not. The gain is the grade itself; `gain='exp2'` is the
+    form of Burges et al. 2005, `gain='binary'` counts grades from `rel` up as 1.
+    """
+    return safe_divide(dcg(hits, k=k, gain=gain, rel=rel), hits.per_ideal(ideal_terms(hits, k, gain, rel)))
+
+
+def scale_top(hits: Hits, max_grade: Any) -> Floats:
+    """Return the top of the grading scale for every query."""
+    if max_grade == "query":
+        return segment_max(hits.ideal_grades, hits.ideal_segments, len(hits))
+    return np.full(len(hits), hits.max_grade if max_grade is None else float(max_grade))
+
+
+def check_scale(hits: Hits, max_grade: Any) -> None:
+    """Refuse grades above the top of the scale."""
+    if isinstance(max_grade, int | float) and hits.max_grade > max_grade:
+        raise GradeError(
+            f"the qrels have grade {hits.max_grade:g}, above max_grade={max_grade:g}",
+            hint="raise max_grade, or leave it out: the highest grade in the qrels is taken then",
+        )
+
+
+def stop_chances(grades: Floats, top: Floats) -> Floats:
+    """Return how likely a doc of each grade satisfies the reader."""
+    return (np.exp2(np.maximum(grades, 0.0)) - 1) / np.exp2(top)
+
+
+def cascade_terms(chances: Floats, ranks: Ints, segments: Ints, n_segments: int) -> Floats:
+    """Return the chance that the reader stops at each doc, over its rank."""
+    with np.errstate(divide="ignore"):  # log(0): nobody goes on
+        onward = np.log1p(-chances)
+    arrives = np.exp(running_sum(onward, segments, n_segments) - onward)
+    return arrives * chances / ranks
+
+
+def _err_terms(hits: Hits, k: int | None, max_grade: Any) -> Floats:
+    chances = stop_chances(hits.grades, scale_top(hits, max_grade)[hits.segments])
+    return cascade_terms(np.where(hits.within(k), chances, 0.0), hits.ranks, hits.segments, len(hits))
+
+
+def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
+    chances = stop_chances(hits.grades, scale_top(hits, max_grade)[hits.segments])
+    return Workings(terms=_err_terms(hits, k, max_grade), columns={"stops here": chances}, sum_name="ERR")
+
+
+@measure(
+    "ERR", "Expected reciprocal rank", family=Family.GAIN,
+    formula=r"\sum_{r \le k} \frac{R_r}{r} \prod_{i<r} (1 - R_i), \quad R = \frac{2^g - 1}{2^{g_{max}}}", range=(0, 1),
+    undefined="never", cite="Chapelle et al., Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
+    elsewhere={"gdeval": "err@{k} (max_grade=4)", "ir_measures": "ERR@{k}"},
+    example=Example(
+        [1, 2], [2, 1, 0], 0.25 + 0.75 * 0.75 / 2, {}, "grades up to 2: ¼ stop at rank 1, ¾ of the other ¾ at rank 2"
+    ),
+    workings=_err_workings,
+)  # fmt: skip
+def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
+    """Answers: how early is a reader satisfied who stops at a good doc and then looks no further?"""
+    check_scale(hits, max_grade)
+    return hits.per_query(_err_terms(hits, k, max_grade))
+
+
+@measure(
+    "nERR", "Normalised expected reciprocal rank", family=Family.GAIN, formula=r"\mathrm{ERR}_k / \text{ideal ERR}_k",
+    range=(0, 1), undefined=_NOTHING_TO_GAIN, cite="Sakai, Metrics, Statistics, Tests, PROMISE Winter School 2013",
+    example=Example(
+        [1, 2], [2, 1, 0], (0.25 + 0.75 * 0.75 / 2) / (0.75 + 0.25 * 0.25 / 2), {}, "0.53125 of the best order's 0.78125"
+    ),
+)  # fmt: skip
+def normalised_err(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
+    """Answers: how close does the ranking come to the best possible expected reciprocal rank?"""
+    chances = stop_chances(hits.ideal_grades, scale_top(hits, max_grade)[hits.ideal_segments])
+    within = chances if k is None else np.where(hits.ideal_ranks <= k, chances, 0.0)
+    ideal = hits.per_ideal(cascade_terms(within, hits.ideal_ranks, hits.ideal_segments, len(hits)))
+    return safe_divide(expected_reciprocal_rank(hits, k=k, max_grade=max_grade), ideal)
+
+
+def scaled_gains(hits: Hits, gain: str, max_grade: Any, rel: float | None) -> Floats:
+    """Return gains between 0 and 1: relevant or not, or the grade as a share of the scale."""
+    if gain == "binary":
+        return gains_of(hits.grades, "binary", rel)
+    check_scale(hits, max_grade)
+    top = gains_of(scale_top(hits, max_grade), gain, None)[hits.segments]
+    return np.divide(gains_of(hits.grades, gain, rel), top, out=np.zeros_like(hits.grades), where=top > 0)
+
+
+def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: str, max_grade: Any, rel: float | None) -> Workings:
+    gains, weights = scaled_gains(hits, gain, max_grade, rel), np.power(p, hits.ranks - 1.0)
+    return Workings(
+        terms=np.where(hits.within(k), gains * weights, 0.0) * (1 - p),
+        columns={"gain": gains, "weight": (1 - p) * weights},
+        sum_name="RBP",
+    )
+
+
+@measure(
+    "RBP", "Rank-biased precision", family=Family.GAIN, graded=True, formula=r"(1-p) \sum_{r \le k} g_r\, p^{r-1}", range=(0, 1),
+    undefined="never", cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008", aliases=("rank_biased_precision",),
+    elsewhere={"ranx": "rbp.{p}", "trec_eval": "rbp (version 10)", "ir_measures": "RBP(p={p})"},
+    example=Example([1, 0, 1], [1, 1], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
+    workings=_rbp_workings,
+)  # fmt: skip
+def rank_biased_precision(
+    hits: Hits,
+    *,
+    k: int | None = None,
+    p: float = 0.8,
+    gain: str = "binary",
+    max_grade: Any = None,
+    rel: float | None = None,
+) -> Floats:
+    """Answers: how much does a reader gain per doc who goes on to the next rank with chance p?
+
+    Its uncertainty, what unjudged and unretrieved docs could still add, is RBP_resid. Gains are binary, or with
+    `gain='linear'` the grade as a share of `max_grade`.
+    """
+    return hits.per_query(_rbp_workings(hits, k=k, p=p, gain=gain, max_grade=max_grade, rel=rel).terms)
+
+
+@measure(
+    "RBP_resid", "Residual of rank-biased precision", family=Family.GAIN,
+    formula=r"p^{n} + (1-p) \sum_{\text{unjudged } r} p^{r-1}", range=(0, 1), better="lower", undefined="never",
+    cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008", about_relevance=False, monotone=False,
+    elsewhere={"trec_eval": "rbp_resid (version 10)"},
+    example=Example([1, None], [1], 0.64 + 0.2 * 0.8, {"p": 0.8}, "0.8² for what follows the list, 0.2·0.8 for rank 2"),
+)  # fmt: skip
+def rbp_residual(hits: Hits, *, k: int | None = None, p: float = 0.8) -> Floats:
+    """Answers: how much could rank-biased precision still rise if every unseen or unjudged doc were perfect?"""
+    shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
+    judged = hits.per_query(np.where((hits.grades >= 0) & hits.within(k), np.power(p, hits.ranks - 1.0), 0.0))
+    everything = 1 - np.power(p, shown.astype(np.float64))
+    return np.power(p, shown.astype(np.float64)) + np.maximum(everything - (1 - p) * judged, 0.0)
+
+
+def trigamma(x: float) -> float:
+    """Return the sum of 1/(x+i)² over all i from 0 up, for x above 0."""
+    shift = 12
+    total = sum(1 / ((x + i) * (x + i)) for i in range(shift))
+    y = x + shift
+    inverse = 1 / (y * y)
+    # the asymptotic series; from y = 12 on, what is left out stays below 1e-15
+    series = 1 / 6 - inverse * (1 / 30 - inverse * (1 / 42 - inverse * (1 / 30 - inverse * 5 / 66)))
+    return total + 1 / y + inverse / 2 + series * inverse / y
+
+
+def inst_of_query(ranks: list[int], gains: list[float], hope: float) -> float:
+    """Return INST of one ranking.
+
+    Between hits the hope is constant, so the weights from rank a on are W_a·(x/(x+j))² with x = a - 1 + T + T_a, and
+    their sum down to infinity is a trigamma function: no need to cut the ranking anywhere.
+    """
+    rank, weight, target = 1, 1.0, 2 * hope
+    gained = mass = 0.0
+    for hit_rank, gain in zip(ranks, gains, strict=True):
+        x, y = rank - 1 + target, hit_rank - 1 + target
+        if hit_rank > rank:
+            mass += weight * (1 + x * x * (trigamma(x + 1) - trigamma(y)))
+            weight *= (x / y) ** 2
+        rank, target = hit_rank, target - gain
+        gained += weight * gain
+    x = rank - 1 + target
+    return gained / (mass + weight * (1 + x * x * trigamma(x + 1)))
+
+
+@measure(
+    "INST", "INST", family=Family.GAIN, graded=True,
+    formula=r"\sum_r W_r g_r, \quad W_{r+1}/W_r = \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2,\; T_r = T - \sum_{i \le r} g_i",
+    range=(0, 1), undefined="never", monotone=False,
+    cite="Moffat, Bailey, Scholer & Thomas, Incorporating User Expectations and Behavior, TOIS 2017",
+    elsewhere={"ir_measures": "INST(T={T})"},
+    example=Example([1], [1], 6 / math.pi**2, {"T": 1}, "after the hit T_1 = 0, so weights fall as 1/r² and W_1 = 6/π²"),
+)  # fmt: skip
+def inst(
+    hits: Hits,
+    *,
+    T: float = 1.0,  # noqa: N803 (the name it has in the paper)
+    gain: str = "binary",
+    max_grade: Any = None,
+    rel: float | None = None,
+) -> Floats:
+    """Answers: how much does a reader gain per doc who hopes for T relevant docs and adapts as they are found?"""
+    gains = scaled_gains(hits, gain, max_grade, rel)
+    bounds = zip(hits.offsets[:-1].tolist(), hits.offsets[1:].tolist(), strict=True)
+    return np.array([inst_of_query(hits.ranks[a:b].tolist(), gains[a:b].tolist(), T) for a, b in bounds])
+
+
+@measure(
+    "MeanGain", "Mean gain, relevance score", family=Family.GAIN,
+    formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}", range=(0, 1), undefined="nothing was retrieved (or judged)",
+    cite="Järvelin & Kekäläinen, TOIS 2002 (cumulated gain per rank)", aliases=("relevance_score",),
+    example=Example([3, None], [3, 1], 1 / 2, {"max_grade": 3}, "(3/3 + 0) over 2 docs"), monotone=False,
+)  # fmt: skip
+def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: str = "retrieved") -> Floats:
+    """Answers: how good is a doc of the list on average, as a share of the best grade?
+
+    Unjudged docs count 0; `over='judged'` leaves them out.
+    """
+    gains = np.where(hits.within(k), scaled_gains(hits, "linear", max_grade, None), 0.0)
+    shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
+    n_judged = hits.per_query((hits.grades >= 0) & hits.within(k))
+    return safe_divide(hits.per_query(gains), shown if over == "retrieved" else n_judged)
+
+
+def overlap_weights(p: float) -> Floats:
+    """Return, for a doc that both rankings have from depth d on, its share of rank-biased overlap (index d)."""
+    depths = np.arange(1, _COMPAT_DEPTH + 1)
+    tails = np.cumsum((np.power(p, depths - 1.0) / depths)[::-1])[::-1]
+    return np.concatenate(([0.0], tails, [0.0]))
+
+
+def ideal_positions(hits: Hits) -> Ints:
+    """Return where each relevant hit stands in the ideal ranking that is kindest to the run."""
+    order = np.lexsort((hits.ranks, -hits.grades, hits.segments))
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = positions_in_segment(hits.segments[order], len(hits)) + 1
+    # docs of a better grade that were not retrieved stand before it as well
+    judged_better = _count_better(hits, hits.ideal_segments, hits.ideal_grades)
+    found_better = _count_better(hits, hits.segments, hits.grades)
+    return place + judged_better - found_better
+
+
+def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
+    """For each hit, count the given docs of its query with a better grade."""
+    order = np.lexsort((grades, segments))
+    ends = np.cumsum(np.bincount(segments, minlength=len(hits)))
+    scale = max(hits.max_grade, 1.0) * 2 + 2
+    keys = segments[order] * scale + np.maximum(grades[order], -0.5)
+    return ends[hits.segments] - np.searchsorted(
+        keys, hits.segments * scale + np.maximum(hits.grades, -0.5), side="right"
+    )
+
+
+@measure(
+    "Compat", "Compatibility with the ideal ranking", family=Family.GAIN,
+    formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)", range=(0, 1), undefined=_NOTHING_TO_GAIN,
+    cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021", aliases=("Compatibility",),
+    elsewhere={"ir_measures": "Compat(p={p})"},
+    example=Example([2, 1], [2, 1, 0], 1, {}, "the ranking is the ideal one"),
+)  # fmt: skip
+def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
+    """Answers: how similar is the ranking to the most similar ideal one, by rank-biased overlap?"""
+    weights = overlap_weights(p)
+    beyond = _COMPAT_DEPTH + 1
+    meets = np.minimum(np.maximum(hits.ranks, ideal_positions(hits)), beyond)
+    overlap = hits.per_query(np.where(hits.grades > 0, weights[meets], 0.0))
+    best = hits.per_ideal(np.where(hits.ideal_grades > 0, weights[np.minimum(hits.ideal_ranks, beyond)], 0.0))
+    return safe_divide(overlap, best)
+
+
+@measure(
+    "Q", "Q-measure", family=Family.GAIN,
+    formula=r"\frac{1}{R} \sum_r [\text{relevant at } r] \frac{rel_r + \beta\, cg_r}{r + \beta\, cg^*_r}", range=(0, 1),
+    cite="Sakai, New Performance Metrics Based on Multigrade Relevance, NTCIR-4, 2004", aliases=("Q_measure", "QMeasure"),
+    example=Example([0, 2], [2, 1], (1 + 2) / (2 + 3) / 2, {}, "at rank 2: (1 + 2)/(2 + 3), over 2 relevant docs"),
+)  # fmt: skip
+def q_measure(hits: Hits, *, beta: float = 1.0, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: what is average precision when grades count, blending gain with precision?"""
+    level = _level(rel)
+    relevant = hits.grades >= level
+    blended = hits.so_far(relevant) + beta * hits.so_far(np.where(relevant, gains_of(hits.grades, gain, level), 0.0))
+    ideal = _ideal_gain_at(hits, gain, level)
+    terms = np.where(relevant, blended / (hits.ranks + beta * ideal), 0.0)
+    return safe_divide(hits.per_query(terms), hits.n_relevant(level))
+
+
+def _ideal_gain_at(hits: Hits, gain: Any, level: float) -> Floats:
+    """Return the gain that the ideal ranking has collected down to each hit's rank."""
+    relevant = np.where(hits.ideal_grades >= level, ideal_gains(hits, gain, level), 0.0)
+    total = np.concatenate(([0.0], np.cumsum(relevant)))
+    starts = hits.ideal_offsets[:-1][hits.segments]
+    ends = np.minimum(starts + hits.ranks, hits.ideal_offsets[1:][hits.segments])
+    return np.asarray(total[ends] - total[starts])

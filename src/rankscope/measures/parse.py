@@ -1,0 +1,196 @@
+"""From a text such as `nDCG(gain='exp2')@10` to a measure; names of other tools are understood on input."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rankscope.errors import MeasureError, did_you_mean
+from rankscope.measures.registry import ALIASES, REGISTRY
+from rankscope.measures.spec import Measure
+
+_CUTS = "5,10,15,20,30,100,200,500,1000"
+_TENTHS = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
+DEFAULT_CUTS = {
+    "ndcg_cut": _CUTS,
+    "map_cut": _CUTS,
+    "relative_p": _CUTS,
+    "success": "1,5,10",
+    "unj": "5,10,20",
+    "iprec_at_recall": _TENTHS,
+}
+"""The cut-offs that trec_eval takes where one of its own names stands without any."""
+
+OFFICIAL = [
+    "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", f"P.{_CUTS}",
+]  # fmt: skip
+ALL_TREC = [
+    *OFFICIAL, f"recall.{_CUTS}", "infAP", "gm_bpref", "Rprec_mult.0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0", "utility",
+    "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success", "set_P",
+    "set_relative_P", "set_recall", "set_map", "set_F", "num_nonrel_judged_ret", "rbp.p=0.9", "RBP_resid(p=0.9)", "unj",
+]  # fmt: skip
+GROUPS = {
+    "official": OFFICIAL,
+    "all_trec": ALL_TREC,
+    "set": [
+        "num_ret",
+        "num_rel",
+        "num_rel_ret",
+        "utility",
+        "set_P",
+        "set_recall",
+        "set_relative_P",
+        "set_map",
+        "set_F",
+    ],
+}
+"""trec_eval's names for whole groups of measures."""
+
+_NAME = re.compile(r"\s*([^\s(@]+?)\s*(?:\((.*)\))?\s*(?:@\s*([^@]+?))?\s*", re.DOTALL)
+_RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
+_TREC_PARAMS = re.compile(r"([A-Za-z_]*[A-Za-z]|11pt_avg)[._]?([0-9.].*|p=.*)")
+_IR_MEASURES_GAINS = {"log2": "linear", "exp-log2": "exp2"}
+
+
+def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
+    """Return the measures named, each once, in the order given; a text may name several."""
+    if isinstance(names, str | Measure):
+        names = [names]
+    found: dict[Measure, None] = {}
+    for name in names:
+        if isinstance(name, Measure):
+            found[name] = None
+        elif isinstance(name, str):
+            for part in split_outside(name, " ,\t\n"):
+                found.update(dict.fromkeys(parse_one(part)))
+        else:
+            raise MeasureError(f"{name!r} is not the name of a measure", hint="write it as text, such as 'nDCG@10'")
+    if not found:
+        raise MeasureError("no measure is named", hint="for example nDCG@10")
+    return tuple(found)
+
+
+def parse_measure(name: str) -> Measure:
+    """Return the one measure that is named."""
+    measures = parse_measures(name)
+    if len(measures) != 1:
+        raise MeasureError(f"{name!r} names {len(measures)} measures where one is expected")
+    return measures[0]
+
+
+def parse_one(text: str) -> list[Measure]:
+    """Return the measures of one name: several where it is a group or has several cut-offs."""
+    if text.lower() in GROUPS:
+        return [measure for name in GROUPS[text.lower()] for measure in parse_one(name)]
+    match = _NAME.fullmatch(text)
+    if match is None:
+        raise MeasureError(f"{text!r} is not the name of a measure", hint="write it as nDCG@10 or P(rel=2)@5")
+    name, inside, cutoffs = match.groups()
+    if level := _RANX_LEVEL.fullmatch(text):
+        return [measure.with_params({"rel": int(level.group(2))}) for measure in parse_one(level.group(1))]
+    params = parse_params(inside, text) if inside else {}
+    if name.lower() in ALIASES:
+        return build(name, params, split_cutoffs(cutoffs), text)
+    return parse_trec(name, params, cutoffs, text)
+
+
+def build(alias: str, params: Mapping[str, Any], cutoffs: list[str], text: str) -> list[Measure]:
+    """Return one measure per cut-off."""
+    base, implied = ALIASES[alias.lower()]
+    spec = REGISTRY[base]
+    params = {**implied, **params}
+    cutoffs = cutoffs or split_cutoffs(DEFAULT_CUTS.get(alias.lower()))
+    if not cutoffs:
+        return [Measure.of(spec, params)]
+    if spec.cutoff is None:
+        raise MeasureError(f"{spec.name} has no cut-off, but {text!r} gives one", hint=f"write {spec.name}")
+    return [Measure.of(spec, {**params, spec.cutoff: cut}) for cut in cutoffs]
+
+
+def split_cutoffs(cutoffs: str | None) -> list[str]:
+    """Return the cut-offs behind @, which may be several."""
+    return [cut.strip() for cut in cutoffs.split(",")] if cutoffs else []
+
+
+def parse_trec(name: str, params: Mapping[str, Any], cutoffs: str | None, text: str) -> list[Measure]:
+    """Return the measures of a name as trec_eval writes it: P_5, P.5,10, ndcg_cut_10, set_F.0.5, rbp.p=0.8."""
+    match = _TREC_PARAMS.fullmatch(name)
+    known = match is not None and (match.group(1).lower() in ALIASES or match.group(1).lower() == "rprec_mult")
+    if match is None or not known or cutoffs:
+        raise_unknown(name, text)
+    base, values = match.group(1).lower(), match.group(2)  # type: ignore[union-attr]
+    if base == "rprec_mult":
+        return [Measure.of(REGISTRY["Rprec"], {**params, "mult": mult}) for mult in values.split(",")]
+    if base == "set_f":
+        return build(base, {**params, "beta": float(values) ** 0.5}, [], text)  # trec_eval's parameter is beta squared
+    if base == "rbp":
+        p = values.removeprefix("p=") if values.startswith("p=") else f"0.{values}"  # ranx writes rbp.95
+        return build(base, {**params, "p": p}, [], text)
+    if "=" in values:
+        return build(base, {**params, "gain": gain_map(values, text)}, [], text)
+    return build(base, params, values.split(","), text)
+
+
+def gain_map(values: str, text: str) -> dict[int, float]:
+    """Return the gains of trec_eval's ndcg.1=3,2=9."""
+    try:
+        return {int(grade): float(gain) for grade, gain in (pair.split("=") for pair in values.split(","))}
+    except ValueError:
+        raise MeasureError(f"the gains in {text!r} are not grade=gain pairs", hint="write ndcg.1=3,2=9") from None
+
+
+def raise_unknown(name: str, text: str) -> None:
+    """Raise, with the names that come closest."""
+    raise MeasureError(
+        f"there is no measure {name!r}" + (f" (in {text!r})" if name != text else ""),
+        hint=did_you_mean(name, [*REGISTRY, *ALIASES, *GROUPS]) or "`rankscope measures` lists them all",
+    )
+
+
+def parse_params(inside: str, text: str) -> dict[str, Any]:
+    """Return the parameters within parentheses: name=value pairs, separated by commas."""
+    params: dict[str, Any] = {}
+    for part in split_outside(inside, ","):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            raise MeasureError(f"{part!r} in {text!r} is not a parameter", hint="write name=value, such as rel=2")
+        key, parsed = translate(name.strip(), parse_value(value.strip()))
+        if key in params:
+            raise MeasureError(f"{key} is given twice in {text!r}")
+        params[key] = parsed
+    return params
+
+
+def translate(name: str, value: Any) -> tuple[str, Any]:
+    """Understand how ir_measures spells some parameters."""
+    if name == "dcg" and value in _IR_MEASURES_GAINS:
+        return "gain", _IR_MEASURES_GAINS[value]
+    return {"gains": "gain", "cutoff": "k", "max_rel": "max_grade"}.get(name, name), value
+
+
+def parse_value(text: str) -> Any:
+    """Return a number, quoted text, map or truth value; a bare word is taken as text."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def split_outside(text: str, separators: str) -> list[str]:
+    """Split at separators that stand outside of brackets and quotes; digits after a comma stay (P.5,10)."""
+    parts, depth, quote, part = [], 0, "", ""
+    for i, char in enumerate(text):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        depth += (char in "([{") - (char in ")]}")
+        between_digits = char == "," and text[i + 1 : i + 2].isdigit() and part[-1:].isdigit() and depth == 0
+        if char in separators and depth == 0 and not quote and not between_digits:
+            parts.append(part)
+            part = ""
+        else:
+            part += char
+    return [part.strip() for part in [*parts, part] if part.strip()]

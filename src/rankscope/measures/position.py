@@ -1,0 +1,57 @@
+"""Position measures: at which ranks the relevant docs stand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rankscope.core.arrays import Floats, safe_divide
+from rankscope.core.hits import Hits
+from rankscope.measures.rank import first_relevant_ranks
+from rankscope.measures.sets import _level, n_found
+from rankscope.measures.spec import Example, Family, measure
+
+_CITE = "a plain description of the ranking; see Järvelin & Kekäläinen, TOIS 2002, on why one discounts it"
+_UNDEFINED = "no relevant doc was found within k"
+
+
+@measure(
+    "FirstRel", "Rank of the first relevant doc", family=Family.POSITION, formula=r"\min \{r : \text{relevant at } r\}",
+    range=(1, math.inf), better="lower", undefined=_UNDEFINED, zero_if_undefined=False, cite=_CITE,
+    aliases=("BestPos", "best_position", "first_relevant_rank"),
+    example=Example([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
+)  # fmt: skip
+def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: at which rank does the first relevant doc stand?"""
+    return first_relevant_ranks(hits, k, _level(rel))
+
+
+@measure(
+    "LastRel", "Rank of the last relevant doc found", family=Family.POSITION, formula=r"\max \{r : \text{relevant at } r\}",
+    range=(1, math.inf), better="lower", undefined=_UNDEFINED, zero_if_undefined=False, cite=_CITE, monotone=False,
+    aliases=("WorstPos", "worst_position"),
+    example=Example([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
+)  # fmt: skip
+def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: how far down does a reader go to see every relevant doc that was found?"""
+    counted = (hits.grades >= _level(rel)) & hits.within(k)
+    ranks = np.zeros(len(hits))
+    ranks[hits.segments[counted]] = hits.ranks[counted]  # ranks rise within a query, so the last one stays
+    return np.where(ranks == 0, math.nan, ranks)
+
+
+@measure(
+    "MeanRel", "Mean rank of the relevant docs found", family=Family.POSITION,
+    formula=r"\text{mean} \{r : \text{relevant at } r\}", range=(1, math.inf), better="lower", undefined=_UNDEFINED,
+    zero_if_undefined=False, cite=_CITE, monotone=False, aliases=("AvgPos", "average_position", "mean_position"),
+    example=Example([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
+)  # fmt: skip
+def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: at which rank do the relevant docs that were found stand, on average?
+
+    Docs that were not found do not count, so read it together with NumRelRet and NumRel.
+    """
+    level = _level(rel)
+    total = hits.per_query(np.where((hits.grades >= level) & hits.within(k), hits.ranks, 0))
+    return safe_divide(total, n_found(hits, k, level))

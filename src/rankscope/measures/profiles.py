@@ -1,0 +1,113 @@
+"""Profiles: the conventions of other tools, each a small table of policies and measure variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.measures.spec import Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one tool does where tools differ."""
+
+    name: str
+    description: str
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Parameters that the tool's version of a measure has, by measure."""
+    measures: Sequence[str] = ()
+    """The measures the tool reports by default."""
+    notes: Sequence[str] = ()
+    """Where the tool itself is not followed, and why."""
+
+    def adapt(self, measures: Sequence[Measure]) -> tuple[Measure, ...]:
+        """Return the measures as the tool computes them; parameters given by the user stay."""
+        return tuple(measure.with_params(self.variants.get(measure.base, {})) for measure in measures)
+
+
+_BEIR_CUTS = (1, 3, 5, 10, 100, 1000)
+_TREC_NOTES = (
+    "the number of relevant docs that -c reports for all queries counts grades from 1 up whatever -l says, as the program does",
+    "a query whose judgments are all below 0 scores 0; the program stops or crashes on some of these",
+    "gains that differ by less than 1 (ndcg.1=0.9,2=0.5) are ordered correctly; the program takes them for equal",
+    "a grade that is not a whole number is an error; the program cuts it off silently",
+    "a score that is not a number is an error; the program takes it for 0",
+)
+
+PROFILES: dict[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(
+            "trec_eval-9",
+            "trec_eval 9.0.x and pytrec_eval: scores compared in single precision, queries missing from the run skipped",
+            {"precision": "single", "missing": "skip"},
+            {"IPrec": {"rounding": "up"}, "IPrec11": {"rounding": "up"}},
+            ("official",),
+            _TREC_NOTES,
+        ),
+        Profile(
+            "trec_eval-10",
+            "trec_eval 10.0: scores compared in double precision, recall levels rounded to the nearest doc",
+            {"precision": "double", "missing": "skip"},
+            {
+                "IPrec": {"rounding": "nearest"},
+                "IPrec11": {"rounding": "nearest"},
+                "RBP": {"p": 0.9, "gain": "linear", "max_grade": "query"},
+                "RBP_resid": {"p": 0.9},
+            },
+            ("official",),
+            (*_TREC_NOTES, "queries missing from the run are skipped unless asked for; the program stops on them"),
+        ),
+        Profile(
+            "gdeval",
+            "gdeval.pl of the TREC Web track: exponential gains, grades up to 4, queries without relevant docs left out",
+            {"no_relevant": "exclude", "missing": "skip"},
+            {"nDCG": {"gain": "exp2"}, "ERR": {"max_grade": 4}},
+            ("nDCG@20", "ERR@20"),
+            ("query ids need not be numbers", "scores are not rounded to five decimals"),
+        ),
+        Profile(
+            "msmarco",
+            "the MS MARCO passage ranking script: RR@10 over all queries of the qrels, docs in the order given",
+            {"ties": "given", "missing": "zero"},
+            {},
+            ("RR@10",),
+            ("docs are ordered by score first; the script knows only the rank column",),
+        ),
+        Profile(
+            "beir",
+            "BEIR's EvaluateRetrieval: trec_eval 9 through pytrec_eval, docs that are the query itself removed",
+            {"precision": "single", "missing": "skip", "self_match": "drop"},
+            {},
+            tuple(f"{name}@{k}" for name in ("nDCG", "AP", "R", "P") for k in _BEIR_CUTS),
+            ("nothing is rounded to five decimals",),
+        ),
+        Profile(
+            "sentence-transformers",
+            "InformationRetrievalEvaluator: binary nDCG, AP over at most k relevant docs, ties by ascending id",
+            {"ties": "ascending", "no_relevant": "exclude"},
+            {"nDCG": {"gain": "binary"}, "AP": {"norm": "min"}},
+            (
+                *(f"Success@{k}" for k in (1, 3, 5, 10)),
+                *(f"P@{k}" for k in (1, 3, 5, 10)),
+                *(f"R@{k}" for k in (1, 3, 5, 10)),
+                "nDCG@10",
+                "RR@10",
+                "AP@100",
+            ),
+        ),
+    )
+}
+
+
+def find_profile(name: str) -> Profile:
+    """Return a profile by its name."""
+    if name not in PROFILES:
+        raise OptionError(
+            f"there is no profile {name!r}; there are {', '.join(PROFILES)}", hint=did_you_mean(name, PROFILES)
+        )
+    return PROFILES[name]

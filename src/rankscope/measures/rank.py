@@ -1,0 +1,181 @@
+"""Rank measures: how early the relevant docs come."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rankscope.core.arrays import Floats, safe_divide, segment_max
+from rankscope.core.hits import Hits
+from rankscope.measures.sets import _level, counts_at
+from rankscope.measures.spec import Example, Family, Workings, measure
+
+_SMOOTHING = 0.00001  # trec_eval's epsilon in infAP
+_SALTON = "Salton & McGill, Introduction to Modern Information Retrieval, 1983"
+
+
+def relevant_so_far(hits: Hits, rel: float) -> Floats:
+    """Count the relevant docs at each hit's rank or above."""
+    return hits.so_far(hits.grades >= rel)
+
+
+def first_relevant_ranks(hits: Hits, k: int | None, rel: float) -> Floats:
+    """Return the rank of the first relevant doc of each query, NaN where there is none."""
+    relevant = np.flatnonzero((hits.grades >= rel) & hits.within(k))
+    queries, first = np.unique(hits.segments[relevant], return_index=True)
+    ranks = np.full(len(hits), math.nan)
+    ranks[queries] = hits.ranks[relevant[first]]
+    return ranks
+
+
+def _rr_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
+    first = first_relevant_ranks(hits, k, rel)[hits.segments] == hits.ranks
+    return Workings(terms=np.where(first, 1 / hits.ranks, 0.0), sum_name="1 / rank of the first relevant doc")
+
+
+@measure(
+    "RR", "Reciprocal rank", family=Family.RANK, formula=r"1 / \text{rank of the first relevant doc}", range=(0, 1),
+    cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
+    aliases=("MRR", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
+    elsewhere={"trec_eval": "recip_rank (with -M k)", "ranx": "mrr@{k}", "ir_measures": "RR@{k}"},
+    example=Example([0, 1, 1], [1, 1], 1 / 2, {}, "the first relevant doc stands at rank 2: 1/2"),
+    workings=_rr_workings,
+)  # fmt: skip
+def reciprocal_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: how early does the first relevant doc come?
+
+    0 where none is found; the mean over queries is known as MRR.
+    """
+    level = _level(rel)
+    scores = np.nan_to_num(1 / first_relevant_ranks(hits, k, level))
+    return np.where(hits.n_relevant(level) == 0, math.nan, scores)
+
+
+def precision_terms(hits: Hits, k: int | None, rel: float) -> Floats:
+    """Return the precision at each relevant doc within k, 0 at other hits."""
+    counted = (hits.grades >= rel) & hits.within(k)
+    return np.where(counted, relevant_so_far(hits, rel) / hits.ranks, 0.0)
+
+
+def ap_divisor(hits: Hits, k: int | None, rel: float, norm: str) -> Floats:
+    """Return the number of relevant docs, at most k of them where the norm says so."""
+    n_relevant = hits.n_relevant(rel)
+    return np.minimum(n_relevant, k) if norm == "min" and k is not None else n_relevant
+
+
+def _ap_workings(hits: Hits, *, k: int | None, norm: str, rel: float) -> Workings:
+    return Workings(
+        terms=precision_terms(hits, k, rel),
+        columns={"relevant so far": relevant_so_far(hits, rel)},
+        sum_name="sum of precisions",
+        divisor_name="relevant docs" if norm == "all" else "relevant docs, at most k",
+        divisor=ap_divisor(hits, k, rel, norm),
+    )
+
+
+@measure(
+    "AP", "Average precision", family=Family.RANK,
+    formula=r"\frac{1}{R} \sum_{r \le k} [\text{relevant at } r] \cdot P@r", range=(0, 1),
+    cite="Buckley & Voorhees, Evaluating Evaluation Measure Stability, SIGIR 2000",
+    aliases={"MAP": {}, "map_cut": {}, "average_precision": {}, "GMAP": {"agg": "gmean"}, "gm_map": {"agg": "gmean"}},
+    elsewhere={"trec_eval": "map, map_cut_{k}", "ranx": "map@{k}", "ir_measures": "AP@{k}"},
+    example=Example(
+        [1, 0, 1], [1, 1, 1], (1 + 2 / 3) / 3, {}, "relevant at ranks 1 and 3: (1/1 + 2/3) over 3 relevant docs"
+    ),
+    workings=_ap_workings,
+)  # fmt: skip
+def average_precision(hits: Hits, *, k: int | None = None, norm: str = "all", rel: float | None = None) -> Floats:
+    """Answers: how pure is the list down to each relevant doc, on average over all relevant docs?
+
+    A relevant doc that is not found adds 0. `norm='min'` divides by at most k, as recommenders and
+    sentence-transformers do. The mean over queries is known as MAP, the geometric mean as GMAP.
+    """
+    level = _level(rel)
+    return safe_divide(hits.per_query(precision_terms(hits, k, level)), ap_divisor(hits, k, level, norm))
+
+
+@measure(
+    "IPrec", "Interpolated precision", family=Family.RANK,
+    formula=r"\max \{P@r : r \text{ from where recall reaches the level}\}", range=(0, 1), cite=_SALTON,
+    aliases=("iprec_at_recall",), elsewhere={"trec_eval": "iprec_at_recall_{recall}", "ir_measures": "IPrec@{recall}"},
+    example=Example(
+        [0, 1, 1], [1, 1], 2 / 3, {"recall": 0.5}, "recall 0.5 is reached at rank 2; the best precision from there is 2/3"
+    ),
+)  # fmt: skip
+def interpolated_precision(hits: Hits, *, recall: float, rounding: str = "up", rel: float | None = None) -> Floats:
+    """Answers: how pure can the list still be once this share of the relevant docs is found?
+
+    0 where that recall is never reached. trec_eval 9 rounds the number of docs up, version 10 to the nearest.
+    """
+    level = _level(rel)
+    n_relevant = hits.n_relevant(level)
+    found = relevant_so_far(hits, level)
+    needed = counts_at(recall, n_relevant, rounding)[hits.segments]
+    best = np.where((hits.grades >= level) & (found >= needed), found / hits.ranks, 0.0)
+    return np.where(n_relevant == 0, math.nan, segment_max(best, hits.segments, len(hits)))
+
+
+@measure(
+    "IPrec11", "11-point interpolated average precision", family=Family.RANK,
+    formula=r"\frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec}@(i/10)", range=(0, 1), cite=_SALTON,
+    aliases=("11pt_avg", "11pt", "11_point", "IPrec11pt"), elsewhere={"trec_eval": "11pt_avg"},
+    example=Example([0, 1], [1], 1 / 2, {}, "the only relevant doc is at rank 2, so precision is 1/2 at every level"),
+)  # fmt: skip
+def eleven_point_average(hits: Hits, *, rounding: str = "up", rel: float | None = None) -> Floats:
+    """Answers: how pure is the list over all levels of recall, from 0 to 1 in steps of 0.1?"""
+    levels = [i / 10 for i in range(11)]
+    total = np.zeros(len(hits))
+    for level in levels:
+        total += interpolated_precision(hits, recall=level, rounding=rounding, rel=rel)
+    return total / len(levels)
+
+
+@measure(
+    "Bpref", "Binary preference", family=Family.RANK,
+    formula=r"\frac{1}{R} \sum_r \left(1 - \frac{\min(\text{judged non-relevant above } r, R)}{\min(N, R)}\right)",
+    range=(0, 1), cite="Buckley & Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
+    aliases={"bpref": {}, "gm_bpref": {"agg": "gmean"}},
+    elsewhere={"trec_eval": "bpref", "ranx": "bpref", "ir_measures": "Bpref"},
+    example=Example(
+        [0, 1, None, 1], [1, 1, 0, 0], 1 / 2, {}, "each relevant doc has 1 of the 2 judged non-relevant docs above it: ½·(½+½)"
+    ),
+)  # fmt: skip
+def binary_preference(hits: Hits, *, rel: float | None = None) -> Floats:
+    """Answers: how often do relevant docs stand above docs that were judged non-relevant?
+
+    Unjudged docs do not matter, so it is robust where judgments are incomplete.
+    """
+    level = _level(rel)
+    n_relevant = hits.n_relevant(level)
+    n_wrong = hits.per_ideal(hits.ideal_grades < level)
+    wrong_above = hits.so_far((hits.grades >= 0) & (hits.grades < level))
+    bound = np.minimum(n_wrong, n_relevant)[hits.segments]
+    capped = np.minimum(wrong_above, n_relevant[hits.segments])
+    preferred = 1 - np.divide(capped, bound, out=np.zeros_like(capped), where=bound > 0)
+    return safe_divide(hits.per_query(np.where(hits.grades >= level, preferred, 0.0)), n_relevant)
+
+
+@measure(
+    "infAP", "Inferred average precision", family=Family.RANK,
+    formula=r"\frac{1}{R} \sum_r \left(\frac{1}{r} + \frac{r-1}{r} \cdot \frac{|pool|}{r-1} \cdot \frac{rel+\epsilon}{rel+nonrel+2\epsilon}\right)",
+    range=(0, 1), cite="Yilmaz & Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
+    elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"}, monotone=False,
+    example=Example([1, 1], [1, 1], (1 + 1 / 2 + 1 / 2 * (1 + 1e-5) / (1 + 2e-5)) / 2, {}, "rank 1 gives 1; rank 2 gives ½ + ½·(1+ε)/(1+2ε)"),
+)  # fmt: skip
+def inferred_ap(hits: Hits, *, rel: float | None = None) -> Floats:
+    """Answers: what would average precision be, estimated from pools of which only a sample was judged?
+
+    A grade below 0 marks a pooled doc that was not judged.
+    """
+    level = _level(rel)
+    relevant = hits.grades >= level
+    rel_above = hits.so_far(relevant) - relevant
+    pooled_above = hits.so_far(np.ones(len(hits.ranks))) - 1
+    wrong = (hits.grades >= 0) & ~relevant
+    wrong_above = hits.so_far(wrong) - wrong
+    share = (rel_above + _SMOOTHING) / (rel_above + wrong_above + 2 * _SMOOTHING)
+    above = hits.ranks - 1
+    pooled = np.divide(pooled_above, above, out=np.zeros(len(above)), where=above > 0)
+    expected = 1 / hits.ranks + above / hits.ranks * pooled * share
+    return safe_divide(hits.per_query(np.where(relevant, expected, 0.0)), hits.n_relevant(level))

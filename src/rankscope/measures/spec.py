@@ -1,0 +1,252 @@
+"""What a measure is: a formula with everything that must be known about it, registered under a name.
+
+A measure without docstring, example or citation cannot be registered.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from rankscope.core.arrays import Floats
+from rankscope.core.hits import Hits
+from rankscope.errors import MeasureError, did_you_mean
+from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
+
+
+class Family(StrEnum):
+    """Groups of measures that answer the same kind of question."""
+
+    SET = "set & cut-off"
+    RANK = "rank"
+    GAIN = "gain"
+    POSITION = "position"
+    TREC = "trec_eval extras"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A score worked out by hand: the grades down the ranking, and all grades the qrels have."""
+
+    grades: Sequence[float | None]
+    """The grade at each rank; None is a doc that nobody judged."""
+    judged: Sequence[float]
+    """The grades of all judged docs, retrieved or not."""
+    score: float
+    params: Mapping[str, Any] = field(default_factory=dict)
+    working: str = ""
+    """The arithmetic in words, so that a reader can follow it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workings:
+    """The arithmetic of a score: a term for every hit, and what their sum is divided by."""
+
+    terms: Floats
+    columns: Mapping[str, Floats] = field(default_factory=dict)
+    """What each term is made of, such as gain and discount."""
+    sum_name: str = "sum"
+    divisor_name: str = ""
+    divisor: Floats | None = None
+    ideal_terms: Floats | None = None
+    """The terms of the ideal ranking, where the divisor is their sum."""
+    ideal_columns: Mapping[str, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasureSpec:
+    """A measure as registered: its function, and what the parser, the docs and the tests need to know of it."""
+
+    name: str
+    title: str
+    family: Family
+    function: Callable[..., Floats]
+    formula: str
+    range: tuple[float, float]
+    better: str
+    undefined: str
+    cite: str
+    example: Example
+    aliases: tuple[str, ...]
+    names_elsewhere: Mapping[str, str]
+    aggregate: str
+    zero_if_undefined: bool
+    about_relevance: bool
+    graded: bool
+    whole_grades: bool
+    monotone: bool
+    workings: Callable[..., Workings] | None
+
+    @property
+    def summary(self) -> str:
+        """What the measure answers, in one sentence."""
+        return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+
+    @property
+    def description(self) -> str:
+        """The whole explanation."""
+        return str(inspect.getdoc(self.function))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters with their defaults, the cut-off among them."""
+        return parameters_of(self.function)
+
+    @property
+    def cutoff(self) -> str | None:
+        """The parameter that is written behind @, if there is one."""
+        return next((name for name in ("k", "recall") if name in self.parameters), None)
+
+    def parameter(self, name: str) -> Parameter:
+        """Return what is known of a parameter, or say which ones there are."""
+        if name in self.parameters or name in COMMON:
+            return PARAMETERS[name]
+        known = [*self.parameters, *COMMON]
+        raise MeasureError(
+            f"{self.name} has no parameter {name!r}; it has {', '.join(known)}", hint=did_you_mean(name, known)
+        )
+
+
+COMMON = ("judged_only", "agg")
+"""Parameters that every measure has, handled outside of its function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure with its parameters, such as nDCG@10: it can be compared, printed and applied to hits."""
+
+    base: str
+    params: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, spec: MeasureSpec, params: Mapping[str, Any]) -> Measure:
+        """Make a measure, checking its parameters; those at their default are left out."""
+        checked = {name: spec.parameter(name).check(value, f"{spec.name}: {name}") for name, value in params.items()}
+        missing = [name for name, default in spec.parameters.items() if default is REQUIRED and name not in checked]
+        if missing:
+            raise MeasureError(f"{spec.name} needs a cut-off", hint=f"write {spec.name}@10, for example")
+        ordered = [name for name in (*spec.parameters, *COMMON) if name in checked]
+        defaults = {**spec.parameters, **{name: PARAMETERS[name].default for name in COMMON}}
+        return cls(spec.name, tuple((name, checked[name]) for name in ordered if checked[name] != defaults[name]))
+
+    @property
+    def spec(self) -> MeasureSpec:
+        """What is registered under the measure's name."""
+        return REGISTRY[self.base]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The parameters that are not at their default."""
+        return dict(self.params)
+
+    @property
+    def name(self) -> str:
+        """The canonical name, such as nDCG(gain='exp2')@10."""
+        cutoff = self.spec.cutoff
+        inside = ", ".join(f"{name}={show_value(value)}" for name, value in self.params if name != cutoff)
+        at = f"@{self.options[cutoff]}" if cutoff in self.options else ""
+        return f"{self.base}{f'({inside})' if inside else ''}{at}"
+
+    def with_params(self, params: Mapping[str, Any]) -> Measure:
+        """Return the measure with some more parameters set, where it has them and they are not set already."""
+        known = {name: value for name, value in params.items() if name in self.spec.parameters or name in COMMON}
+        return Measure.of(self.spec, {**known, **self.options})
+
+    def arguments(self, *, rel: float) -> dict[str, Any]:
+        """Return the arguments of the measure's function; `rel` is the threshold where it names none itself."""
+        given = {**self.spec.parameters, **{k: v for k, v in self.params if k not in COMMON}}
+        if self.uses_threshold:
+            given["rel"] = rel
+        return given
+
+    @property
+    def uses_threshold(self) -> bool:
+        """Whether the measure asks which grades are relevant without saying so itself."""
+        given = {**self.spec.parameters, **self.options}
+        open_threshold = "rel" in given and given["rel"] is None
+        return open_threshold and (not self.spec.graded or given["gain"] == "binary")
+
+    def __call__(self, hits: Hits, *, rel: float = 1.0) -> Floats:
+        """Return the score of every query; NaN where it is undefined."""
+        if self.options.get("judged_only"):
+            hits = hits.judged_only()
+        return np.asarray(self.spec.function(hits, **self.arguments(rel=rel)), dtype=np.float64)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+REGISTRY: dict[str, MeasureSpec] = {}
+ALIASES: dict[str, tuple[str, dict[str, Any]]] = {}
+"""Other names, in lower case, with the parameters they imply."""
+
+
+def measure(
+    name: str,
+    title: str,
+    *,
+    family: Family,
+    formula: str,
+    range: tuple[float, float],  # noqa: A002 (the word users know)
+    cite: str,
+    example: Example,
+    undefined: str = "no relevant doc is judged for the query",
+    better: str = "higher",
+    aliases: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
+    elsewhere: Mapping[str, str] | None = None,
+    aggregate: str = "mean",
+    zero_if_undefined: bool = True,
+    about_relevance: bool = True,
+    graded: bool = False,
+    whole_grades: bool = False,
+    monotone: bool = True,
+    workings: Callable[..., Workings] | None = None,
+) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
+    """Register a function of hits as a measure.
+
+    `zero_if_undefined`: an undefined score becomes 0 where queries without relevant docs count as 0 (trec_eval).
+    `about_relevance`: the score depends on which docs are relevant, so a query without any can be excluded.
+    `graded`: gains are graded, so the threshold of the evaluation only matters where the gain is binary.
+    `whole_grades`: grades must be whole numbers.
+    `monotone`: moving a relevant doc up never makes the score worse.
+    """
+    by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
+
+    def register(function: Callable[..., Floats]) -> Callable[..., Floats]:
+        if not (function.__doc__ and cite and example):
+            raise MeasureError(f"{name} cannot be registered: it needs a docstring, an example and a citation")
+        if name in REGISTRY:
+            raise MeasureError(f"{name} is already registered")
+        REGISTRY[name] = MeasureSpec(
+            name=name, title=title, family=family, function=function, formula=formula, range=range, better=better,
+            undefined=undefined, cite=cite, example=example, aliases=tuple(by_alias),
+            names_elsewhere=dict(elsewhere or {}), aggregate=aggregate, zero_if_undefined=zero_if_undefined,
+            about_relevance=about_relevance, graded=graded, whole_grades=whole_grades, monotone=monotone, workings=workings,
+        )  # fmt: skip
+        for alias, params in {name: {}, **by_alias}.items():
+            ALIASES[alias.lower()] = (name, dict(params))
+        return function
+
+    return register
+
+
+def example_hits(example: Example) -> Hits:
+    """Return hits for one query that look like the example."""
+    graded = [(rank, grade) for rank, grade in enumerate(example.grades, 1) if grade is not None]
+    ideal = sorted((grade for grade in example.judged if grade >= 0), reverse=True)
+    return Hits(
+        query_ids=("example",),
+        answered=np.array([True]),
+        n_retrieved=np.array([len(example.grades)]),
+        offsets=np.array([0, len(graded)]),
+        ranks=np.array([rank for rank, _ in graded], dtype=np.int64),
+        grades=np.array([grade for _, grade in graded], dtype=np.float64),
+        ideal_offsets=np.array([0, len(ideal)]),
+        ideal_grades=np.array(ideal, dtype=np.float64),
+        max_grade=max([0.0, *map(float, example.judged)]),
+    )

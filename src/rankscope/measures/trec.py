@@ -1,0 +1,134 @@
+"""Measures that only trec_eval has, kept so that all of its output can be reproduced."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rankscope.core.arrays import Floats, Ints, log2, safe_divide
+from rankscope.core.hits import Hits
+from rankscope.measures.gain import dcg, dcg_terms, gains_of, ideal_gains, ideal_terms, ndcg
+from rankscope.measures.rank import relevant_so_far
+from rankscope.measures.sets import _level, n_found
+from rankscope.measures.spec import Example, Family, measure
+
+_CITE = "Buckley, trec_eval 9 (measure documentation), 2008"
+
+
+@measure(
+    "Utility", "Linear utility", family=Family.TREC,
+    formula=r"a \cdot \text{relevant found} + b \cdot \text{others found} + c \cdot \text{relevant missed}",
+    range=(-math.inf, math.inf), undefined="never", cite="Hull, The TREC-7 Filtering Track, 1998", aliases=("utility",),
+    elsewhere={"trec_eval": "utility"}, about_relevance=False,
+    example=Example([1, 0, None], [1, 1], -1, {}, "1 relevant minus 2 others"),
+)  # fmt: skip
+def utility(
+    hits: Hits, *, found: float = 1.0, wrong: float = -1.0, missed: float = 0.0, rel: float | None = None
+) -> Floats:
+    """Answers: what is the list worth if every relevant doc earns a point and every other costs one?"""
+    level = _level(rel)
+    n = n_found(hits, None, level)
+    return found * n + wrong * (hits.n_retrieved - n) + missed * (hits.n_relevant(level) - n)
+
+
+@measure(
+    "BinG", "Binary G", family=Family.TREC, formula=r"\frac{1}{R} \sum_r 1 / \log_2(2 + \text{non-relevant above } r)",
+    range=(0, 1), cite=_CITE, aliases=("binG",), elsewhere={"trec_eval": "binG"},
+    example=Example([0, 1], [1], 1 / math.log2(3), {}, "one non-relevant doc above: 1/log2(3)"),
+)  # fmt: skip
+def binary_g(hits: Hits, *, rel: float | None = None) -> Floats:
+    """Answers: how many non-relevant docs does a reader pass before each relevant one, discounted?"""
+    level = _level(rel)
+    relevant = hits.grades >= level
+    passed = (hits.ranks - relevant_so_far(hits, level)).astype(np.int64)
+    return safe_divide(
+        hits.per_query(np.where(relevant, 1 / log2(np.maximum(passed, 0) + 2), 0.0)), hits.n_relevant(level)
+    )
+
+
+@measure(
+    "G", "Normalised gain G", family=Family.TREC, graded=True,
+    formula=r"\sum_r g_r / \log_2(2 + cost_r - gained_r) \; / \; \sum g^*", range=(0, 1),
+    undefined="no judged doc of the query has a gain above 0", cite=_CITE, elsewhere={"trec_eval": "G"},
+    whole_grades=True, example=Example([0, 1], [1], 1 / math.log2(3), {}, "at rank 2 the cost is 2 and 1 is gained: 1/log2(3)"),
+)  # fmt: skip
+def normalised_gain(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: how much is gained, each doc judged by how much better the docs before it could have been?"""
+    gains, ideal = gains_of(hits.grades, gain, rel), ideal_gains(hits, gain, rel)
+    extra = np.concatenate(([0.0], np.cumsum(np.maximum(ideal, 1.0) - 1)))  # every rank costs 1, good ideal docs more
+    starts = hits.ideal_offsets[:-1][hits.segments]
+    ends = np.minimum(starts + hits.ranks, hits.ideal_offsets[1:][hits.segments])
+    cost = hits.ranks + extra[ends] - extra[starts]
+    depth = 2 + cost - hits.so_far(gains)
+    discount = np.fromiter(
+        (math.log2(d) if d > 0 else math.nan for d in depth.tolist()), dtype=np.float64, count=len(depth)
+    )
+    terms = np.divide(gains, discount, out=np.zeros_like(gains), where=gains != 0)
+    return safe_divide(hits.per_query(terms), hits.per_ideal(ideal))
+
+
+def ideal_dcg_at(hits: Hits, ranks: Ints, queries: Ints, gain: Any, rel: float | None) -> Floats:
+    """Return the ideal DCG of some queries down to some ranks."""
+    terms = ideal_terms(hits, None, gain, rel)
+    return np.array(
+        [
+            math.fsum(terms[start : min(start + rank, end)])
+            for rank, start, end in zip(
+                ranks.tolist(),
+                hits.ideal_offsets[:-1][queries].tolist(),
+                hits.ideal_offsets[1:][queries].tolist(),
+                strict=True,
+            )
+        ]
+    )
+
+
+@measure(
+    "nDCG_rel", "nDCG averaged over relevant docs", family=Family.TREC, graded=True,
+    formula=r"\frac{1}{R} \sum_{\text{relevant } r} \mathrm{nDCG}@r", range=(0, 1),
+    undefined="no judged doc of the query has a gain above 0", cite=_CITE, aliases=("ndcg_rel",),
+    elsewhere={"trec_eval": "ndcg_rel"}, monotone=False, whole_grades=True,
+    example=Example([0, 1], [1], 1 / math.log2(3), {}, "nDCG at rank 2, where the only relevant doc is: 1/log2(3)"),
+)  # fmt: skip
+def ndcg_at_relevant(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: how close is the ranking to the best one at each relevant doc, on average?
+
+    A relevant doc that was not found counts with the nDCG of the whole list.
+    """
+    gains, ideal = gains_of(hits.grades, gain, rel), ideal_gains(hits, gain, rel)
+    reached = hits.so_far(dcg_terms(hits, None, gain, rel))
+    best = ideal_dcg_at(hits, hits.ranks, hits.segments, gain, rel)
+    at_found = np.divide(reached, best, out=np.zeros_like(reached), where=(gains > 0) & (best > 0))
+    n_gainful = hits.per_ideal(ideal > 0)
+    missed = n_gainful - hits.per_query(gains > 0)
+    whole = np.nan_to_num(ndcg(hits, gain=gain, rel=rel))
+    return safe_divide(hits.per_query(at_found) + missed * whole, n_gainful)
+
+
+@measure(
+    "Rndcg", "nDCG averaged over grade levels", family=Family.TREC,
+    formula=r"\text{mean of } \mathrm{nDCG}@R_g \text{ where } R_g \text{ docs have at least grade } g", range=(0, 1),
+    cite=_CITE, elsewhere={"trec_eval": "Rndcg"}, whole_grades=True, monotone=False,
+    example=Example([0, 1], [1], 0, {}, "one relevant doc, so nDCG@1 alone: 0"),
+)  # fmt: skip
+def ndcg_at_levels(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
+    """Answers: how close is the ranking to the best one where each grade's docs would end, on average?
+
+    Where the list goes on for more than one rank beyond that, its end counts as a further point.
+    """
+    ideal = ideal_gains(hits, gain, None)
+    last = np.append((ideal[1:] != ideal[:-1]) | (hits.ideal_segments[1:] != hits.ideal_segments[:-1]), True)
+    boundary = np.flatnonzero(last[: len(ideal)] & (ideal > 0))
+    queries, cuts = hits.ideal_segments[boundary], hits.ideal_ranks[boundary]
+    best = ideal_dcg_at(hits, cuts, queries, gain, None)
+    total, points = np.zeros(len(hits)), np.zeros(len(hits))
+    for cut in np.unique(cuts).tolist():
+        at_cut = cuts == cut
+        np.add.at(total, queries[at_cut], dcg(hits, k=cut, gain=gain)[queries[at_cut]] / best[at_cut])
+    np.add.at(points, queries, 1)
+    goes_on = hits.n_retrieved > hits.per_ideal(ideal > 0) + 1
+    total += np.where(goes_on, np.nan_to_num(ndcg(hits, gain=gain)), 0.0)
+    scores = safe_divide(total, np.where(points > 0, points + goes_on, 0))
+    return np.where(hits.n_relevant(_level(rel)) == 0, math.nan, scores)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope._version import __version__
 
 if TYPE_CHECKING:
-    from rankscope.api import ReadOptions, evaluate, load_qrels, load_run
+    from rankscope.api import ReadOptions, evaluate, explain, load_qrels, load_run
     from rankscope.core.policies import Policies
     from rankscope.core.qrels import Qrels
     from rankscope.core.run import Run
@@ -34,6 +34,7 @@ _HOME = {
     "Scores": "rankscope.core.scores",
     "convert": "rankscope.io",
     "evaluate": "rankscope.api",
+    "explain": "rankscope.api",
     "load_qrels": "rankscope.api",
     "load_run": "rankscope.api",
     "parse_measure": "rankscope.measures.parse",
@@ -54,6 +55,7 @@ __all__ = [
     "__version__",
     "convert",
     "evaluate",
+    "explain",
     "load_qrels",
     "load_run",
     "parse_measure",

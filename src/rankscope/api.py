@@ -11,14 +11,17 @@ from pathlib import PurePath
 from typing import Any
 
 from rankscope.core.align import align
+from rankscope.core.ids import as_id
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.core.run import Origin, Run
-from rankscope.core.scores import RunScores, Scores
-from rankscope.errors import BadLine, InputError, OptionError, RankscopeWarning
+from rankscope.core.scores import QrelsInfo, RunScores, Scores
+from rankscope.errors import BadLine, InputError, MeasureError, OptionError, RankscopeWarning
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, scores_of
+from rankscope.measures.explain import Explanation
+from rankscope.measures.explain import explain as explain_score
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.profiles import Profile, find_profile
 from rankscope.measures.spec import Measure
@@ -112,17 +115,19 @@ def evaluate(
     *,
     profile: str | None = None,
     options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
     **policies: Any,
 ) -> Scores:
     """Score one or more runs against qrels.
 
     `qrels` and each run may be a path, a dict of dicts, a table, or an iterable of rows; `runs` is one run, a list
     of them, or {name: run}. `policies` are `ties`, `precision`, `duplicates`, `missing`, `depth`, `judged_only`,
-    `min_rel`, `no_relevant` and `self_match`; `profile` sets those of another tool.
+    `min_rel`, `no_relevant` and `self_match`; `profile` sets those of another tool. `options` say how run files are
+    read, `qrels_options` how the qrels are.
     """
     chosen = find_profile(profile) if profile else None
     decided = decide_policies(chosen, policies)
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     wanted = decide_measures(chosen, measures)
     check_grades(judged, wanted, decided)
     loaded = load_runs(runs, options=options)
@@ -130,7 +135,36 @@ def evaluate(
     for run, scores in zip(loaded, scored, strict=True):
         for note in (*id_notes(judged, run), *missing_notes(scores, decided)):
             warnings.warn(note, RankscopeWarning, stacklevel=2)
-    return Scores(scored, policies=decided.as_dict(), profile=profile)
+    return Scores(scored, qrels=info_of(judged), policies=decided.as_dict(), profile=profile)
+
+
+def info_of(qrels: Qrels) -> QrelsInfo:
+    """Return which qrels these are."""
+    origin = qrels.origin
+    if origin is None:
+        return QrelsInfo(len(qrels))
+    return QrelsInfo(len(qrels), origin.path, origin.sha256, origin.format)
+
+
+def explain(
+    qrels: Any,
+    run: Any,
+    query: Any,
+    measure: str | Measure,
+    *,
+    profile: str | None = None,
+    options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
+    **policies: Any,
+) -> Explanation:
+    """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`."""
+    chosen = find_profile(profile) if profile else None
+    decided = decide_policies(chosen, policies)
+    wanted = decide_measures(chosen, measure)
+    if len(wanted) != 1:
+        raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
+    return explain_score(judged, load_run(run, options=options), as_id(query), wanted[0], decided)
 
 
 def trec_eval_text(
@@ -185,18 +219,23 @@ def score(qrels: Qrels, run: Run, measures: Sequence[Measure], policies: Policie
     origin = run.origin
     if origin is None:
         return scores
-    return dataclasses.replace(scores, path=origin.path, sha256=origin.sha256, tag=run.rows.tag)
+    return dataclasses.replace(scores, path=origin.path, sha256=origin.sha256, format=origin.format)
 
 
 def load_runs(runs: Any, *, options: ReadOptions | None = None) -> list[Run]:
     """Return runs with distinct names from one run, several, or several by name."""
     if isinstance(runs, Mapping) and holds_runs(runs):
         return [named(load_run(run, name=str(name), options=options), str(name)) for name, run in runs.items()]
-    if isinstance(runs, Sequence) and runs and all(isinstance(run, str | os.PathLike | Run) for run in runs):
-        if isinstance(runs, str):
-            return [load_run(runs, options=options)]
+    if isinstance(runs, list | tuple) and runs and all(map(is_whole_run, runs)):
         return with_distinct_names([load_run(run, options=options) for run in runs])
     return [load_run(runs, options=options)]
+
+
+def is_whole_run(data: Any) -> bool:
+    """Tell a run that is an entry of a list from a row."""
+    if isinstance(data, Mapping):
+        return bool(data) and all(isinstance(docs, Mapping | list) for docs in data.values())
+    return isinstance(data, str | os.PathLike | Run) or hasattr(data, "__arrow_c_stream__")
 
 
 def named(run: Run, name: str) -> Run:
@@ -213,7 +252,7 @@ def holds_runs(data: Mapping[Any, Any]) -> bool:
     sample = next(iter(data.values()))
     if isinstance(sample, Mapping):
         inner = next(iter(sample.values()), 0.0)
-        return isinstance(inner, Mapping) or (isinstance(inner, list | tuple) and not isinstance(inner, str))
+        return isinstance(inner, Mapping | list | tuple)
     if isinstance(sample, list | tuple):
         entry = next(iter(sample), "")
         return isinstance(entry, Mapping) or (isinstance(entry, tuple | list) and len(entry) > 2)  # noqa: PLR2004

@@ -44,6 +44,16 @@ def test_a_file_with_damaged_bytes(write_file, compressor):
         read_run(write_file(bytes(content)))
 
 
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_an_error_of_the_system_is_not_taken_for_damage(write_file, compressor, is_compressed):
+    def progress(done, total):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    _, compress = compressor
+    with pytest.raises(BrokenPipeError):
+        read_run(write_file(compress(RUN) if is_compressed else RUN), progress=progress)
+
+
 def test_an_empty_file_that_is_compressed(write_file, compressor):
     _, compress = compressor
     with pytest.raises(FormatError, match="is empty"):

@@ -39,13 +39,14 @@ def find_columns(
     where: str = "the table",
 ) -> dict[str, str]:
     """Return which of a table's columns holds what: the ones chosen by the caller first, then by known names."""
-    by_lower = {name.strip().lower(): name for name in names}
+    by_lower = {str(name).strip().lower(): name for name in names}
+    listed = ", ".join(map(str, by_lower.values()))
     found = {}
     for role, known in aliases.items():
         wanted = (chosen or {}).get(role)
         if wanted is not None and wanted.lower() not in by_lower:
             raise FormatError(
-                f"{where} has no column {wanted!r}; its columns are {', '.join(by_lower.values())}",
+                f"{where} has no column {wanted!r}; its columns are {listed}",
                 hint=f"map the column with --columns {role}=NAME",
             )
         match = next((by_lower[name] for name in ((wanted or "").lower(), *known) if name in by_lower), None)
@@ -54,7 +55,7 @@ def find_columns(
     missing = [role for role in required if role not in found]
     if missing:
         raise FormatError(
-            f"{where} has no column for {' and '.join(missing)}; its columns are {', '.join(by_lower.values())}",
+            f"{where} has no column for {' and '.join(missing)}; its columns are {listed}",
             hint="name the columns, e.g. --columns " + ",".join(f"{role}=NAME" for role in missing),
         )
     return found

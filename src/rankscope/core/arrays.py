@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+AnyNumber = TypeVar("AnyNumber", np.float64, np.int64)
 
 LOG2_TABLE_SIZE = 1 << 16
 
 
-def frozen(values: Sequence[float] | Floats) -> Floats:
-    """Return the values as a float64 array that cannot be written to."""
-    array = np.array(values, dtype=np.float64)
-    array.flags.writeable = False
-    return array
+def read_only(array: NDArray[AnyNumber]) -> NDArray[AnyNumber]:
+    """Return a view of an array through which it cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def offsets_of(lengths: Ints | Sequence[int]) -> Ints:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -30,10 +32,11 @@ def run_rows(data: Any) -> RunRows:
     """Return the rows of a run given in any in-memory shape."""
     if isinstance(data, RunRows):
         return data
+    data = with_lengths(data)
     columns = columns_of(data, RUN_COLUMNS, RUN_REQUIRED, ranked_list_columns, shapes=RUN_SHAPES)
     query, doc, integer_ids = id_columns(columns)
     return RunRows(
-        empty_queries=empty_queries(data),
+        empty_queries=empty_queries(data, RUN_COLUMNS),
         query=query,
         doc=doc,
         score=number_column(columns["score"], query, doc, what="score", error=ScoreError),
@@ -47,10 +50,11 @@ def qrels_rows(data: Any) -> QrelsRows:
     """Return the rows of qrels given in any in-memory shape."""
     if isinstance(data, QrelsRows):
         return data
+    data = with_lengths(data)
     columns = columns_of(data, QRELS_COLUMNS, QRELS_REQUIRED, relevant_list_columns, shapes=QRELS_SHAPES)
     query, doc, integer_ids = id_columns(columns)
     return QrelsRows(
-        empty_queries=empty_queries(data),
+        empty_queries=empty_queries(data, QRELS_COLUMNS),
         query=query,
         doc=doc,
         grade=number_column(columns["grade"], query, doc, what="grade", error=GradeError),
@@ -72,16 +76,31 @@ def columns_of(
     """Return the columns by role, whatever the shape of the data."""
     value_role = required[-1]
     if isinstance(data, Mapping):
-        if data and all(isinstance(column, np.ndarray) for column in data.values()):
+        if are_columns(data, aliases):
             return pick(data, aliases, required, take=lambda name: data[name])
         return nested_columns(data, value_role, from_lists)
-    if hasattr(data, "__dataframe__") and hasattr(data, "iloc"):  # pandas, whichever its string dtype
+    if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas, whichever its string dtype
         return pick(list(data.columns), aliases, required, take=lambda name: data[name].to_numpy())
     if hasattr(data, "__arrow_c_stream__"):
         return arrow_columns(data, aliases, required)
     if isinstance(data, Iterable) and not isinstance(data, str | bytes):
         return row_columns(data, aliases, required, shapes=shapes)
     raise InputError(f"{type(data).__name__} is not a shape that can be read", hint=shapes)
+
+
+def with_lengths(data: Any) -> Any:
+    """Return a mapping whose values can be counted: generators are consumed, once; other data stays as it is."""
+    if not isinstance(data, Mapping) or all(isinstance(value, Sized) for value in data.values()):
+        return data
+    return {key: value if isinstance(value, Sized) else list(listed_docs(key, value)) for key, value in data.items()}
+
+
+def are_columns(data: Mapping[Any, Any], aliases: Mapping[str, tuple[str, ...]]) -> bool:
+    """Tell {column: values} from {query: docs} where all values are arrays: columns have names that are known."""
+    if not data or not all(isinstance(value, np.ndarray) for value in data.values()):
+        return False
+    known = set(itertools.chain.from_iterable(aliases.values()))
+    return any(isinstance(name, str) and name.strip().lower() in known for name in data)
 
 
 def pick(
@@ -116,9 +135,9 @@ def nested_columns(
     }
 
 
-def empty_queries(data: Any) -> tuple[str, ...]:
+def empty_queries(data: Any, aliases: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """Return the queries of a mapping that have no docs; they have no row, but they count."""
-    if not isinstance(data, Mapping):
+    if not isinstance(data, Mapping) or are_columns(data, aliases):
         return ()
     return tuple(as_id(query, what="query id") for query, docs in data.items() if len(docs) == 0)
 
@@ -127,6 +146,8 @@ def ranked_list_columns(data: Mapping[Any, Any]) -> Columns:
     """Flatten {query: [doc, …]} or {query: [(doc, score), …]}; without scores the order alone counts."""
     columns: Columns = {"query": [], "doc": [], "score": []}
     for query, ranked in data.items():
+        if isinstance(ranked, AbstractSet):
+            raise InputError(f"query {query!r} has a set of docs, which has no order", hint="give [doc, …] best first")
         docs, scores = split_scored(list(listed_docs(query, ranked)), query)
         columns["query"].extend([query] * len(docs))
         columns["doc"].extend(docs)
@@ -204,7 +225,7 @@ def number_column(
         refuse_odd_number(listed, query, doc, what=what, error=error)
     try:
         column = np.array(listed, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         refuse_odd_number(listed, query, doc, what=what, error=error)
         raise
     bad = np.flatnonzero(np.isnan(column) if what == "score" else ~np.isfinite(column))
@@ -219,8 +240,8 @@ def refuse_odd_number(
     """Raise for the first value that is no number, however number-like its text is."""
     for i, value in enumerate(listed):
         try:
-            odd = isinstance(value, bool | str | bytes) or value is None or float(value) != value
-        except (TypeError, ValueError):
+            odd = isinstance(value, bool | str | bytes) or value is None or math.isnan(float(value))
+        except (TypeError, ValueError, OverflowError):
             odd = True
         if odd:
             raise_bad_number(listed, query, doc, i, what=what, error=error)
@@ -252,7 +273,12 @@ def text_column(values: Any) -> list[str] | None:
     if values is None:
         return None
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    return ["" if value is None or value != value else str(value) for value in listed]  # noqa: PLR0124 (NaN)
+    return ["" if is_absent(value) else str(value) for value in listed]
+
+
+def is_absent(value: Any) -> bool:
+    """Tell whether a cell of somebody's table holds nothing: None, NaN or pandas' NA."""
+    return value is None or (not isinstance(value, str) and str(value) in {"nan", "NaN", "NaT", "<NA>"})
 
 
 def last_tag(values: Any) -> str | None:

@@ -42,4 +42,7 @@ def as_ids(values: Iterable[Any], *, what: str = "id") -> tuple[list[str], bool]
 
 def byte_order(identifier: str) -> bytes:
     """Return the key by which ids are ordered: their bytes, as strcmp sees them."""
-    return identifier.encode("utf-8", "surrogateescape")
+    try:
+        return identifier.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, as a broken JSON text may hold
+        return identifier.encode("utf-8", "surrogatepass")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from rankscope.errors import OptionError, did_you_mean
@@ -57,9 +59,9 @@ class Policies:
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        if self.depth is not None and (not isinstance(self.depth, int) or self.depth < 1):
-            raise OptionError(f"depth = {self.depth!r}: it counts ranks, so it is a whole number from 1 up")
-        if self.min_rel is not None and not 0 <= self.min_rel < math.inf:
+        if self.depth is not None:
+            object.__setattr__(self, "depth", checked_depth(self.depth))
+        if self.min_rel is not None and not is_grade(self.min_rel):
             raise OptionError(
                 f"min_rel = {self.min_rel!r}: it is a grade from 0 up",
                 hint="negative grades mean pooled but unjudged, so they cannot be relevant",
@@ -74,6 +76,22 @@ class Policies:
         """Return the policies with the relevance level filled in, for records and reports."""
         level = self.relevance_level
         return {**dataclasses.asdict(self), "min_rel": int(level) if level.is_integer() else level}
+
+
+def checked_depth(depth: Any) -> int:
+    """Return a depth as int (NumPy's too), or say what it must be."""
+    try:
+        counted = operator.index(depth)
+    except TypeError:
+        counted = 0
+    if counted < 1 or isinstance(depth, bool):
+        raise OptionError(f"depth = {depth!r}: it counts ranks, so it is a whole number from 1 up")
+    return counted
+
+
+def is_grade(value: Any) -> bool:
+    """Tell whether a value is a number that a judged doc's grade can reach."""
+    return isinstance(value, Real) and 0 <= float(value) < math.inf
 
 
 def check_choice(name: str, value: object, choices: dict[str, str]) -> None:

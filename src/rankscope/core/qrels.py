@@ -35,7 +35,7 @@ class Qrels:
         self.rows = qrels_rows(data)
         self.origin = origin
         self.judged = grades_by_doc(self.rows, duplicates=duplicates)
-        if not self.judged:
+        if not len(self.rows):
             raise InputError("the qrels are empty", hint="at least one query needs at least one judged doc")
 
     @property
@@ -106,7 +106,7 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
             continue
         if duplicates == "error":
             raise_duplicate(rows, i)
-    return MappingProxyType(judged)
+    return MappingProxyType({query: MappingProxyType(grades) for query, grades in judged.items()})
 
 
 def raise_duplicate(rows: QrelsRows, i: int) -> None:

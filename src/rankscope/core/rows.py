@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rankscope.core.arrays import Floats, Ints
+from rankscope.core.arrays import Floats, Ints, read_only
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +24,11 @@ class RunRows:
     """Which of "query" and "doc" were whole numbers in the source."""
     empty_queries: tuple[str, ...] = ()
     """Queries that are listed but have no row: answered with nothing, or without any judgment."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "score", read_only(self.score))
+        if self.rank is not None:
+            object.__setattr__(self, "rank", read_only(self.rank))
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -44,6 +49,9 @@ class QrelsRows:
     """Which of "query" and "doc" were whole numbers in the source."""
     empty_queries: tuple[str, ...] = ()
     """Queries that are listed but have no row: answered with nothing, or without any judgment."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grade", read_only(self.grade))
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -14,7 +14,7 @@ from rankscope.core.arrays import Floats, Ints, offsets_of
 from rankscope.core.coerce import as_doc_scores, run_rows
 from rankscope.core.ids import as_id
 from rankscope.core.rows import RunRows
-from rankscope.errors import DuplicateError, InputError, ScoreError
+from rankscope.errors import DuplicateError, IdError, InputError, ScoreError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,6 +175,11 @@ class DictRankings:
         self.integer_ids: frozenset[str] = frozenset(integer_kinds(docs_of))
         if any(type(query) is not str for query in docs_of):
             self._docs_of = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
+        if len(self._docs_of) < len(docs_of):
+            raise IdError(
+                "the run has a query id both as a number and as text",
+                hint="ids are matched as text (7 is '7'): keep one of the two",
+            )
 
     def query_ids(self) -> Iterator[str]:
         """Return the queries in the order given."""
@@ -189,11 +194,13 @@ class DictRankings:
     def ranking(self, query: str, *, duplicates: str) -> Ranking:  # noqa: ARG002 (a dict has no duplicates)
         """Return what was retrieved for one query."""
         docs = self._docs_of[query]
-        if not set(map(type, docs)) <= {str}:
+        if "" in docs or not set(map(type, docs)) <= {str}:
             docs = as_doc_scores(query, docs)
+        odd = not {str, bytes, bool}.isdisjoint(map(type, docs.values()))  # NumPy would take "7" for 7
+        values = [math.nan] if odd else docs.values()
         try:
-            scores = np.fromiter(docs.values(), dtype=np.float64, count=len(docs))
-        except (TypeError, ValueError):
+            scores = np.fromiter(values, dtype=np.float64, count=len(values))
+        except (TypeError, ValueError, OverflowError):
             scores = np.array([math.nan])
         ranking = Ranking(docs, scores)
         check_scores(ranking, query)
@@ -284,8 +291,8 @@ def check_scores(ranking: Ranking, query: str) -> None:
 def is_number(score: object) -> bool:
     """Tell whether a score is a number that can be ordered."""
     try:
-        return not math.isnan(float(score))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        return not isinstance(score, str | bytes | bool) and not math.isnan(float(score))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         return False
 
 

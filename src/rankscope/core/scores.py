@@ -77,7 +77,7 @@ class RunScores:
     lower_is_better: frozenset[str] = frozenset()
     path: str | None = None
     sha256: str | None = None
-    tag: str | None = None
+    format: str | None = None
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         """Return one score by (query, measure), or one query's scores by measure."""
@@ -119,11 +119,29 @@ class RunScores:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class QrelsInfo:
+    """Which qrels the scores are against."""
+
+    n_queries: int
+    path: str | None = None
+    sha256: str | None = None
+    format: str | None = None
+
+
 class Scores(Mapping[str, RunScores]):
     """The scores of several runs on the same qrels, by the name of the run."""
 
-    def __init__(self, runs: tuple[RunScores, ...], *, policies: Mapping[str, Any], profile: str | None = None) -> None:
+    def __init__(
+        self,
+        runs: tuple[RunScores, ...],
+        *,
+        qrels: QrelsInfo,
+        policies: Mapping[str, Any],
+        profile: str | None = None,
+    ) -> None:
         self._runs = {run.name: run for run in runs}
+        self.qrels = qrels
         self.policies = dict(policies)
         self.profile = profile
 

@@ -49,8 +49,8 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterat
     try:
         yield open_decompressed(raw, compression)
     except damage as error:
-        if compression is None:
-            raise
+        if compression is None or getattr(error, "errno", None) is not None:
+            raise  # the system's own errors have a number, those about the data have none
         raise FormatError(
             f"{name} cannot be decompressed: {error}",
             hint=f"its first bytes say {compression}, but it is cut off or damaged; copy or download it again",

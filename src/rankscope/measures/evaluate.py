@@ -32,11 +32,11 @@ def score_hits(hits: Hits, measures: Sequence[Measure], policies: Policies) -> t
         values[:, i] = measure(hits, rel=policies.relevance_level)
     undefined = np.isnan(values)
     for i, measure in enumerate(measures):
+        if measure.spec.zero_if_undefined:
+            values[undefined[:, i], i] = 0.0
         if measure.spec.about_relevance and policies.no_relevant == "exclude":
             rel = measure.options.get("rel", policies.relevance_level)
             values[hits.n_relevant(rel) == 0, i] = np.nan
-        elif measure.spec.zero_if_undefined:
-            values[undefined[:, i], i] = 0.0
     undefined |= np.isnan(values)
     values.flags.writeable = undefined.flags.writeable = False
     return values, undefined

@@ -23,6 +23,7 @@ from rankscope.measures.spec import Example, Family, Workings, measure
 
 _JK = "Järvelin & Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002"
 _COMPAT_DEPTH = 1000
+_MAX_EXP2_GRADE = 1000
 _NOTHING_TO_GAIN = "no judged doc of the query has a gain above 0"
 
 
@@ -32,6 +33,11 @@ def gains_of(grades: Floats, gain: Any, rel: float | None) -> Floats:
     if gain == "linear":
         return np.where(known, grades, 0.0)
     if gain == "exp2":
+        if len(grades) and grades.max() > _MAX_EXP2_GRADE:
+            raise GradeError(
+                f"a grade of {grades.max():g} is too high for gain='exp2'",
+                hint="2^grade is not a number any more; use gain='linear', or a map of gains",
+            )
         return np.where(known, np.exp2(np.maximum(grades, 0.0)) - 1, 0.0)
     if gain == "binary":
         return (grades >= _level(rel)).astype(np.float64)
@@ -152,7 +158,7 @@ def check_scale(hits: Hits, max_grade: Any) -> None:
 
 def stop_chances(grades: Floats, top: Floats) -> Floats:
     """Return how likely a doc of each grade satisfies the reader."""
-    return (np.exp2(np.maximum(grades, 0.0)) - 1) / np.exp2(top)
+    return np.exp2(np.maximum(grades, 0.0) - top) - np.exp2(-top)  # (2^grade - 1) / 2^top, for any scale
 
 
 def cascade_terms(chances: Floats, ranks: Ints, segments: Ints, n_segments: int) -> Floats:

@@ -45,7 +45,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
 def show_value(value: Any) -> str:
     """Print a parameter as it is written in a measure's name."""
     if isinstance(value, tuple):
-        return "{" + ", ".join(f"{grade:g}: {gain:g}" for grade, gain in value) + "}"
+        return "{" + ", ".join(f"{grade}: {gain}" for grade, gain in value) + "}"
     return repr(value)
 
 
@@ -145,7 +145,9 @@ PARAMETERS: dict[str, Parameter] = {
             "a number above 0, or 'query'",
             max_grade,
         ),
-        Parameter("mult", "how many times the number of relevant docs", "a number above 0", number_within(0, 1e9)),
+        Parameter(
+            "mult", "how many times the number of relevant docs", "a number above 0", number_within(0, 1e9, ends=False)
+        ),
         Parameter(
             "rounding",
             "how a share of the relevant docs becomes a count: up (trec_eval 9) or nearest (trec_eval 10)",

@@ -51,6 +51,8 @@ GROUPS = {
 _NAME = re.compile(r"\s*([^\s(@]+?)\s*(?:\((.*)\))?\s*(?:@\s*([^@]+?))?\s*", re.DOTALL)
 _RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
 _TREC_PARAMS = re.compile(r"([A-Za-z_]*[A-Za-z]|11pt_avg)[._]?([0-9.].*|p=.*)")
+_ONE_MORE = re.compile(r"-?\.?[0-9][0-9.=-]*(?![^,\s])")
+"""A further number of a list such as P.5,10: one that runs up to the next comma or blank."""
 _IR_MEASURES_GAINS = {"log2": "linear", "exp-log2": "exp2"}
 
 
@@ -187,8 +189,8 @@ def split_outside(text: str, separators: str) -> list[str]:
         elif char in "'\"":
             quote = char
         depth += (char in "([{") - (char in ")]}")
-        between_digits = char == "," and text[i + 1 : i + 2].isdigit() and part[-1:].isdigit() and depth == 0
-        if char in separators and depth == 0 and not quote and not between_digits:
+        goes_on = char == "," and part[-1:].isdigit() and _ONE_MORE.match(text, i + 1) is not None
+        if char in separators and depth == 0 and not quote and not goes_on:
             parts.append(part)
             part = ""
         else:

@@ -117,7 +117,9 @@ def harmonic(precision: Floats, recall: Floats, beta: float) -> Floats:
 )  # fmt: skip
 def success(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: is there a relevant doc among the first k at all?"""
-    return (n_found(hits, k, _level(rel)) > 0).astype(np.float64)
+    level = _level(rel)
+    found = (n_found(hits, k, level) > 0).astype(np.float64)
+    return np.where(hits.n_relevant(level) == 0, math.nan, found)
 
 
 @measure(

@@ -62,11 +62,8 @@ def normalised_gain(hits: Hits, *, gain: Any = "linear", rel: float | None = Non
     ends = np.minimum(starts + hits.ranks, hits.ideal_offsets[1:][hits.segments])
     cost = hits.ranks + extra[ends] - extra[starts]
     depth = 2 + cost - hits.so_far(gains)
-    discount = np.fromiter(
-        (math.log2(d) if d > 0 else math.nan for d in depth.tolist()), dtype=np.float64, count=len(depth)
-    )
-    terms = np.divide(gains, discount, out=np.zeros_like(gains), where=gains != 0)
-    return safe_divide(hits.per_query(terms), hits.per_ideal(ideal))
+    discount = np.fromiter(map(math.log2, depth.tolist()), dtype=np.float64, count=len(depth))
+    return safe_divide(hits.per_query(gains / discount), hits.per_ideal(ideal))
 
 
 def ideal_dcg_at(hits: Hits, ranks: Ints, queries: Ints, gain: Any, rel: float | None) -> Floats:

@@ -1,0 +1,61 @@
+"""Turn a run or qrels into another format, exactly: what is read back is what was written.
+
+The format of IN is told from its content, that of OUT from its name: .json .jsonl .csv .tsv .parquet .arrow, anything
+else is TREC text; .gz .bz2 .xz .zst compress. - is standard input or output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+
+from rankscope.cli.options import parse_columns
+from rankscope.errors import RankscopeWarning
+from rankscope.io import FORMATS, convert
+
+EPILOG = """\
+examples:
+  rankscope convert bm25.run bm25.parquet
+  rankscope convert qrels.csv qrels.txt --columns query=question,doc=article,grade=stars
+  rankscope convert run.json - | head"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("source", metavar="IN", help="the file to read")
+    parser.add_argument("target", metavar="OUT", help="the file to write")
+    parser.add_argument("--kind", choices=("run", "qrels"), help="what IN holds, where its content does not tell")
+    for side in ("from", "to"):
+        parser.add_argument(
+            f"--{side}", dest=f"{side}_format", choices=sorted(FORMATS), metavar="FORMAT",
+            help=f"the format of {'IN' if side == 'from' else 'OUT'}: {', '.join(FORMATS)}",
+        )  # fmt: skip
+    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="which column of a table holds what")
+    strictness = parser.add_mutually_exclusive_group()
+    strictness.add_argument("--strict", action="store_true", help="stop where a line is malformed (the default)")
+    strictness.add_argument("--lenient", action="store_true", help="skip malformed lines; how many is reported")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Convert, and say what was done."""
+    done = convert(
+        args.source,
+        args.target,
+        kind=args.kind,
+        source_format=args.from_format,
+        target_format=args.to_format,
+        columns=parse_columns(args.columns),
+        lenient=args.lenient,
+    )
+    if done.bad_lines:
+        warnings.warn(
+            f"{len(done.bad_lines)} bad lines were skipped; the first is {done.bad_lines[0]}",
+            RankscopeWarning,
+            stacklevel=1,
+        )
+    print(
+        f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {done.source_format} -> {done.target_format}",
+        file=sys.stderr,
+    )
+    return 0

@@ -1,0 +1,134 @@
+"""Score runs against qrels: a table to read, or JSON, CSV, Markdown, LaTeX or trec_eval's text to pass on.
+
+QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow format, plain or compressed
+(.gz .bz2 .xz .zst); - is standard input. The format is told from the content.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import PurePath
+from typing import TextIO
+
+from rankscope.api import evaluate, load_qrels, trec_eval_text
+from rankscope.cli.options import (
+    add_file_options,
+    add_policy_options,
+    one_stdin,
+    output_to,
+    policies_from,
+    read_options_from,
+)
+from rankscope.core.scores import Scores
+from rankscope.errors import OptionError
+from rankscope.measures.evaluate import DEFAULT_MEASURES
+from rankscope.measures.profiles import PROFILES
+from rankscope.measures.trec_text import VERSIONS
+from rankscope.report.evaluation import json_lines, json_text, query_table, summary_table
+from rankscope.report.table import print_rich, to_csv, to_latex, to_markdown
+
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "trec")
+BY_EXTENSION = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "trec"}
+
+EPILOG = """\
+examples:
+  rankscope evaluate qrels.txt bm25.run dense.run.gz
+  rankscope evaluate qrels.txt bm25.run -m nDCG@10 -m "P(rel=2)@5" --per-query
+  rankscope evaluate beir/scifact run.json --profile beir -o scores.json
+  zcat run.gz | rankscope evaluate qrels.txt - --format csv
+  rankscope evaluate qrels.txt run.txt --format trec --profile trec_eval-9 -m all_trec --per-query
+
+the best value of each measure is marked with *; `rankscope measures` lists the measures"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("qrels", metavar="QRELS", help="the judgments")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
+    parser.add_argument(
+        "-m", "--measures", action="append", metavar="NAME", default=[],
+        help=f"measures, several in one text or by repeating -m (default: {' '.join(DEFAULT_MEASURES)})",
+    )  # fmt: skip
+    parser.add_argument("--profile", choices=list(PROFILES), help="follow the conventions of another tool")
+    parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
+    parser.add_argument("--format", choices=FORMATS, help="what to print (default: table, or by the extension of -o)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    add_policy_options(parser)
+    add_file_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate and print."""
+    one_stdin([args.qrels, *args.runs])
+    form = args.format or form_of(args.output)
+    text = trec_text(args) if form == "trec" else None
+    scores = None if form == "trec" else scores_from(args)
+    with output_to(args.output) as stream:
+        if scores is None:
+            stream.write(str(text))
+        elif form == "table" and args.output in (None, "-"):
+            print_table(scores, per_query=args.per_query)
+        else:
+            write(scores, form, stream, per_query=args.per_query)
+    return 0
+
+
+def form_of(output: str | None) -> str:
+    """Return the format that a file's extension stands for."""
+    if output in (None, "-"):
+        return "table"
+    suffix = PurePath(str(output)).suffix.lower()
+    if suffix not in BY_EXTENSION:
+        known = ", ".join(BY_EXTENSION)
+        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {known}, or say --format")
+    return BY_EXTENSION[suffix]
+
+
+def scores_from(args: argparse.Namespace) -> Scores:
+    """Return the scores that were asked for."""
+    return evaluate(
+        args.qrels,
+        args.runs,
+        args.measures or None,
+        profile=args.profile,
+        options=read_options_from(args),
+        qrels_options=read_options_from(args, "qrels"),
+        **policies_from(args),
+    )
+
+
+def trec_text(args: argparse.Namespace) -> str:
+    """Return trec_eval's text for each run, one after the other."""
+    profile = args.profile or "trec_eval-10"
+    if profile not in VERSIONS:
+        raise OptionError(f"--format trec goes with --profile {' or '.join(VERSIONS)}, not {profile}")
+    options = read_options_from(args)
+    names = [name for text in args.measures for name in text.split()] or ["official"]
+    policies = policies_from(args)
+    qrels = load_qrels(
+        args.qrels, duplicates=policies.get("duplicates", "error"), options=read_options_from(args, "qrels")
+    )
+    return "".join(
+        trec_eval_text(
+            qrels, run, names, profile=profile, per_query=args.per_query, complete=args.complete, options=options,
+            **policies,
+        )
+        for run in args.runs
+    )  # fmt: skip
+
+
+def print_table(scores: Scores, *, per_query: bool) -> None:
+    """Draw the table for a person."""
+    print_rich(query_table(scores) if per_query else summary_table(scores))
+
+
+def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool) -> None:
+    """Write the scores in a format for programs."""
+    if form == "json":
+        stream.write(json_text(scores))
+    elif form == "jsonl":
+        stream.write(json_lines(scores, per_query=per_query))
+    else:
+        table = query_table(scores) if per_query else summary_table(scores)
+        render = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex, "table": to_markdown}[form]
+        stream.write(render(table))

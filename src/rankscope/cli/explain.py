@@ -1,0 +1,74 @@
+"""Show how one score comes about: every rank, its doc, its grade and what it adds, to be checked by hand."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rankscope.api import explain
+from rankscope.cli.options import (
+    add_file_options,
+    add_policy_options,
+    one_stdin,
+    output_to,
+    policies_from,
+    read_options_from,
+)
+from rankscope.measures.explain import Explanation
+from rankscope.measures.profiles import PROFILES
+from rankscope.report.explanation import conclusion, ideal_table, ranking_table
+from rankscope.report.table import print_rich
+
+EPILOG = """\
+examples:
+  rankscope explain qrels.txt bm25.run --query 42 -m nDCG@10
+  rankscope explain qrels.txt bm25.run --query 42 -m AP --all
+  rankscope explain qrels.txt bm25.run --query 42 -m "ERR@20" --format json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("qrels", metavar="QRELS", help="the judgments")
+    parser.add_argument("run", metavar="RUN", help="the run")
+    parser.add_argument("--query", required=True, metavar="ID", help="the query whose score is to be explained")
+    parser.add_argument("-m", "--measure", default="nDCG@10", metavar="NAME", help="the measure (default: nDCG@10)")
+    parser.add_argument("--profile", choices=list(PROFILES), help="follow the conventions of another tool")
+    parser.add_argument("--all", action="store_true", help="show every rank, also those that add nothing")
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="what to print")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write JSON to a file instead of stdout")
+    add_policy_options(parser)
+    add_file_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain and print."""
+    one_stdin([args.qrels, args.run])
+    explanation = explain(
+        args.qrels,
+        args.run,
+        args.query,
+        args.measure,
+        profile=args.profile,
+        options=read_options_from(args),
+        qrels_options=read_options_from(args, "qrels"),
+        **policies_from(args),
+    )
+    if args.format == "table" and args.output is None:
+        print_explanation(explanation, every_rank=args.all)
+        return 0
+    with output_to(args.output) as stream:
+        json.dump(explanation.as_dict(), stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+    return 0
+
+
+def print_explanation(explanation: Explanation, *, every_rank: bool) -> None:
+    """Draw the ranking, the ideal beside it, and the conclusion."""
+    print(f"{explanation.measure} of query {explanation.query}: {explanation.n_retrieved} docs retrieved\n")
+    print_rich(ranking_table(explanation, every_rank=every_rank))
+    if explanation.ideal:
+        print("\nthe ideal ranking")
+        print_rich(ideal_table(explanation))
+    print()
+    for line in conclusion(explanation):
+        print(line)

@@ -1,0 +1,112 @@
+"""The entry point: finds the command, runs it, and turns errors into messages and exit codes.
+
+Exit codes: 0 fine, 1 a finding, 2 could not run. Data goes to stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from rankscope._version import __version__
+from rankscope.cli.style import HelpFormatter
+from rankscope.errors import RankscopeError, did_you_mean
+
+COULD_NOT_RUN = 2
+INTERRUPTED = 130
+
+COMMANDS = {
+    "evaluate": "score runs against qrels",
+    "explain": "show the arithmetic of one score, rank by rank",
+    "validate": "report what is odd about qrels and runs, without scoring",
+    "convert": "turn a run or qrels into another format",
+    "measures": "list the measures, or teach one",
+    "profiles": "list the conventions of other tools that can be followed",
+}
+
+EPILOG = """\
+examples:
+  rankscope evaluate qrels.txt bm25.run dense.run.gz
+  rankscope evaluate qrels.txt bm25.run -m "nDCG@10 AP R@100" --format json
+  rankscope explain qrels.txt bm25.run --query 42 -m nDCG@10
+  rankscope measures nDCG
+
+`rankscope COMMAND --help` tells more about a command.
+exit codes: 0 fine, 1 a finding, 2 could not run"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning
+            warnings.simplefilter("always")
+            code = dispatch(given)
+            sys.stdout.flush()
+    except RankscopeError as error:
+        print_error(error)
+        return COULD_NOT_RUN
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; so does what is buffered
+        return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def dispatch(given: list[str]) -> int:
+    """Find the command among the arguments and run it."""
+    if not given or given[0].startswith("-"):
+        return run_top_level(given)
+    name = given[0]
+    if name not in COMMANDS:
+        hint = did_you_mean(name, COMMANDS) or "`rankscope --help` lists the commands"
+        print(f"error: there is no command {name!r}\nhint: {hint}", file=sys.stderr)
+        return COULD_NOT_RUN
+    command = importlib.import_module(f"rankscope.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"rankscope {name}", description=command.__doc__, formatter_class=HelpFormatter, epilog=command.EPILOG
+    )
+    command.add_arguments(parser)
+    return int(command.run(parser.parse_args(given[1:])))
+
+
+def run_top_level(given: list[str]) -> int:
+    """Answer --help and --version."""
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="rankscope",
+        usage="rankscope COMMAND ...",
+        description="Is this ranking good, which variant is better, where does it fail, and can that answer be "
+        f"trusted?\n\ncommands:\n{listed}",
+        formatter_class=HelpFormatter,
+        epilog=EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"rankscope {__version__}")
+    parser.parse_args(given)
+    parser.print_help()
+    return 0
+
+
+def print_error(error: RankscopeError) -> None:
+    """Print what is wrong and what to do about it."""
+    print(f"error: {error.message}", file=sys.stderr)
+    if error.hint:
+        print(f"hint: {error.hint}", file=sys.stderr)
+
+
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one line."""
+    print(f"warning: {message}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""List the measures by family, or teach one: what it answers, formula, range, parameters, example, citation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+
+from rankscope.measures.parse import parse_measures
+from rankscope.measures.registry import ALIASES, REGISTRY
+from rankscope.measures.spec import MeasureSpec
+from rankscope.report.teaching import by_family, measure_text, parameter_lines, usual_name
+
+EPILOG = """\
+examples:
+  rankscope measures
+  rankscope measures nDCG
+  rankscope measures recip_rank
+
+measures are written as nDCG@10, P(rel=2)@5 or nDCG(gain='exp2')@20; the names of trec_eval, ranx and
+ir_measures are understood too"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to teach")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print")
+
+
+def run(args: argparse.Namespace) -> int:
+    """List or teach."""
+    specs = [find(args.name)] if args.name else list(REGISTRY.values())
+    if args.format == "json":
+        print(json.dumps([record(spec) for spec in specs], indent=1, ensure_ascii=False))
+    elif args.name:
+        print(measure_text(specs[0]), end="")
+    else:
+        print_list()
+    return 0
+
+
+def find(name: str) -> MeasureSpec:
+    """Return the measure of a name, with or without its cut-off."""
+    if name.lower() in ALIASES:
+        return REGISTRY[ALIASES[name.lower()][0]]
+    return parse_measures(name)[0].spec
+
+
+def print_list() -> None:
+    """Print every measure with the question it answers."""
+    width = max(len(usual_name(spec)) for spec in REGISTRY.values())
+    for family, specs in by_family().items():
+        print(f"{family}")
+        for spec in specs:
+            print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
+        print()
+    print("`rankscope measures NAME` tells all about one of them")
+
+
+def record(spec: MeasureSpec) -> dict[str, object]:
+    """Return what is known of a measure, for programs."""
+    return {
+        "name": spec.name,
+        "title": spec.title,
+        "family": str(spec.family),
+        "answers": spec.summary.removeprefix("Answers: "),
+        "formula": spec.formula,
+        "range": [bound if math.isfinite(bound) else None for bound in spec.range],
+        "better": spec.better,
+        "undefined": spec.undefined,
+        "cite": spec.cite,
+        "aliases": list(spec.aliases),
+        "elsewhere": dict(spec.names_elsewhere),
+        "parameters": dict(parameter_lines(spec)),
+    }

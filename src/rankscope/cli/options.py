@@ -1,0 +1,119 @@
+"""Options that several commands share, and how files are opened from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from rankscope.api import Progress, ReadOptions
+from rankscope.core.policies import CHOICES
+from rankscope.errors import OptionError
+from rankscope.io import FORMATS
+
+POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant")
+
+
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options on how files are read."""
+    group = parser.add_argument_group("reading files")
+    for kind, example in (("qrels", "query=question,grade=stars"), ("run", "query=question,score=sim")):
+        group.add_argument(
+            f"--{kind}-format", choices=sorted(FORMATS), metavar="FORMAT",
+            help=f"read the {kind} as this, instead of telling from the content: {', '.join(FORMATS)}",
+        )  # fmt: skip
+        group.add_argument(
+            f"--{kind}-columns", metavar="ROLE=NAME,...",
+            help=f"which column of a {kind} table holds what, e.g. {example}",
+        )  # fmt: skip
+    strictness = group.add_mutually_exclusive_group()
+    strictness.add_argument("--strict", action="store_true", help="stop where a line is malformed (the default)")
+    strictness.add_argument("--lenient", action="store_true", help="skip malformed lines; how many is reported")
+
+
+def add_policy_options(parser: argparse.ArgumentParser) -> None:
+    """Add the policies, one word each."""
+    group = parser.add_argument_group("policies (trec_eval's behaviour is the default)")
+    for name in POLICY_OPTIONS:
+        described = "; ".join(f"{word}: {meaning}" for word, meaning in CHOICES[name].items())
+        group.add_argument(f"--{name.replace('_', '-')}", choices=list(CHOICES[name]), help=described)
+    group.add_argument(
+        "--complete", action="store_true", help="the same as --missing zero (trec_eval -c), whatever the profile says"
+    )
+    group.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each query (trec_eval -M)")
+    group.add_argument("--judged-only", action="store_true", default=None, help="remove unjudged docs (trec_eval -J)")
+    group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
+
+
+def policies_from(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the policies that were given."""
+    given = {name: getattr(args, name) for name in (*POLICY_OPTIONS, "depth", "judged_only", "min_rel")}
+    if args.complete:
+        if args.missing not in (None, "zero"):
+            raise OptionError(
+                f"--complete and --missing {args.missing} contradict one another", hint="give one of them"
+            )
+        given["missing"] = "zero"
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def read_options_from(args: argparse.Namespace, kind: str = "run") -> ReadOptions:
+    """Return how files of a kind, runs or qrels, are to be read."""
+    return ReadOptions(
+        format=getattr(args, f"{kind}_format"),
+        columns=parse_columns(getattr(args, f"{kind}_columns")),
+        lenient=args.lenient,
+        progress=progress_on(sys.stderr),
+    )
+
+
+def parse_columns(text: str | None) -> dict[str, str] | None:
+    """Return {role: column} from query=question_id,score=sim."""
+    if text is None:
+        return None
+    pairs = [part.partition("=") for part in text.split(",")]
+    if any(not equals or not role or not column for role, equals, column in pairs):
+        raise OptionError(f"columns {text!r} are not ROLE=NAME,...", hint="for example query=question,score=sim")
+    return {role.strip(): column.strip() for role, _, column in pairs}
+
+
+def progress_on(stream: TextIO) -> Progress | None:
+    """Return a function that draws progress, where somebody is watching."""
+    if not stream.isatty():
+        return None
+    started = last = time.monotonic()
+
+    def show(done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - started < 1 or (now - last < 0.2 and done < total):  # noqa: PLR2004 (short work needs no bar)
+            return
+        last = now
+        share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"
+        stream.write(f"\r\x1b[Kreading {share}" if done < total else "\r\x1b[K")
+        stream.flush()
+
+    return show
+
+
+@contextmanager
+def output_to(path: str | None) -> Iterator[TextIO]:
+    """Open the output file, or give stdout."""
+    if path in (None, "-"):
+        yield sys.stdout
+        return
+    target = Path(str(path))
+    if not target.parent.is_dir():
+        raise OptionError(f"cannot write {path}: there is no folder {target.parent}")
+    with target.open("w", encoding="utf-8", errors="surrogateescape") as stream:
+        yield stream
+
+
+def one_stdin(paths: Sequence[str]) -> None:
+    """Refuse standard input in two places."""
+    if list(paths).count("-") > 1:
+        raise OptionError("standard input (-) is given twice", hint="read one of the files by its path")

@@ -1,0 +1,206 @@
+"""The scores of an evaluation, made ready to be read: tables, JSON and lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rankscope._version import __version__
+from rankscope.core.scores import RunScores, Scores, none_if_nan, show
+from rankscope.report.table import Cell, Table
+
+MANY = 4
+"""From more than this many files on, they are counted instead of named."""
+
+
+def summary_table(scores: Scores) -> Table:
+    """Return one row per run with the mean of every measure; the best of several is marked."""
+    summary = scores.mean()
+    best = best_values(scores)
+    rows = [
+        [Cell(name), *(number_cell(summary[name][m].value, best.get(m)) for m in scores.measures)] for name in scores
+    ]
+    return Table(["run", *scores.measures], rows, notes=tuple(notes(scores)))
+
+
+def query_table(scores: Scores) -> Table:
+    """Return one row per query and run."""
+    single = len(scores) == 1
+    header = ["query", *([] if single else ["run"]), *scores.measures]
+    by_query: dict[str, list[list[Cell]]] = {}
+    for name, run in scores.items():
+        for query, values in zip(run.query_ids, run.values.tolist(), strict=True):
+            names = [Cell(query)] if single else [Cell(query), Cell(name)]
+            by_query.setdefault(query, []).append([*names, *(number_cell(value, None) for value in values)])
+    rows = [row for rows in by_query.values() for row in rows]
+    return Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores)))
+
+
+def best_values(scores: Scores) -> dict[str, float]:
+    """Return the best value of each measure where there are several runs to choose from."""
+    if len(scores) == 1:
+        return {}
+    lower = next(iter(scores.values())).lower_is_better
+    summary = scores.mean()
+    best = {}
+    for measure in scores.measures:
+        values = [v for v in (summary[name][measure].value for name in scores) if not math.isnan(v)]
+        if len(set(values)) > 1:
+            best[measure] = min(values) if measure in lower else max(values)
+    return best
+
+
+def number_cell(value: float, best: float | None) -> Cell:
+    """Return a score as a cell; as it prints, so that two equal looking values are both best or not."""
+    text = show(value)
+    is_best = best is not None and text == show(best)
+    return Cell(text, raw="" if math.isnan(value) else repr(value), best=is_best)
+
+
+def notes(scores: Scores) -> Iterator[str]:
+    """Say over how many queries the means are, how much was judged, and which runs are special."""
+    runs = list(scores.values())
+    n_queries = sorted({run.counts.queries for run in runs})
+    unjudged = sorted(run.counts.unjudged / max(run.counts.retrieved, 1) for run in runs)
+    profile = f"; profile {scores.profile}" if scores.profile else ""
+    yield (
+        f"{span(map(str, n_queries))} queries; "
+        f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged{profile}"
+    )
+    formats = [("qrels", scores.qrels.format), *((name, run.format) for name, run in scores.items())]
+    if any(form for _, form in formats):
+        yield f"read as {', '.join(f'{form} ({names})' for form, names in grouped(formats))}"
+    for run in runs:
+        special = "; ".join(special_queries(run, scores.policies))
+        if special:
+            yield f"{run.name}: {special}"
+
+
+def span(ordered: Iterable[str]) -> str:
+    """Return the first and the last of ordered values, or the only one there is."""
+    first, *_, last = [*ordered] * 2
+    return first if first == last else f"{first} to {last}"
+
+
+def grouped(formats: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str]]:
+    """Yield each format with the names of what was read as it, or their number where they are many."""
+    names_of: dict[str, list[str]] = {}
+    for name, form in formats:
+        if form is not None:
+            names_of.setdefault(form, []).append(name)
+    for form, names in names_of.items():
+        yield form, ", ".join(names) if len(names) <= MANY else f"{len(names)} files"
+
+
+def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
+    """Say which queries of a run are treated specially."""
+    effect = {"zero": "count as 0", "skip": "left out", "exclude": "left out"}
+    counts = run.counts
+    if counts.missing:
+        yield f"{counts.missing} queries not answered ({effect[policies['missing']]})"
+    if counts.no_relevant:
+        yield f"{counts.no_relevant} queries without relevant docs ({effect[policies['no_relevant']]})"
+    if counts.not_in_qrels:
+        yield f"{counts.not_in_qrels} queries that are not in the qrels (left out)"
+
+
+def json_record(scores: Scores) -> dict[str, Any]:
+    """Return the evaluation as the JSON record whose schema is published."""
+    return {
+        "rankscope": __version__,
+        "profile": scores.profile,
+        "policies": scores.policies,
+        "qrels": {
+            "path": scores.qrels.path,
+            "sha256": scores.qrels.sha256,
+            "n_queries": scores.qrels.n_queries,
+        },
+        "runs": [run_record(run) for run in scores.values()],
+    }
+
+
+def run_record(run: RunScores) -> dict[str, Any]:
+    """Return one run of the JSON record."""
+    aggregates = run.mean()
+    return {
+        "name": run.name,
+        "path": run.path,
+        "sha256": run.sha256,
+        "mean": {measure: none_if_nan(aggregate.value) for measure, aggregate in aggregates.items()},
+        "queries": run.to_dict(),
+        "counts": {
+            **dataclasses.asdict(run.counts),
+            "undefined": {measure: aggregate.undefined for measure, aggregate in aggregates.items()},
+        },
+    }
+
+
+def json_text(scores: Scores) -> str:
+    """Return the JSON record as text."""
+    return json.dumps(json_record(scores), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def json_lines(scores: Scores, *, per_query: bool) -> str:
+    """Return one JSON object per run, or per run and query."""
+    records = scores.records() if per_query else ({"run": name, **row} for name, row in scores.mean().to_dict().items())
+    return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+
+
+RUN_COUNTS = {
+    "queries": "queries scored",
+    "missing": "queries of the qrels that the run does not answer",
+    "not_in_qrels": "queries of the run that have no judgments",
+    "no_relevant": "scored queries without any relevant doc",
+    "retrieved": "docs retrieved for the scored queries, within the depth",
+    "unjudged": "of these, docs that nobody judged",
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of the record."""
+    text_or_null = {"type": ["string", "null"]}
+    by_measure = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
+    count = {"type": "integer", "minimum": 0}
+    run = {
+        "name": {"type": "string", "description": "the run's name, unique within the record"},
+        "path": {**text_or_null, "description": "the file it was read from, null where it was given in memory"},
+        "sha256": {**text_or_null, "description": "digest of that file as stored"},
+        "mean": {**by_measure, "description": "one number per measure; null where no query has a score"},
+        "queries": {
+            "type": "object",
+            "additionalProperties": by_measure,
+            "description": "scores per query; null where a score is undefined",
+        },
+        "counts": closed_object(
+            {
+                **{name: {**count, "description": what} for name, what in RUN_COUNTS.items()},
+                "undefined": {"type": "object", "additionalProperties": count, "description": "queries per measure"},
+            }
+        ),
+    }
+    qrels = {"path": text_or_null, "sha256": text_or_null, "n_queries": count}
+    record = {
+        "rankscope": {"type": "string", "description": "the version that made the record"},
+        "profile": {**text_or_null, "description": "the profile followed, null for none"},
+        "policies": {"type": "object", "description": "every policy, as decided"},
+        "qrels": closed_object(qrels),
+        "runs": {"type": "array", "items": closed_object(run), "minItems": 1},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The scores of runs, as printed by rankscope evaluate --format json",
+        **closed_object(record),
+    }
+
+
+def closed_object(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has exactly these properties."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

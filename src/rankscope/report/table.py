@@ -1,0 +1,103 @@
+"""A table as data, and its renderings as text, Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: what a person reads, what a program reads, and whether it is the best of its column."""
+
+    text: str
+    raw: str = ""
+    best: bool = False
+
+    @property
+    def exact(self) -> str:
+        """The cell at full precision."""
+        return self.raw or self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under headings; the first columns are names, the others numbers."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    n_name_columns: int = 1
+    notes: Sequence[str] = field(default_factory=tuple)
+    """What must be known to read the numbers."""
+
+
+def to_markdown(table: Table) -> str:
+    """Render as a Markdown table; the best values are bold."""
+    lines = [
+        "| " + " | ".join(escape_markdown(heading) for heading in table.header) + " |",
+        "|" + "|".join(" --- " if i < table.n_name_columns else " ---: " for i in range(len(table.header))) + "|",
+    ]
+    for row in table.rows:
+        cells = [f"**{cell.text}**" if cell.best else escape_markdown(cell.text) for cell in row]
+        lines.append("| " + " | ".join(cells) + " |")
+    notes = [f"- {escape_markdown(note)}" for note in table.notes]
+    return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    """Keep a text from ending its cell."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def to_latex(table: Table) -> str:
+    """Render as a LaTeX tabular with booktabs rules; the best values are bold."""
+    columns = "l" * table.n_name_columns + "r" * (len(table.header) - table.n_name_columns)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        *(f"% {note}" for note in table.notes),
+        f"\\begin{{tabular}}{{{columns}}}",
+        "\\toprule",
+        " & ".join(escape_latex(heading) for heading in table.header) + " \\\\",
+        "\\midrule",
+    ]
+    for row in table.rows:
+        cells = [f"\\textbf{{{escape_latex(cell.text)}}}" if cell.best else escape_latex(cell.text) for cell in row]
+        lines.append(" & ".join(cells) + " \\\\")
+    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
+
+
+def escape_latex(text: str) -> str:
+    """Escape what LaTeX would take for a command."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
+
+
+def to_csv(table: Table) -> str:
+    """Render as CSV, numbers at full precision."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(table.header)
+    writer.writerows([cell.exact for cell in row] for row in table.rows)
+    return stream.getvalue()
+
+
+def print_rich(table: Table, *, title: str | None = None) -> None:
+    """Draw the table in the terminal; piped output has neither colour nor line breaks within rows."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=100_000, legacy_windows=False)
+    drawn = RichTable(box=SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for i, heading in enumerate(table.header):
+        drawn.add_column(Text(heading), justify="left" if i < table.n_name_columns else "right", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(Text(f"{cell.text}*", style="bold green") if cell.best else Text(cell.text) for cell in row))
+    console.print(drawn)
+    for note in table.notes:
+        console.print(Text(note, style="dim"), soft_wrap=True)

@@ -1,0 +1,95 @@
+"""What there is to know of a measure, as text and as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
+from rankscope.measures.registry import REGISTRY
+from rankscope.measures.spec import Example, Family, MeasureSpec
+
+
+def by_family() -> dict[Family, list[MeasureSpec]]:
+    """Return the measures, grouped by the kind of question they answer."""
+    return {family: [spec for spec in REGISTRY.values() if spec.family is family] for family in Family}
+
+
+def usual_name(spec: MeasureSpec) -> str:
+    """Return how the measure is usually written."""
+    if spec.cutoff is None:
+        return spec.name
+    required = spec.parameters[spec.cutoff] is REQUIRED
+    return f"{spec.name}@{spec.cutoff}" if required else f"{spec.name}[@{spec.cutoff}]"
+
+
+def show_range(spec: MeasureSpec) -> str:
+    """Return the range in words."""
+    low, high = (format(bound, "g") if math.isfinite(bound) else "unbounded" for bound in spec.range)
+    return f"{low} to {high}, {spec.better} is better"
+
+
+def parameter_lines(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
+    """Yield each parameter with its default and meaning."""
+    for name, default in spec.parameters.items():
+        parameter = PARAMETERS[name]
+        shown = "required" if default is REQUIRED else default_in_words(name, default, graded=spec.graded)
+        yield name, f"{parameter.meaning}; {parameter.accepts} ({shown})"
+    yield "judged_only", f"{PARAMETERS['judged_only'].meaning}; True or False (default False)"
+    yield "agg", f"{PARAMETERS['agg'].meaning}; {PARAMETERS['agg'].accepts} (default {spec.aggregate})"
+
+
+def default_in_words(name: str, default: object, *, graded: bool) -> str:
+    """Return the default of a parameter as one would say it."""
+    if default is not None:
+        return f"default {show_value(default)}"
+    if name == "rel" and graded:
+        return "default: every grade has its gain; where gains are binary, --min-rel, which is 1"
+    return {"k": "default: all ranks", "rel": "default: --min-rel, which is 1"}.get(name, "default: from the qrels")
+
+
+def example_lines(example: Example) -> Iterator[str]:
+    """Say what the example's ranking looks like and what it scores."""
+    shown = ", ".join("unjudged" if grade is None else f"{grade:g}" for grade in example.grades)
+    judged = ", ".join(f"{grade:g}" for grade in sorted(example.judged, reverse=True))
+    yield f"grades down the ranking: {shown}; all judged grades: {judged}"
+    params = ", ".join(f"{name}={show_value(value)}" for name, value in example.params.items())
+    yield f"score{f' with {params}' if params else ''}: {example.score:.4f} ({example.working})"
+
+
+def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
+    """Yield what is known of a measure: a heading and its text."""
+    yield "formula", spec.formula
+    yield "range", show_range(spec)
+    yield "undefined", spec.undefined
+    yield "example", "\n".join(example_lines(spec.example))
+    yield "cite", spec.cite
+    if spec.names_elsewhere:
+        yield "elsewhere", "; ".join(f"{tool}: {name}" for tool, name in spec.names_elsewhere.items())
+    if spec.aliases:
+        yield "also read as", ", ".join(spec.aliases)
+    if spec.aggregate != "mean":
+        yield "over queries", f"the {spec.aggregate}"
+
+
+def measure_text(spec: MeasureSpec) -> str:
+    """Return everything about one measure as text."""
+    lines = [f"{usual_name(spec)}: {spec.title} ({spec.family})", "", spec.description, ""]
+    for heading, text in facts(spec):
+        first, *rest = text.split("\n")
+        lines += [f"{heading:<13} {first}", *(" " * 14 + more for more in rest)]
+    lines += ["", "parameters:"]
+    width = max(len(name) for name, _ in parameter_lines(spec))
+    lines += [f"  {name:<{width}}  {meaning}" for name, meaning in parameter_lines(spec)]
+    return "\n".join(lines) + "\n"
+
+
+def measure_markdown(spec: MeasureSpec) -> str:
+    """Return everything about one measure as a section of a Markdown page."""
+    lines = [f"### {spec.name}", "", f"**{spec.title}.** {spec.description}", ""]
+    for heading, text in facts(spec):
+        shown = f"${text}$" if heading == "formula" else text.replace("\n", "; ")
+        lines.append(f"- *{heading}*: {shown}")
+    lines += ["", "| parameter | meaning |", "| --- | --- |"]
+    lines += [f"| `{name}` | {meaning.replace('|', chr(92) + '|')} |" for name, meaning in parameter_lines(spec)]
+    return "\n".join(lines) + "\n"

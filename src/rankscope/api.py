@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
 from rankscope.core.align import align
 from rankscope.core.ids import as_id
+from rankscope.core.kernel import n_cores, read_qrels_text
 from rankscope.core.policies import Policies
-from rankscope.core.qrels import Qrels
-from rankscope.core.rows import QrelsRows, RunRows
+from rankscope.core.qrels import IndexedText, Qrels
+from rankscope.core.rows import RunRows
 from rankscope.core.run import Origin, Run
 from rankscope.core.scores import QrelsInfo, RunScores, Scores
 from rankscope.errors import BadLine, InputError, MeasureError, OptionError, RankscopeWarning
 from rankscope.io import ReadFile, read_qrels, read_run
+from rankscope.io.text import TrecText as TrecFile
+from rankscope.io.text import bad_run_lines, trec_text
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, scores_of
 from rankscope.measures.explain import Explanation
 from rankscope.measures.explain import explain as explain_score
@@ -44,37 +50,65 @@ class ReadOptions:
     progress: Progress | None = None
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class FileSource:
-    """A run file that is read when its rows are first asked for."""
+    """A run file that is read when it is first needed: as bytes by the kernel, or row by row."""
 
     path: str
     options: ReadOptions = field(default_factory=ReadOptions)
-    _file: ReadFile[RunRows] | None = None
+    _tag: str | None = None
+
+    @cached_property
+    def text(self) -> TrecFile | None:
+        """The file as TREC text, where that is its format."""
+        return trec_text(self.path, format_name=self.options.format, columns=self.options.columns)
+
+    @cached_property
+    def file(self) -> ReadFile[RunRows]:
+        """What reading the file row by row gave."""
+        options = self.options
+        file = read_run(
+            self.path,
+            format=options.format,
+            columns=options.columns,
+            lenient=options.lenient,
+            progress=options.progress,
+        )
+        warn_of_skipped(file.path, file.bad_lines)
+        return file
 
     def read(self) -> RunRows:
-        """Return all rows, reading the file the first time."""
+        """Return all rows."""
         return self.file.rows
 
+    def trec_text(self) -> Any | None:
+        """Return the bytes of TREC text for the kernel, or None where the file is in another format."""
+        return None if self.text is None else self.text.data()
+
+    def accept(self, bad_lines: Sequence[tuple[int, bytes]], *, n_rows: int, tag: str | None) -> None:
+        """Take what the kernel says of the file; raise where it has malformed lines or no rows."""
+        bad = bad_run_lines(self.path, bad_lines, n_good=n_rows, lenient=self.options.lenient)
+        if not n_rows:
+            self.read()  # it has the words for a file without rows
+        warn_of_skipped(self.path, bad)
+        self._tag = tag
+
     @property
-    def file(self) -> ReadFile[RunRows]:
-        """What reading the file gave."""
-        if self._file is None:
-            options = self.options
-            self._file = read_run(
-                self.path,
-                format=options.format,
-                columns=options.columns,
-                lenient=options.lenient,
-                progress=options.progress,
-            )
-            warn_of_skipped(self._file.path, self._file.bad_lines)
-        return self._file
+    def tag(self) -> str | None:
+        """The tag of the last row."""
+        return self._tag if self.text is not None and self._tag is not None else self.read().tag
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which ids were whole numbers; in text none are."""
+        return frozenset() if self.text is not None else self.read().integer_ids
 
     @property
     def origin(self) -> Origin:
-        """The file, its content hash and its format."""
-        return Origin(self.file.path, self.file.sha256, self.file.format)
+        """The file, its format and its content hash."""
+        if self.text is not None:
+            return Origin(self.text.name, "trec", self.text.sha256)
+        return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
 
 
 def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None = None) -> Run:
@@ -99,13 +133,19 @@ def load_qrels(data: Any, *, duplicates: str = "error", options: ReadOptions | N
     return Qrels(data, duplicates=duplicates)
 
 
-def read_qrels_file(path: str | os.PathLike[str], options: ReadOptions) -> tuple[QrelsRows, Origin]:
-    """Return the rows of a qrels file and where they come from."""
+def read_qrels_file(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Any, Origin]:
+    """Return qrels from a file, read by the kernel where that can be, and where they come from."""
+    text = trec_text(path, format_name=options.format, columns=options.columns)
+    if text is not None:
+        index = read_qrels_text(text.data())
+        if index is not None:
+            origin = Origin(text.name, "trec", text.sha256)
+            return IndexedText(index, lambda: read_qrels(path, format="trec").rows), origin
     file = read_qrels(
         path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
     )
     warn_of_skipped(file.path, file.bad_lines)
-    return file.rows, Origin(file.path, file.sha256, file.format)
+    return file.rows, Origin(file.path, file.format, lambda: file.sha256)
 
 
 def evaluate(
@@ -116,6 +156,7 @@ def evaluate(
     profile: str | None = None,
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
+    threads: int | None = None,
     **policies: Any,
 ) -> Scores:
     """Score one or more runs against qrels.
@@ -123,7 +164,8 @@ def evaluate(
     `qrels` and each run may be a path, a dict of dicts, a table, or an iterable of rows; `runs` is one run, a list
     of them, or {name: run}. `policies` are `ties`, `precision`, `duplicates`, `missing`, `depth`, `judged_only`,
     `min_rel`, `no_relevant` and `self_match`; `profile` sets those of another tool. `options` say how run files are
-    read, `qrels_options` how the qrels are.
+    read, `qrels_options` how the qrels are. `threads` is the number of threads, by default one per core; it changes
+    nothing but the time.
     """
     chosen = find_profile(profile) if profile else None
     decided = decide_policies(chosen, policies)
@@ -131,19 +173,32 @@ def evaluate(
     wanted = decide_measures(chosen, measures)
     check_grades(judged, wanted, decided)
     loaded = load_runs(runs, options=options)
-    scored = tuple(score(judged, run, wanted, decided) for run in loaded)
+    scored = score_all(judged, loaded, wanted, decided, threads=threads)
     for run, scores in zip(loaded, scored, strict=True):
         for note in (*id_notes(judged, run), *missing_notes(scores, decided)):
             warnings.warn(note, RankscopeWarning, stacklevel=2)
     return Scores(scored, qrels=info_of(judged), policies=decided.as_dict(), profile=profile)
 
 
+def score_all(
+    qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure], policies: Policies, *, threads: int | None
+) -> tuple[RunScores, ...]:
+    """Score every run, several at a time."""
+    n_threads = threads or n_cores()
+
+    def score(run: Run, per_run: int) -> RunScores:
+        return scores_of(align(qrels, run, policies, threads=per_run), run, measures, policies)
+
+    n_at_once = min(len(runs), n_threads)
+    if n_at_once == 1:
+        return tuple(score(run, n_threads) for run in runs)
+    with ThreadPoolExecutor(n_at_once) as pool:
+        return tuple(pool.map(score, runs, itertools.repeat(max(1, n_threads // n_at_once))))
+
+
 def info_of(qrels: Qrels) -> QrelsInfo:
     """Return which qrels these are."""
-    origin = qrels.origin
-    if origin is None:
-        return QrelsInfo(len(qrels))
-    return QrelsInfo(len(qrels), origin.path, origin.sha256, origin.format)
+    return QrelsInfo(len(qrels), qrels.origin)
 
 
 def explain(
@@ -191,8 +246,9 @@ def trec_eval_text(
     judged.require_whole_grades("trec_eval")
     loaded = load_run(run, options=options)
     text = TrecText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
-    tag = loaded.rows.tag or loaded.name or "rankscope"
-    return "".join(f"{line}\n" for line in text.lines(align(judged, loaded, decided), tag=tag))
+    hits = align(judged, loaded, decided)
+    tag = loaded.tag or loaded.name or "rankscope"
+    return "".join(f"{line}\n" for line in text.lines(hits, tag=tag))
 
 
 def decide_policies(profile: Profile | None, given: Mapping[str, Any]) -> Policies:
@@ -211,15 +267,6 @@ def decide_measures(profile: Profile | None, given: Any) -> tuple[Measure, ...]:
         given = profile.measures if profile and profile.measures else DEFAULT_MEASURES
     measures = parse_measures(given)
     return profile.adapt(measures) if profile else measures
-
-
-def score(qrels: Qrels, run: Run, measures: Sequence[Measure], policies: Policies) -> RunScores:
-    """Return the scores of one run."""
-    scores = scores_of(align(qrels, run, policies), qrels, run, measures, policies)
-    origin = run.origin
-    if origin is None:
-        return scores
-    return dataclasses.replace(scores, path=origin.path, sha256=origin.sha256, format=origin.format)
 
 
 def load_runs(runs: Any, *, options: ReadOptions | None = None) -> list[Run]:
@@ -313,7 +360,7 @@ def _open_path(path: str | os.PathLike[str]) -> FileSource:
     return FileSource(os.fspath(path))
 
 
-def _read_qrels_path(path: str | os.PathLike[str]) -> tuple[QrelsRows, Origin]:
+def _read_qrels_path(path: str | os.PathLike[str]) -> tuple[Any, Origin]:
     return read_qrels_file(path, ReadOptions())
 
 

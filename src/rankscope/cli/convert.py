@@ -10,7 +10,7 @@ import argparse
 import sys
 import warnings
 
-from rankscope.cli.options import parse_columns
+from rankscope.cli.options import add_strictness, parse_columns
 from rankscope.errors import RankscopeWarning
 from rankscope.io import FORMATS, convert
 
@@ -25,16 +25,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("source", metavar="IN", help="the file to read")
     parser.add_argument("target", metavar="OUT", help="the file to write")
-    parser.add_argument("--kind", choices=("run", "qrels"), help="what IN holds, where its content does not tell")
+    parser.add_argument("--kind", metavar="KIND", help="what IN holds, where its content does not tell: run or qrels")
     for side in ("from", "to"):
         parser.add_argument(
-            f"--{side}", dest=f"{side}_format", choices=sorted(FORMATS), metavar="FORMAT",
+            f"--{side}", dest=f"{side}_format", metavar="FORMAT",
             help=f"the format of {'IN' if side == 'from' else 'OUT'}: {', '.join(FORMATS)}",
         )  # fmt: skip
-    parser.add_argument("--columns", metavar="ROLE=NAME,...", help="which column of a table holds what")
-    strictness = parser.add_mutually_exclusive_group()
-    strictness.add_argument("--strict", action="store_true", help="stop where a line is malformed (the default)")
-    strictness.add_argument("--lenient", action="store_true", help="skip malformed lines; how many is reported")
+    parser.add_argument(
+        "--columns", metavar="ROLE=NAME,...", help="which column of a table holds what, e.g. grade=stars"
+    )
+    add_strictness(parser)
 
 
 def run(args: argparse.Namespace) -> int:

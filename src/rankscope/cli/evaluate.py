@@ -13,7 +13,10 @@ from typing import TextIO
 from rankscope.api import evaluate, load_qrels, trec_eval_text
 from rankscope.cli.options import (
     add_file_options,
+    add_format_option,
     add_policy_options,
+    add_profile_option,
+    chosen_format,
     one_stdin,
     output_to,
     policies_from,
@@ -22,9 +25,8 @@ from rankscope.cli.options import (
 from rankscope.core.scores import Scores
 from rankscope.errors import OptionError
 from rankscope.measures.evaluate import DEFAULT_MEASURES
-from rankscope.measures.profiles import PROFILES
 from rankscope.measures.trec_text import VERSIONS
-from rankscope.report.evaluation import json_lines, json_text, query_table, summary_table
+from rankscope.report.evaluation import json_lines, json_text, query_table, readable_table, summary_table
 from rankscope.report.table import print_rich, to_csv, to_latex, to_markdown
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "trec")
@@ -49,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-m", "--measures", action="append", metavar="NAME", default=[],
         help=f"measures, several in one text or by repeating -m (default: {' '.join(DEFAULT_MEASURES)})",
     )  # fmt: skip
-    parser.add_argument("--profile", choices=list(PROFILES), help="follow the conventions of another tool")
+    add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
-    parser.add_argument("--format", choices=FORMATS, help="what to print (default: table, or by the extension of -o)")
+    add_format_option(parser, FORMATS, note="default: table, or by the extension of -o")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     add_policy_options(parser)
     add_file_options(parser)
@@ -60,14 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Evaluate and print."""
     one_stdin([args.qrels, *args.runs])
-    form = args.format or form_of(args.output)
+    form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output)
     text = trec_text(args) if form == "trec" else None
     scores = None if form == "trec" else scores_from(args)
     with output_to(args.output) as stream:
         if scores is None:
             stream.write(str(text))
-        elif form == "table" and args.output in (None, "-"):
-            print_table(scores, per_query=args.per_query)
         else:
             write(scores, form, stream, per_query=args.per_query)
     return 0
@@ -117,18 +117,15 @@ def trec_text(args: argparse.Namespace) -> str:
     )  # fmt: skip
 
 
-def print_table(scores: Scores, *, per_query: bool) -> None:
-    """Draw the table for a person."""
-    print_rich(query_table(scores) if per_query else summary_table(scores))
-
-
 def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool) -> None:
-    """Write the scores in a format for programs."""
+    """Write the scores in the format asked for."""
     if form == "json":
         stream.write(json_text(scores))
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
+    elif form == "table":
+        print_rich(query_table(scores) if per_query else readable_table(scores), file=stream)
     else:
         table = query_table(scores) if per_query else summary_table(scores)
-        render = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex, "table": to_markdown}[form]
+        render = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}[form]
         stream.write(render(table))

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TextIO
 
 from rankscope.api import explain
 from rankscope.cli.options import (
     add_file_options,
+    add_format_option,
     add_policy_options,
+    add_profile_option,
+    chosen_format,
     one_stdin,
     output_to,
     policies_from,
     read_options_from,
 )
 from rankscope.measures.explain import Explanation
-from rankscope.measures.profiles import PROFILES
 from rankscope.report.explanation import conclusion, ideal_table, ranking_table
 from rankscope.report.table import print_rich
+
+FORMATS = ("table", "json")
 
 EPILOG = """\
 examples:
@@ -32,10 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run")
     parser.add_argument("--query", required=True, metavar="ID", help="the query whose score is to be explained")
     parser.add_argument("-m", "--measure", default="nDCG@10", metavar="NAME", help="the measure (default: nDCG@10)")
-    parser.add_argument("--profile", choices=list(PROFILES), help="follow the conventions of another tool")
+    add_profile_option(parser)
     parser.add_argument("--all", action="store_true", help="show every rank, also those that add nothing")
-    parser.add_argument("--format", choices=("table", "json"), default="table", help="what to print")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write JSON to a file instead of stdout")
+    add_format_option(parser, FORMATS, note="default: table, or JSON to a file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     add_policy_options(parser)
     add_file_options(parser)
 
@@ -43,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Explain and print."""
     one_stdin([args.qrels, args.run])
+    form = chosen_format(args.format or ("json" if args.output not in (None, "-") else None), FORMATS)
     explanation = explain(
         args.qrels,
         args.run,
@@ -53,22 +59,25 @@ def run(args: argparse.Namespace) -> int:
         qrels_options=read_options_from(args, "qrels"),
         **policies_from(args),
     )
-    if args.format == "table" and args.output is None:
-        print_explanation(explanation, every_rank=args.all)
-        return 0
     with output_to(args.output) as stream:
-        json.dump(explanation.as_dict(), stream, indent=1, ensure_ascii=False)
-        stream.write("\n")
+        if form == "json":
+            json.dump(explanation.as_dict(), stream, indent=1, ensure_ascii=False)
+            stream.write("\n")
+        else:
+            print_explanation(explanation, every_rank=args.all, file=stream)
     return 0
 
 
-def print_explanation(explanation: Explanation, *, every_rank: bool) -> None:
+def print_explanation(explanation: Explanation, *, every_rank: bool = False, file: TextIO | None = None) -> None:
     """Draw the ranking, the ideal beside it, and the conclusion."""
-    print(f"{explanation.measure} of query {explanation.query}: {explanation.n_retrieved} docs retrieved\n")
-    print_rich(ranking_table(explanation, every_rank=every_rank))
+    print(
+        f"{explanation.measure} of query {explanation.query}; {explanation.n_retrieved} docs were retrieved\n",
+        file=file,
+    )
+    print_rich(ranking_table(explanation, every_rank=every_rank), file=file)
     if explanation.ideal:
-        print("\nthe ideal ranking")
-        print_rich(ideal_table(explanation))
-    print()
+        print("\nthe ideal ranking, from all judged docs\n", file=file)
+        print_rich(ideal_table(explanation), file=file)
+    print(file=file)
     for line in conclusion(explanation):
-        print(line)
+        print(line, file=file)

@@ -5,7 +5,6 @@ Exit codes: 0 fine, 1 a finding, 2 could not run. Data goes to stdout, everythin
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
@@ -14,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rankscope._version import __version__
-from rankscope.cli.style import HelpFormatter
-from rankscope.errors import RankscopeError, did_you_mean
+from rankscope.cli.style import Parser
+from rankscope.errors import RankscopeError, RankscopeWarning, did_you_mean
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
@@ -27,6 +26,7 @@ COMMANDS = {
     "convert": "turn a run or qrels into another format",
     "measures": "list the measures, or teach one",
     "profiles": "list the conventions of other tools that can be followed",
+    "demo": "show all of this on a small example that comes with Rankscope",
 }
 
 EPILOG = """\
@@ -35,6 +35,7 @@ examples:
   rankscope evaluate qrels.txt bm25.run -m "nDCG@10 AP R@100" --format json
   rankscope explain qrels.txt bm25.run --query 42 -m nDCG@10
   rankscope measures nDCG
+  rankscope demo
 
 `rankscope COMMAND --help` tells more about a command.
 exit codes: 0 fine, 1 a finding, 2 could not run"""
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
-            warnings.simplefilter("always")
+            warnings.simplefilter("always", RankscopeWarning)
             code = dispatch(given)
             sys.stdout.flush()
     except RankscopeError as error:
@@ -71,26 +72,37 @@ def dispatch(given: list[str]) -> int:
         print(f"error: there is no command {name!r}\nhint: {hint}", file=sys.stderr)
         return COULD_NOT_RUN
     command = importlib.import_module(f"rankscope.cli.{name}")
-    parser = argparse.ArgumentParser(
-        prog=f"rankscope {name}", description=command.__doc__, formatter_class=HelpFormatter, epilog=command.EPILOG
-    )
+    return int(command.run(parser_of(name).parse_args(given[1:])))
+
+
+def parser_of(name: str) -> Parser:
+    """Return the parser of a command's arguments."""
+    command = importlib.import_module(f"rankscope.cli.{name}")
+    parser = Parser(f"rankscope {name}", description=str(command.__doc__), epilog=command.EPILOG)
     command.add_arguments(parser)
-    return int(command.run(parser.parse_args(given[1:])))
+    return parser
+
+
+def top_level_parser() -> Parser:
+    """Return the parser of what stands before any command."""
+    width = max(map(len, COMMANDS))
+    listed = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
+    question = "Is this ranking good, which variant is better, where does it fail, and can that answer be trusted?"
+    parser = Parser(
+        "rankscope",
+        usage="rankscope COMMAND ...",
+        description=f"{question}\n\ncommands:\n{listed}",
+        epilog=EPILOG,
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"rankscope {__version__}", help="show the version of Rankscope"
+    )
+    return parser
 
 
 def run_top_level(given: list[str]) -> int:
     """Answer --help and --version."""
-    width = max(map(len, COMMANDS))
-    listed = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="rankscope",
-        usage="rankscope COMMAND ...",
-        description="Is this ranking good, which variant is better, where does it fail, and can that answer be "
-        f"trusted?\n\ncommands:\n{listed}",
-        formatter_class=HelpFormatter,
-        epilog=EPILOG,
-    )
-    parser.add_argument("--version", action="version", version=f"rankscope {__version__}")
+    parser = top_level_parser()
     parser.parse_args(given)
     parser.print_help()
     return 0

@@ -6,10 +6,13 @@ import argparse
 import json
 import math
 
+from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import MeasureSpec
 from rankscope.report.teaching import by_family, measure_text, parameter_lines, usual_name
+
+FORMATS = ("text", "json")
 
 EPILOG = """\
 examples:
@@ -24,13 +27,13 @@ ir_measures are understood too"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to teach")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print")
+    add_format_option(parser, FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:
     """List or teach."""
     specs = [find(args.name)] if args.name else list(REGISTRY.values())
-    if args.format == "json":
+    if chosen_format(args.format, FORMATS) == "json":
         print(json.dumps([record(spec) for spec in specs], indent=1, ensure_ascii=False))
     elif args.name:
         print(measure_text(specs[0]), end="")

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from rankscope.api import Progress, ReadOptions
-from rankscope.core.policies import CHOICES
-from rankscope.errors import OptionError
+from rankscope.cli.style import words
+from rankscope.core.policies import CHOICES, Policies
+from rankscope.errors import OptionError, did_you_mean
 from rankscope.io import FORMATS
+from rankscope.measures.profiles import PROFILES
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant")
 
@@ -23,13 +25,18 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("reading files")
     for kind, example in (("qrels", "query=question,grade=stars"), ("run", "query=question,score=sim")):
         group.add_argument(
-            f"--{kind}-format", choices=sorted(FORMATS), metavar="FORMAT",
+            f"--{kind}-format", metavar="FORMAT",
             help=f"read the {kind} as this, instead of telling from the content: {', '.join(FORMATS)}",
         )  # fmt: skip
         group.add_argument(
             f"--{kind}-columns", metavar="ROLE=NAME,...",
             help=f"which column of a {kind} table holds what, e.g. {example}",
         )  # fmt: skip
+    add_strictness(group)
+
+
+def add_strictness(group: argparse._ActionsContainer) -> None:
+    """Add what a malformed line does."""
     strictness = group.add_mutually_exclusive_group()
     strictness.add_argument("--strict", action="store_true", help="stop where a line is malformed (the default)")
     strictness.add_argument("--lenient", action="store_true", help="skip malformed lines; how many is reported")
@@ -37,16 +44,40 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
 
 def add_policy_options(parser: argparse.ArgumentParser) -> None:
     """Add the policies, one word each."""
-    group = parser.add_argument_group("policies (trec_eval's behaviour is the default)")
+    group = parser.add_argument_group("policies, each one word (trec_eval's behaviour is the default)")
+    defaults = Policies()
     for name in POLICY_OPTIONS:
-        described = "; ".join(f"{word}: {meaning}" for word, meaning in CHOICES[name].items())
-        group.add_argument(f"--{name.replace('_', '-')}", choices=list(CHOICES[name]), help=described)
+        group.add_argument(
+            f"--{name.replace('_', '-')}", metavar="WORD", help=words(CHOICES[name], default=getattr(defaults, name))
+        )
     group.add_argument(
         "--complete", action="store_true", help="the same as --missing zero (trec_eval -c), whatever the profile says"
     )
     group.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each query (trec_eval -M)")
     group.add_argument("--judged-only", action="store_true", default=None, help="remove unjudged docs (trec_eval -J)")
     group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
+
+
+def add_profile_option(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of another tool's conventions."""
+    parser.add_argument(
+        "--profile", metavar="NAME", help=f"follow the conventions of another tool: {', '.join(PROFILES)}"
+    )
+
+
+def add_format_option(parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "") -> None:
+    """Add the choice of what is printed; the first format is the default."""
+    usual = note or f"default: {formats[0]}"
+    parser.add_argument("--format", metavar="FORMAT", help=f"what to print: {', '.join(formats)} ({usual})")
+
+
+def chosen_format(given: str | None, formats: Sequence[str]) -> str:
+    """Return the format to print, or say which there are."""
+    if given is None:
+        return formats[0]
+    if given not in formats:
+        raise OptionError(f"--format {given} is not one of {', '.join(formats)}", hint=did_you_mean(given, formats))
+    return given
 
 
 def policies_from(args: argparse.Namespace) -> dict[str, Any]:

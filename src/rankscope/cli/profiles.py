@@ -6,8 +6,12 @@ import argparse
 import dataclasses
 import json
 
+from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile, find_profile
+from rankscope.report.teaching import hanging
+
+FORMATS = ("text", "json")
 
 EPILOG = """\
 examples:
@@ -19,13 +23,13 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="the profile to show")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print")
+    add_format_option(parser, FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:
     """List them all, or show one."""
     profiles = [find_profile(args.name)] if args.name else list(PROFILES.values())
-    if args.format == "json":
+    if chosen_format(args.format, FORMATS) == "json":
         print(json.dumps([dataclasses.asdict(profile) for profile in profiles], indent=1, ensure_ascii=False))
     else:
         print("\n".join(text(profile) for profile in profiles), end="")
@@ -39,11 +43,13 @@ def text(profile: Profile) -> str:
         f"{base}({', '.join(f'{name}={show_value(value)}' for name, value in params.items())})"
         for base, params in profile.variants.items()
     )
-    lines = [
-        f"{profile.name}: {profile.description}",
-        f"  policies  {policies or 'the defaults'}",
-        *([f"  measures  {variants}"] if variants else []),
-        f"  default   {' '.join(profile.measures)}",
-        *(f"  note      {note}" for note in profile.notes),
+    facts = [
+        ("policies", policies or "the defaults"),
+        *([("measures", variants)] if variants else []),
+        ("default", " ".join(profile.measures)),
+        *(("note", note) for note in profile.notes),
     ]
+    lines = [*hanging(f"{profile.name}: {profile.description}", "")]
+    for heading, fact in facts:
+        lines += hanging(fact, f"  {heading:<10}")
     return "\n".join(lines) + "\n"

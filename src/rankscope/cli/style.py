@@ -1,12 +1,77 @@
-"""How help is laid out."""
+"""How help and mistakes in the arguments are printed: alike on every Python, whatever the width of the terminal."""
 
 from __future__ import annotations
 
 import argparse
+import textwrap
+from collections.abc import Iterator
+from typing import NoReturn
+
+from rankscope.errors import OptionError, did_you_mean
+
+WIDTH = 100
+COLUMN = 26
+"""Where the explanation of an argument starts."""
 
 
-class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps examples as they are written, and option names in one narrow column."""
+class Parser(argparse.ArgumentParser):
+    """Reads the arguments of one command; its help is laid out here, its errors are Rankscope's own."""
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=100)
+    def __init__(self, prog: str, *, description: str, epilog: str, usage: str | None = None) -> None:
+        super().__init__(
+            prog=prog, usage=usage, description=description, epilog=epilog, allow_abbrev=False, add_help=False
+        )
+        self.add_argument("-h", "--help", action="help", help="show this help")
+
+    def format_usage(self) -> str:
+        """Return how the command is called, in one line."""
+        if self.usage:
+            return f"usage: {self.usage}\n"
+        needed = [invocation(action) for action in self._actions if not action.option_strings or action.required]
+        return f"usage: {' '.join([self.prog, *needed])} [options]\n"
+
+    def format_help(self) -> str:
+        """Return the whole help."""
+        blocks = [self.format_usage(), textwrap.dedent(str(self.description)).strip() + "\n"]
+        for group in self._action_groups:
+            mine = group._group_actions  # noqa: SLF001 (argparse has no other way to ask)
+            lines = [line for action in mine for line in help_lines(action)]
+            if lines:
+                title = {"positional arguments": "arguments"}.get(str(group.title), group.title)
+                blocks.append("\n".join([f"{title}:", *lines]) + "\n")
+        return "\n".join([*blocks, str(self.epilog) + "\n"])
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the arguments."""
+        unknown = message.removeprefix("unrecognized arguments: ")
+        known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+        close = did_you_mean(unknown.split()[0].partition("=")[0], known) if unknown != message else ""
+        raise OptionError(message, hint=close or f"`{self.prog} --help` shows how it is used")
+
+
+def invocation(action: argparse.Action) -> str:
+    """Return an argument as it is written: QRELS, RUN..., -m/--measures NAME."""
+    name = str(action.metavar or action.dest.upper())
+    if not action.option_strings:
+        return {"+": f"{name}...", "?": f"[{name}]"}.get(str(action.nargs), name)
+    value = f" {name}" if action.nargs != 0 else ""
+    return ", ".join(action.option_strings) + value
+
+
+def help_lines(action: argparse.Action) -> Iterator[str]:
+    """Yield the lines that explain an argument; a line break in its help starts a new line here."""
+    first, *more = str(action.help).split("\n")
+    shown = f"  {invocation(action)}"
+    indent = " " * COLUMN
+    if len(shown) > COLUMN - 2:
+        yield shown
+        shown = ""
+    hanging = f"{indent}  " if more else indent
+    yield from textwrap.wrap(first, WIDTH, initial_indent=f"{shown:<{COLUMN}}", subsequent_indent=hanging)
+    for line in more:
+        yield from textwrap.wrap(line, WIDTH, initial_indent=indent, subsequent_indent=hanging)
+
+
+def words(choices: dict[str, str], *, default: str | None = None) -> str:
+    """Explain an option that takes one of some words, a line each."""
+    return "\n".join(f"{word}{' (default)' if word == default else ''}: {meaning}" for word, meaning in choices.items())

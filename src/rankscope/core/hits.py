@@ -36,6 +36,10 @@ class Hits:
     """The highest grade in the qrels, over all queries."""
     only_judged: bool = False
     """Whether docs without a judgment were removed from the rankings."""
+    n_missing: int = 0
+    """Queries of the qrels that the run does not answer, also where they have been left out since."""
+    n_other_queries: int = 0
+    """Queries of the run that the qrels do not have."""
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -79,7 +83,8 @@ class Hits:
         """Return the hits of some of the queries."""
         kept = np.flatnonzero(keep)
         mine, ideal = keep[self.segments], keep[self.ideal_segments]
-        return Hits(
+        return replace(
+            self,
             query_ids=tuple(self.query_ids[i] for i in kept.tolist()),
             answered=self.answered[kept],
             n_retrieved=self.n_retrieved[kept],
@@ -88,8 +93,6 @@ class Hits:
             grades=self.grades[mine],
             ideal_offsets=offsets_of(np.diff(self.ideal_offsets)[kept]),
             ideal_grades=self.ideal_grades[ideal],
-            max_grade=self.max_grade,
-            only_judged=self.only_judged,
         )
 
     def judged_only(self) -> Hits:

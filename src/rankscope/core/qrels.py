@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -18,6 +19,14 @@ from rankscope.core.run import Origin
 from rankscope.errors import DuplicateError, GradeError, InputError
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexedText:
+    """TREC qrels that the kernel has read; the rows are read again should they be needed."""
+
+    index: Any
+    read: Callable[[], QrelsRows]
+
+
 class Qrels:
     """Judgments of docs for queries; they cannot be changed once made.
 
@@ -26,31 +35,55 @@ class Qrels:
     pooled but unjudged.
     """
 
-    read_path: ClassVar[Callable[[str | os.PathLike[str]], tuple[QrelsRows, Origin]] | None] = None
+    read_path: ClassVar[Callable[[str | os.PathLike[str]], tuple[Any, Origin]] | None] = None
     """How a path becomes rows; set by the layer that reads files."""
 
     def __init__(self, data: Any, *, duplicates: str = "error", origin: Origin | None = None) -> None:
+        self.kernel_index: Any | None = None
+        """The kernel's own index of the judgments, once it has been made."""
+        self._duplicates = duplicates
         if isinstance(data, str | os.PathLike) and Qrels.read_path is not None:
             data, origin = Qrels.read_path(data)
-        self.rows = qrels_rows(data)
         self.origin = origin
-        self.judged = grades_by_doc(self.rows, duplicates=duplicates)
-        if not len(self.rows):
+        if isinstance(data, IndexedText):
+            self.kernel_index, self._read = data.index, data.read
+            return
+        rows = qrels_rows(data)
+        self._read = lambda: rows
+        if not len(self.judged):
             raise InputError("the qrels are empty", hint="at least one query needs at least one judged doc")
 
-    @property
+    @cached_property
+    def rows(self) -> QrelsRows:
+        """All rows in the order given."""
+        return self._read()
+
+    @cached_property
+    def judged(self) -> Mapping[str, Mapping[str, float]]:
+        """The grades by query and doc."""
+        return grades_by_doc(self.rows, duplicates=self._duplicates)
+
+    @cached_property
     def integer_ids(self) -> frozenset[str]:
         """Which of "query" and "doc" were whole numbers in the source."""
-        return self.rows.integer_ids
+        return frozenset() if self._is_text else self.rows.integer_ids
+
+    @property
+    def _is_text(self) -> bool:
+        """Whether the kernel has read the qrels from text, and the rows have not been needed."""
+        return self.kernel_index is not None and "rows" not in self.__dict__
 
     @cached_property
     def query_ids(self) -> tuple[str, ...]:
         """The judged queries, ordered by the bytes of their ids, as trec_eval reports and sums them."""
-        return tuple(sorted(self.judged, key=byte_order))
+        return tuple(self.kernel_index.query_ids if self.kernel_index else sorted(self.judged, key=byte_order))
 
     @cached_property
     def ideal(self) -> tuple[Ints, Floats]:
         """The grades from 0 up of each query, best first: offsets per query, and all grades one after another."""
+        if self.kernel_index:
+            n_grades, grades = (np.frombuffer(data) for data in self.kernel_index.ideal)
+            return offsets_of(n_grades.view(np.int64)), grades
         per_query = [
             np.sort(np.array([grade for grade in self.judged[query].values() if grade >= 0]))[::-1]
             for query in self.query_ids
@@ -60,11 +93,16 @@ class Qrels:
     @cached_property
     def max_grade(self) -> float:
         """The highest grade over all queries, 0 where nothing is judged."""
+        if self.kernel_index:
+            return float(self.kernel_index.max_grade)
         return max(0.0, float(self.rows.grade.max())) if len(self.rows) else 0.0
 
     @cached_property
     def fractional_row(self) -> int | None:
         """The first row whose grade is not a whole number, or None."""
+        if self._is_text:
+            row = int(self.kernel_index.fractional_row)  # type: ignore[union-attr]
+            return None if row < 0 else row
         fractional = np.flatnonzero(self.rows.grade % 1 != 0)
         return int(fractional[0]) if len(fractional) else None
 
@@ -82,10 +120,11 @@ class Qrels:
         )
 
     def __len__(self) -> int:
-        return len(self.judged)
+        return len(self.query_ids)
 
     def __repr__(self) -> str:
-        return f"Qrels({len(self.judged)} queries, {len(self.rows)} judgments)"
+        n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
+        return f"Qrels({len(self)} queries, {n_rows} judgments)"
 
 
 def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[str, float]]:

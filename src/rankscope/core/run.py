@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -48,13 +49,19 @@ class RunSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Origin:
     """The file that data was read from."""
 
     path: str
-    sha256: str
     format: str
+    digest: Callable[[], str]
+    """Computes the SHA-256 of the file, which takes a while and is not always asked for."""
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the file as stored."""
+        return self.digest()
 
 
 class Run:
@@ -77,7 +84,7 @@ class Run:
         elif hasattr(data, "read") and callable(data.read):
             self.source = data
         else:
-            self.source = RowsSource(run_rows(data))
+            self.source = source_of(data)
 
     @classmethod
     def wrap(cls, data: Mapping[Any, Mapping[Any, Any]], *, name: str | None = None) -> Run:
@@ -106,7 +113,14 @@ class Run:
     @property
     def integer_ids(self) -> frozenset[str]:
         """Which of "query" and "doc" were whole numbers in the source."""
-        return self.rankings.integer_ids
+        kinds: frozenset[str] = self.source.integer_ids
+        return kinds
+
+    @property
+    def tag(self) -> str | None:
+        """The name that the run gives itself, in its last row."""
+        tag: str | None = getattr(self.source, "tag", None)
+        return tag
 
     @property
     def query_ids(self) -> tuple[str, ...]:
@@ -134,8 +148,6 @@ class Run:
 class _Rankings(Protocol):
     """One query's docs at a time."""
 
-    integer_ids: frozenset[str]
-
     def query_ids(self) -> Iterator[str]: ...
 
     def __contains__(self, query: object) -> bool: ...
@@ -155,6 +167,16 @@ class RowsSource:
         """Return all rows."""
         return self.rows
 
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which ids were whole numbers."""
+        return self.rows.integer_ids
+
+    @property
+    def tag(self) -> str | None:
+        """The tag of the last row."""
+        return self.rows.tag
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DictSource:
@@ -166,13 +188,38 @@ class DictSource:
         """Return all rows."""
         return run_rows(self.docs_of)
 
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which ids are whole numbers, to tell from the first ones."""
+        return frozenset(integer_kinds(self.docs_of))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSource:
+    """A table that the kernel reads where its owner keeps it."""
+
+    original: Any
+    table: Any
+    """The table as the kernel sees it."""
+    column_of: Mapping[str, int]
+    """Which column holds what."""
+
+    def read(self) -> RunRows:
+        """Return all rows."""
+        return run_rows(self.original)
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which ids are whole numbers."""
+        numbers = set("cCsSiIlL")  # the letters that Arrow has for them
+        return frozenset(kind for kind in ("query", "doc") if self.table.format(self.column_of[kind]) in numbers)
+
 
 class DictRankings:
     """Rankings of a dict of dicts."""
 
     def __init__(self, docs_of: Mapping[Any, Mapping[Any, Any]]) -> None:
         self._docs_of: Mapping[str, Mapping[Any, Any]] = docs_of
-        self.integer_ids: frozenset[str] = frozenset(integer_kinds(docs_of))
         if any(type(query) is not str for query in docs_of):
             self._docs_of = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
         if len(self._docs_of) < len(docs_of):
@@ -222,7 +269,6 @@ class RowRankings:
 
     def __init__(self, rows: RunRows) -> None:
         self._rows = rows
-        self.integer_ids = rows.integer_ids
         code_of: dict[str, int] = {}
         codes = np.fromiter(
             (code_of.setdefault(query, len(code_of)) for query in rows.query), dtype=np.int64, count=len(rows)
@@ -250,7 +296,7 @@ class RowRankings:
         docs = [self._rows.doc[i] for i in picked.tolist()]
         if len(set(docs)) < len(docs):
             if duplicates == "error":
-                raise_duplicate(query, docs)
+                raise_duplicate(query, first_duplicate(docs))
             picked = picked[first_occurrences(docs)]
             docs = list(dict.fromkeys(docs))
         scores = self._rows.score[picked]
@@ -268,12 +314,16 @@ def first_occurrences(docs: list[str]) -> list[int]:
     return list(first.values())
 
 
-def raise_duplicate(query: str, docs: list[str]) -> None:
-    """Raise, naming the first doc that is listed twice."""
+def first_duplicate(docs: list[str]) -> str:
+    """Return the doc that is the first to be listed for a second time."""
     seen: set[str] = set()
-    twice = next(doc for doc in docs if doc in seen or seen.add(doc))  # type: ignore[func-returns-value]
+    return next(doc for doc in docs if doc in seen or seen.add(doc))  # type: ignore[func-returns-value]
+
+
+def raise_duplicate(query: str, doc: str) -> None:
+    """Raise, naming the doc that is listed twice."""
     raise DuplicateError(
-        f"query {query!r} lists doc {twice!r} more than once",
+        f"query {query!r} lists doc {doc!r} more than once",
         hint="remove the repeated row, or keep the first of them with duplicates='first' (--duplicates first)",
     )
 
@@ -300,3 +350,14 @@ def require_rows(run: Run) -> None:
     """Refuse a run in which nothing at all is listed."""
     if not len(run):
         raise InputError("the run is empty", hint="check that the system wrote its results")
+
+
+def source_of(data: Any) -> Any:
+    """Return in-memory data as a source: an Arrow table as it is where the kernel can read it, all else as rows."""
+    if hasattr(data, "__arrow_c_stream__"):
+        from rankscope.core.tables import table_source
+
+        source = table_source(data)
+        if source is not None:
+            return source
+    return RowsSource(run_rows(data))

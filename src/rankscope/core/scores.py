@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.core.arrays import Bools, Floats, in_order_sum
+from rankscope.core.run import Origin
 from rankscope.errors import InputError, OptionError, did_you_mean
 
 MIN_GEOMETRIC = 0.00001  # trec_eval's floor: one score of 0 would make the whole geometric mean 0
@@ -75,9 +76,8 @@ class RunScores:
     aggregates: tuple[str, ...]
     """How each measure is aggregated by default."""
     lower_is_better: frozenset[str] = frozenset()
-    path: str | None = None
-    sha256: str | None = None
-    format: str | None = None
+    origin: Origin | None = None
+    """The file that the run was read from."""
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         """Return one score by (query, measure), or one query's scores by measure."""
@@ -124,9 +124,8 @@ class QrelsInfo:
     """Which qrels the scores are against."""
 
     n_queries: int
-    path: str | None = None
-    sha256: str | None = None
-    format: str | None = None
+    origin: Origin | None = None
+    """The file that they were read from."""
 
 
 class Scores(Mapping[str, RunScores]):

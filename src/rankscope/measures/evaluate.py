@@ -42,20 +42,20 @@ def score_hits(hits: Hits, measures: Sequence[Measure], policies: Policies) -> t
     return values, undefined
 
 
-def count(hits: Hits, qrels: Qrels, run: Run, policies: Policies) -> Counts:
+def count(hits: Hits, policies: Policies) -> Counts:
     """Count what could be scored."""
     n_retrieved = int(hits.n_retrieved.sum())
     return Counts(
         queries=len(hits),
-        missing=sum(query not in run.rankings for query in qrels.query_ids),
-        not_in_qrels=sum(query not in qrels.judged for query in run.rankings.query_ids()),
+        missing=hits.n_missing,
+        not_in_qrels=hits.n_other_queries,
         no_relevant=int((hits.n_relevant(policies.relevance_level) == 0).sum()),
         retrieved=n_retrieved,
         unjudged=n_retrieved - int((hits.grades >= 0).sum()),
     )
 
 
-def scores_of(hits: Hits, qrels: Qrels, run: Run, measures: Sequence[Measure], policies: Policies) -> RunScores:
+def scores_of(hits: Hits, run: Run, measures: Sequence[Measure], policies: Policies) -> RunScores:
     """Return the scores of one run."""
     values, undefined = score_hits(hits, measures, policies)
     return RunScores(
@@ -65,7 +65,8 @@ def scores_of(hits: Hits, qrels: Qrels, run: Run, measures: Sequence[Measure], p
         values=values,
         undefined=undefined,
         answered=hits.answered,
-        counts=count(hits, qrels, run, policies),
+        counts=count(hits, policies),
         aggregates=tuple(measure.options.get("agg") or measure.spec.aggregate for measure in measures),
         lower_is_better=frozenset(measure.name for measure in measures if measure.spec.better == "lower"),
+        origin=run.origin,
     )

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core.align import align, considered
+from rankscope.core.align import align
 from rankscope.core.hits import Hits
 from rankscope.core.ids import byte_order
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.ranking import ranked_docs
+from rankscope.core.reference import considered
 from rankscope.core.run import Run
 from rankscope.errors import InputError, did_you_mean
 from rankscope.measures.evaluate import check_grades, score_hits

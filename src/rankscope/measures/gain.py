@@ -210,16 +210,25 @@ def normalised_err(hits: Hits, *, k: int | None = None, max_grade: Any = None) -
     return safe_divide(expected_reciprocal_rank(hits, k=k, max_grade=max_grade), ideal)
 
 
-def scaled_gains(hits: Hits, gain: str, max_grade: Any, rel: float | None) -> Floats:
-    """Return gains between 0 and 1: relevant or not, or the grade as a share of the scale."""
+def top_gains(hits: Hits, gain: Any, max_grade: Any) -> Floats:
+    """Return, for every query, the most that a doc on the grading scale is worth."""
+    tops = scale_top(hits, max_grade)
+    if not isinstance(gain, tuple):
+        return gains_of(tops, gain, None)
+    worth = gains_of(np.arange(int(tops.max(initial=0)) + 1.0), gain, None)  # a map may rank grades in any way
+    return np.maximum.accumulate(worth)[tops.astype(np.int64)]
+
+
+def scaled_gains(hits: Hits, gain: Any, max_grade: Any, rel: float | None) -> Floats:
+    """Return gains between 0 and 1: relevant or not, or what the grade is worth as a share of the most on the scale."""
     if gain == "binary":
         return gains_of(hits.grades, "binary", rel)
     check_scale(hits, max_grade)
-    top = gains_of(scale_top(hits, max_grade), gain, None)[hits.segments]
+    top = top_gains(hits, gain, max_grade)[hits.segments]
     return np.divide(gains_of(hits.grades, gain, rel), top, out=np.zeros_like(hits.grades), where=top > 0)
 
 
-def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: str, max_grade: Any, rel: float | None) -> Workings:
+def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: Any, rel: float | None) -> Workings:
     gains, weights = scaled_gains(hits, gain, max_grade, rel), np.power(p, hits.ranks - 1.0)
     return Workings(
         terms=np.where(hits.within(k), gains * weights, 0.0) * (1 - p),
@@ -240,7 +249,7 @@ def rank_biased_precision(
     *,
     k: int | None = None,
     p: float = 0.8,
-    gain: str = "binary",
+    gain: Any = "binary",
     max_grade: Any = None,
     rel: float | None = None,
 ) -> Floats:
@@ -309,7 +318,7 @@ def inst(
     hits: Hits,
     *,
     T: float = 1.0,  # noqa: N803 (the name it has in the paper)
-    gain: str = "binary",
+    gain: Any = "binary",
     max_grade: Any = None,
     rel: float | None = None,
 ) -> Floats:

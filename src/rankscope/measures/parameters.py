@@ -6,6 +6,8 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from rankscope.errors import MeasureError
@@ -33,13 +35,12 @@ class Parameter:
             raise MeasureError(f"{where} = {value!r} will not do; it takes {self.accepts}") from None
 
 
-def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
+@cache
+def parameters_of(function: Callable[..., Any]) -> Mapping[str, Any]:
     """Return the keyword parameters of a measure's function with their defaults."""
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
+    signature = inspect.signature(function)  # slow enough to be looked up only once
+    keywords = [parameter for parameter in signature.parameters.values() if parameter.kind is parameter.KEYWORD_ONLY]
+    return MappingProxyType({parameter.name: parameter.default for parameter in keywords})
 
 
 def show_value(value: Any) -> str:

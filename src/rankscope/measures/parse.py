@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -126,13 +127,21 @@ def parse_trec(name: str, params: Mapping[str, Any], cutoffs: str | None, text: 
     if base == "rprec_mult":
         return [Measure.of(REGISTRY["Rprec"], {**params, "mult": mult}) for mult in values.split(",")]
     if base == "set_f":
-        return build(base, {**params, "beta": float(values) ** 0.5}, [], text)  # trec_eval's parameter is beta squared
+        return build(base, {**params, "beta": square_root(values, text)}, [], text)  # trec_eval's is beta squared
     if base == "rbp":
         p = values.removeprefix("p=") if values.startswith("p=") else f"0.{values}"  # ranx writes rbp.95
         return build(base, {**params, "p": p}, [], text)
     if "=" in values:
         return build(base, {**params, "gain": gain_map(values, text)}, [], text)
     return build(base, params, values.split(","), text)
+
+
+def square_root(value: str, text: str) -> float:
+    """Return the square root of a parameter."""
+    try:
+        return math.sqrt(float(value))
+    except ValueError:
+        raise MeasureError(f"the parameter of {text!r} is not a number", hint="write set_F.0.5") from None
 
 
 def gain_map(values: str, text: str) -> dict[int, float]:

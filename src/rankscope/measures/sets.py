@@ -111,7 +111,7 @@ def harmonic(precision: Floats, recall: Floats, beta: float) -> Floats:
 @measure(
     "Success", "Success, hit rate", family=Family.SET, formula=r"[\text{a relevant doc is in the top } k]", range=(0, 1),
     cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
-    aliases=("HR", "Hit", "HitRate", "Hit_Rate", "Hits", "Accuracy"),
+    aliases=("HR", "Hit", "HitRate", "Hit_Rate", "Accuracy"),
     elsewhere={"trec_eval": "success_{k}", "ranx": "hit_rate@{k}", "ir_measures": "Success@{k}"},
     example=Example([0, 1], [1, 1], 1, {"k": 2}, "a relevant doc stands at rank 2: 1"),
 )  # fmt: skip
@@ -251,7 +251,7 @@ def n_relevant(hits: Hits, *, rel: float | None = None) -> Floats:
 
 @measure(
     "NumRelRet", "Relevant docs found", family=Family.SET, formula=r"|\{\text{relevant in top } k\}|", range=(0, math.inf),
-    undefined="never", cite=_TREC_EVAL, aggregate="sum", about_relevance=False, aliases=("num_rel_ret",),
+    undefined="never", cite=_TREC_EVAL, aggregate="sum", about_relevance=False, aliases=("num_rel_ret", "Hits"),
     elsewhere={"trec_eval": "num_rel_ret", "ranx": "hits@{k}", "ir_measures": "NumRelRet"},
     example=Example([1, None, 2], [1, 2, 1], 2, {}, "2 relevant docs are in the list"),
 )  # fmt: skip

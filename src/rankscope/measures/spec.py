@@ -93,7 +93,7 @@ class MeasureSpec:
         return str(inspect.getdoc(self.function))
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Mapping[str, Any]:
         """The parameters with their defaults, the cut-off among them."""
         return parameters_of(self.function)
 

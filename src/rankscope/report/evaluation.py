@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rankscope._version import __version__
+from rankscope.core.run import Origin
 from rankscope.core.scores import RunScores, Scores, none_if_nan, show
-from rankscope.report.table import Cell, Table
+from rankscope.report.table import Cell, Table, transposed
 
 MANY = 4
 """From more than this many files on, they are counted instead of named."""
+MANY_MEASURES = 8
+"""More measures than this do not fit side by side into a terminal."""
 
 
 def summary_table(scores: Scores) -> Table:
@@ -24,6 +27,13 @@ def summary_table(scores: Scores) -> Table:
         [Cell(name), *(number_cell(summary[name][m].value, best.get(m)) for m in scores.measures)] for name in scores
     ]
     return Table(["run", *scores.measures], rows, notes=tuple(notes(scores)))
+
+
+def readable_table(scores: Scores) -> Table:
+    """Return the summary with the runs side by side, one row per measure, where these are many."""
+    table = summary_table(scores)
+    many = len(scores.measures) > MANY_MEASURES and len(scores) < len(scores.measures)
+    return transposed(table, corner="measure") if many else table
 
 
 def query_table(scores: Scores) -> Table:
@@ -67,11 +77,12 @@ def notes(scores: Scores) -> Iterator[str]:
     unjudged = sorted(run.counts.unjudged / max(run.counts.retrieved, 1) for run in runs)
     profile = f"; profile {scores.profile}" if scores.profile else ""
     yield (
-        f"{span(map(str, n_queries))} queries; "
+        f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; "
         f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged{profile}"
     )
-    formats = [("qrels", scores.qrels.format), *((name, run.format) for name, run in scores.items())]
-    if any(form for _, form in formats):
+    origins = [("qrels", scores.qrels.origin), *((name, run.origin) for name, run in scores.items())]
+    formats = [(name, origin.format) for name, origin in origins if origin is not None]
+    if formats:
         yield f"read as {', '.join(f'{form} ({names})' for form, names in grouped(formats))}"
     for run in runs:
         special = "; ".join(special_queries(run, scores.policies))
@@ -85,26 +96,30 @@ def span(ordered: Iterable[str]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def grouped(formats: Iterable[tuple[str, str | None]]) -> Iterator[tuple[str, str]]:
+def grouped(formats: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield each format with the names of what was read as it, or their number where they are many."""
     names_of: dict[str, list[str]] = {}
     for name, form in formats:
-        if form is not None:
-            names_of.setdefault(form, []).append(name)
+        names_of.setdefault(form, []).append(name)
     for form, names in names_of.items():
         yield form, ", ".join(names) if len(names) <= MANY else f"{len(names)} files"
 
 
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
     """Say which queries of a run are treated specially."""
-    effect = {"zero": "count as 0", "skip": "left out", "exclude": "left out"}
+    effect = {"zero": "counted as 0", "skip": "left out", "exclude": "left out"}
     counts = run.counts
     if counts.missing:
-        yield f"{counts.missing} queries not answered ({effect[policies['missing']]})"
+        yield f"{queries(counts.missing)} not answered ({effect[policies['missing']]})"
     if counts.no_relevant:
-        yield f"{counts.no_relevant} queries without relevant docs ({effect[policies['no_relevant']]})"
+        yield f"{queries(counts.no_relevant)} without relevant docs ({effect[policies['no_relevant']]})"
     if counts.not_in_qrels:
-        yield f"{counts.not_in_qrels} queries that are not in the qrels (left out)"
+        yield f"{queries(counts.not_in_qrels)} not in the qrels (left out)"
+
+
+def queries(n: int) -> str:
+    """Count queries."""
+    return "1 query" if n == 1 else f"{n} queries"
 
 
 def json_record(scores: Scores) -> dict[str, Any]:
@@ -113,13 +128,14 @@ def json_record(scores: Scores) -> dict[str, Any]:
         "rankscope": __version__,
         "profile": scores.profile,
         "policies": scores.policies,
-        "qrels": {
-            "path": scores.qrels.path,
-            "sha256": scores.qrels.sha256,
-            "n_queries": scores.qrels.n_queries,
-        },
+        "qrels": {**file_record(scores.qrels.origin), "n_queries": scores.qrels.n_queries},
         "runs": [run_record(run) for run in scores.values()],
     }
+
+
+def file_record(origin: Origin | None) -> dict[str, str | None]:
+    """Return which file data was read from, if it was."""
+    return {"path": origin.path if origin else None, "sha256": origin.sha256 if origin else None}
 
 
 def run_record(run: RunScores) -> dict[str, Any]:
@@ -127,8 +143,7 @@ def run_record(run: RunScores) -> dict[str, Any]:
     aggregates = run.mean()
     return {
         "name": run.name,
-        "path": run.path,
-        "sha256": run.sha256,
+        **file_record(run.origin),
         "mean": {measure: none_if_nan(aggregate.value) for measure, aggregate in aggregates.items()},
         "queries": run.to_dict(),
         "counts": {

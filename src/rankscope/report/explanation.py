@@ -14,9 +14,9 @@ TOP = 10
 
 def ranking_table(explanation: Explanation, *, every_rank: bool = False) -> Table:
     """Return the ranks that matter: the first ten, and all that add something."""
-    shown = [s for s in explanation.steps if every_rank or s.rank <= TOP or s.term or s.grade is not None]
+    shown = [step for step in explanation.steps if every_rank or step.rank <= TOP or step.term]
     hidden = len(explanation.steps) - len(shown)
-    more = f"{hidden} ranks with unjudged docs that add nothing are not shown" if hidden else ""
+    more = f"{hidden} more ranks add nothing and are not shown" if hidden else ""
     return steps_table(shown, "adds", notes=tuple(filter(None, [more])))
 
 
@@ -28,17 +28,24 @@ def ideal_table(explanation: Explanation) -> Table:
 def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str]) -> Table:
     """Return steps as a table, one column per part of the term."""
     parts = list(dict.fromkeys(name for step in steps for name in step.parts))
+    columns = {name: aligned([step.parts.get(name) for step in steps]) for name in parts}
+    columns[term_name] = aligned([step.term for step in steps])
     rows = [
         [
             Cell(str(step.rank)),
             Cell(step.doc or ""),
             Cell("unjudged" if step.grade is None else f"{step.grade:g}"),
-            *(Cell(number(step.parts[name]) if name in step.parts else "") for name in parts),
-            Cell(number(step.term)),
+            *(Cell(column[i]) for column in columns.values()),
         ]
-        for step in steps
+        for i, step in enumerate(steps)
     ]
-    return Table(["rank", "doc", "grade", *parts, term_name], rows, n_name_columns=2, notes=notes)
+    return Table(["rank", "doc", "grade", *columns], rows, n_name_columns=2, notes=notes)
+
+
+def aligned(values: Sequence[float | None]) -> list[str]:
+    """Print the numbers of a column, all of them with decimals where one needs them."""
+    whole = all(value is None or float(value).is_integer() for value in values)
+    return ["" if value is None else f"{value:.0f}" if whole else f"{value:.6f}" for value in values]
 
 
 def conclusion(explanation: Explanation) -> Iterator[str]:

@@ -6,6 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TextIO
+
+BEST = "bold green"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,13 @@ class Table:
     n_name_columns: int = 1
     notes: Sequence[str] = field(default_factory=tuple)
     """What must be known to read the numbers."""
+
+
+def transposed(table: Table, *, corner: str) -> Table:
+    """Return the table with rows and columns exchanged."""
+    header = [corner, *(row[0].text for row in table.rows)]
+    rows = [[Cell(name), *(row[i] for row in table.rows)] for i, name in enumerate(table.header) if i]
+    return Table(header, rows, notes=table.notes)
 
 
 def to_markdown(table: Table) -> str:
@@ -83,21 +93,35 @@ def to_csv(table: Table) -> str:
     return stream.getvalue()
 
 
-def print_rich(table: Table, *, title: str | None = None) -> None:
+def print_rich(table: Table, *, title: str | None = None, file: TextIO | None = None) -> None:
     """Draw the table in the terminal; piped output has neither colour nor line breaks within rows."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, file=file)
     if not console.is_terminal:
-        console = Console(highlight=False, width=100_000, legacy_windows=False)
+        console = Console(highlight=False, file=file, width=100_000, legacy_windows=False)
     drawn = RichTable(box=SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
+    marked = marked_columns(table)
     for i, heading in enumerate(table.header):
-        drawn.add_column(Text(heading), justify="left" if i < table.n_name_columns else "right", overflow="fold")
+        text = Text(f"{heading} " if i in marked else heading)
+        drawn.add_column(text, justify="left" if i < table.n_name_columns else "right", overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(Text(f"{cell.text}*", style="bold green") if cell.best else Text(cell.text) for cell in row))
+        drawn.add_row(
+            *(Text(marked_text(cell, i in marked), style=BEST if cell.best else "") for i, cell in enumerate(row))
+        )
     console.print(drawn)
-    for note in table.notes:
+    for note in [*table.notes, "* the best value"] if marked else table.notes:
         console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def marked_columns(table: Table) -> set[int]:
+    """Return the columns in which a best value is marked: the others there need a blank in place of the mark."""
+    return {i for row in table.rows for i, cell in enumerate(row) if cell.best and i >= table.n_name_columns}
+
+
+def marked_text(cell: Cell, in_marked_column: bool) -> str:
+    """Return a cell with its mark, or with a blank as wide."""
+    return cell.text + ("*" if cell.best else " " if in_marked_column else "")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from collections.abc import Iterator
 
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Example, Family, MeasureSpec
+
+WIDTH = 100
 
 
 def by_family() -> dict[Family, list[MeasureSpec]]:
@@ -57,6 +61,29 @@ def example_lines(example: Example) -> Iterator[str]:
     yield f"score{f' with {params}' if params else ''}: {example.score:.4f} ({example.working})"
 
 
+_WORDS = {
+    "sum": "Σ", "prod": "Π", "cdot": "·", "le": "≤", "ge": "≥", "beta": "β", "epsilon": "ε", "quad": " ", "left": "",
+    "right": "", ";": "", ",": "", "{": "{", "}": "}",
+}  # fmt: skip
+"""How the words of LaTeX read in a terminal; others, such as log and min, stay as they are."""
+_BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
+
+
+def plain_formula(formula: str) -> str:
+    """Return a LaTeX formula as one would type it."""
+    formula = re.sub(r"\\(?:mathrm|text)\{([^{}]*)\}", r"\1", formula)
+    for _ in range(2):  # a script may have a script of its own
+        formula = re.sub(r"(?<!\\)([_^])\{([^{}]*)\}", lambda found: found[1] + grouped(found[2]), formula)
+    formula = re.sub(rf"\\frac{_BRACED}{_BRACED}", lambda found: f"{grouped(found[1])}/{grouped(found[2])}", formula)
+    formula = re.sub(r"\\([A-Za-z]+|[;,{}])", lambda found: _WORDS.get(found[1], found[1]), formula)
+    return re.sub(r" {2,}", " ", formula).strip()
+
+
+def grouped(part: str) -> str:
+    """Put a part of a formula in parentheses unless it is a single name or number."""
+    return part if re.fullmatch(r"\w+", part) else f"({part})"
+
+
 def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
     """Yield what is known of a measure: a heading and its text."""
     yield "formula", spec.formula
@@ -74,14 +101,22 @@ def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
 
 def measure_text(spec: MeasureSpec) -> str:
     """Return everything about one measure as text."""
-    lines = [f"{usual_name(spec)}: {spec.title} ({spec.family})", "", spec.description, ""]
+    lines = [f"{usual_name(spec)}: {spec.title} (family: {spec.family})", "", spec.description, ""]
     for heading, text in facts(spec):
-        first, *rest = text.split("\n")
-        lines += [f"{heading:<13} {first}", *(" " * 14 + more for more in rest)]
+        shown = plain_formula(text) if heading == "formula" else text
+        for i, line in enumerate(shown.split("\n")):
+            lines += hanging(line, f"{'' if i else heading:<14}")
     lines += ["", "parameters:"]
     width = max(len(name) for name, _ in parameter_lines(spec))
-    lines += [f"  {name:<{width}}  {meaning}" for name, meaning in parameter_lines(spec)]
+    for name, meaning in parameter_lines(spec):
+        lines += hanging(meaning, f"  {name:<{width}}  ")
     return "\n".join(lines) + "\n"
+
+
+def hanging(text: str, label: str) -> list[str]:
+    """Wrap a text that stands behind a label."""
+    indent = " " * len(label)
+    return textwrap.wrap(text, WIDTH, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def measure_markdown(spec: MeasureSpec) -> str:

@@ -1,0 +1,98 @@
+"""Writes docs/generated from the code: the measures, the command line, the errors, the profiles, the JSON schema."""
+# ruff: noqa: INP001 (a script, not a package)
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from rankscope import errors
+from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
+from rankscope.measures.parameters import show_value
+from rankscope.measures.profiles import PROFILES, Profile
+from rankscope.report.evaluation import json_schema
+from rankscope.report.teaching import by_family, measure_markdown, usual_name
+
+HERE = Path(__file__).parent / "generated"
+NOTICE = "<!-- Made from the code by scripts/docs: change the code, not this page. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Return every generated file by its name."""
+    return {
+        "measures.md": measures_page(),
+        "cli.md": cli_page(),
+        "errors.md": errors_page(),
+        "profiles.md": profiles_page(),
+        "schema/evaluate.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
+    }
+
+
+def measures_page() -> str:
+    """Return the page of all measures, by family."""
+    lines = [NOTICE, "# Measures\n"]
+    for family, specs in by_family().items():
+        listed = [f"| [`{usual_name(spec)}`](#{spec.name.lower()}) | {spec.title} |\n" for spec in specs]
+        lines += [f"**{family}**\n", "".join(["| measure | |\n", "| --- | --- |\n", *listed])]
+    for family, specs in by_family().items():
+        lines += [f"## {family[0].upper()}{family[1:]}\n", *map(measure_markdown, specs)]
+    return "\n".join(lines)
+
+
+def cli_page() -> str:
+    """Return the help of every command."""
+    lines = [NOTICE, "# The command line\n", fenced(top_level_parser().format_help())]
+    for name in COMMANDS:
+        lines += [f"## rankscope {name}\n", fenced(parser_of(name).format_help())]
+    return "\n".join(lines)
+
+
+def errors_page() -> str:
+    """Return the tree of errors."""
+    lines = [NOTICE, "# Errors and warnings\n", fenced(str(errors.__doc__))]
+    lines.append("".join(["| error | when | it is also a |\n", "| --- | --- | --- |\n", *error_rows()]))
+    return "\n".join(lines)
+
+
+def error_rows() -> Iterator[str]:
+    """Yield a row of the table of errors for each class."""
+    for name in errors.__all__:
+        error = getattr(errors, name)
+        if inspect.isclass(error) and issubclass(error, Warning | Exception):
+            bases = ", ".join(f"`{base.__name__}`" for base in error.__bases__)
+            yield f"| `{name}` | {str(error.__doc__).splitlines()[0]} | {bases} |\n"
+
+
+def profiles_page() -> str:
+    """Return the page of profiles."""
+    return "\n".join([NOTICE, "# Profiles\n", *map(profile_section, PROFILES.values())])
+
+
+def profile_section(profile: Profile) -> str:
+    """Return what one profile sets."""
+    facts = [f"- *policy* `{name}` = `{value}`" for name, value in profile.policies.items()]
+    for base, params in profile.variants.items():
+        variant = ", ".join(f"{name}={show_value(value)}" for name, value in params.items())
+        facts.append(f"- *measure* `{base}` is computed as `{base}({variant})`")
+    facts.append(f"- *default measures* {', '.join(f'`{name}`' for name in profile.measures)}")
+    facts += [f"- *note* {note}" for note in profile.notes]
+    return "\n".join([f"## {profile.name}\n", f"{profile.description}.\n", *facts]) + "\n"
+
+
+def fenced(text: str) -> str:
+    """Return a text as a block."""
+    return f"```text\n{text.strip()}\n```\n"
+
+
+def write() -> None:
+    """Write every page."""
+    for name, text in pages().items():
+        target = HERE / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,92 @@
+"""Report what is odd about qrels and runs, without scoring: duplicates, ties, ids that do not match, and more.
+
+QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow format, plain or compressed
+(.gz .bz2 .xz .zst); - is standard input. Malformed lines are findings too: the rest of the file is looked at,
+unless --strict is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Callable
+from typing import TypeVar
+
+from rankscope.api import ReadOptions
+from rankscope.cli.options import (
+    add_file_options,
+    add_format_option,
+    chosen_format,
+    one_stdin,
+    read_options_from,
+)
+from rankscope.core.rows import QrelsRows, RunRows
+from rankscope.core.validate import malformed_lines, validate, worst_first
+from rankscope.io import ReadFile, read_qrels, read_run
+from rankscope.report.findings import FileInfo, FindingsReport, json_text, print_findings
+
+FORMATS = ("table", "json")
+FOUND_SOMETHING = 1
+
+EPILOG = """\
+examples:
+  rankscope validate qrels.txt bm25.run dense.run.gz
+  rankscope validate qrels.txt bm25.run --format json
+
+error: an evaluation would stop, or its numbers would be wrong; warning: they may mislead; remark: good to know
+exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 could not run"""
+
+Rows = TypeVar("Rows", QrelsRows, RunRows)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("qrels", metavar="QRELS", help="the judgments")
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
+    add_format_option(parser, FORMATS)
+    add_file_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look at the files and print what was found."""
+    one_stdin([args.qrels, *args.runs])
+    form = chosen_format(args.format, FORMATS)
+    report = report_on(args)
+    if form == "json":
+        sys.stdout.write(json_text(report))
+    else:
+        print_findings(report)
+    return 0 if report.is_fine else FOUND_SOMETHING
+
+
+def report_on(args: argparse.Namespace) -> FindingsReport:
+    """Read the files and return what is odd about them."""
+    qrels = read(read_qrels, args.qrels, options_for(args, "qrels"))
+    files = [read(read_run, path, options_for(args, "run")) for path in dict.fromkeys(args.runs)]
+    runs = {file.path: file.rows for file in files}
+    findings = [
+        *malformed_lines(qrels.path, qrels.bad_lines),
+        *(found for file in files for found in malformed_lines(file.path, file.bad_lines)),
+        *validate(qrels.rows, runs, qrels_name=qrels.path),
+    ]
+    infos = (info_of(qrels, "qrels"), *(info_of(file, "run") for file in files))
+    return FindingsReport(infos, worst_first(findings, [qrels.path, *runs]))
+
+
+def options_for(args: argparse.Namespace, kind: str) -> ReadOptions:
+    """Return how files of a kind are read: malformed lines are left out, to be reported, unless they shall stop."""
+    return dataclasses.replace(read_options_from(args, kind), lenient=not args.strict)
+
+
+def read(reader: Callable[..., ReadFile[Rows]], path: str, options: ReadOptions) -> ReadFile[Rows]:
+    """Read one file."""
+    return reader(
+        path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
+    )
+
+
+def info_of(file: ReadFile[Rows], kind: str) -> FileInfo:
+    """Return what is known of a file before anything is checked."""
+    n_queries = len({*file.rows.query, *file.rows.empty_queries})
+    return FileInfo(file.path, kind, file.format, len(file.rows), n_queries)

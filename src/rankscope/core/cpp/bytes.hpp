@@ -1,0 +1,135 @@
+// Bytes: hashing, white space and decimal numbers, exactly as the reference reader sees them.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace rankscope {
+
+using Bytes = std::string_view;
+
+inline uint64_t load(const char* from, size_t n_bytes) {
+  uint64_t word = 0;
+  std::memcpy(&word, from, n_bytes);
+  return word;
+}
+
+inline uint64_t mix(uint64_t word) {
+  word *= 0x9E3779B97F4A7C15ull;
+  return word ^ (word >> 32);
+}
+
+// Never reads outside of the bytes given: the last word of a long id overlaps the one before it.
+inline uint64_t hash_of(Bytes id) {
+  const char* p = id.data();
+  const size_t n = id.size();
+  uint64_t hash = n;
+  if (n >= 8) {
+    for (size_t i = 0; i + 8 < n; i += 8) hash = mix(hash ^ load(p + i, 8)) * 0xD6E8FEB86659FD93ull;
+    return mix(hash ^ load(p + n - 8, 8));
+  }
+  if (n >= 4) return mix(mix(hash ^ load(p, 4)) ^ (load(p + n - 4, 4) << 16));
+  for (size_t i = 0; i < n; ++i) hash = (hash << 8) | static_cast<unsigned char>(p[i]);
+  return mix(mix(hash));
+}
+
+// What C's isspace takes for a blank, whatever the locale.
+inline bool is_blank(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr int kExactPower = 22;                       // the largest power of ten that a double holds exactly
+constexpr uint64_t kExactMantissa = uint64_t{1} << 53;  // whole numbers up to here are exact, too
+
+// Any decimal number, rounded correctly; the text has been checked to be one.
+inline double slow_decimal(Bytes text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+#if defined(__cpp_lib_to_chars)
+  double value = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc()) return value;
+#endif
+  return std::strtod(std::string(text).c_str(), nullptr);  // out of range: infinite, or 0, with its sign
+}
+
+inline bool same_word(Bytes text, const char* lower_case) {
+  for (char c : text)
+    if ((c | 0x20) != *lower_case++) return false;
+  return *lower_case == '\0';
+}
+
+inline bool parse_infinity(Bytes unsigned_text, bool negative, double& value) {
+  if (!same_word(unsigned_text, "inf") && !same_word(unsigned_text, "infinity")) return false;
+  value = negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  return true;
+}
+
+// Skips digits, collecting as many as fit; says how many there were.
+struct Digits {
+  uint64_t mantissa = 0;
+  int n_digits = 0;
+  bool fits = true;
+
+  const char* collect(const char* p, const char* end) {
+    for (; p < end && is_digit(*p); ++p, ++n_digits) {
+      if (mantissa >= kExactMantissa) fits = false;
+      if (fits) mantissa = mantissa * 10 + static_cast<uint64_t>(*p - '0');
+    }
+    return p;
+  }
+};
+
+// Reads [+-] digits [. digits] [e [+-] digits], or inf[inity]; anything else is not a number.
+inline bool parse_score(Bytes text, double& value) {
+  const char* p = text.data();
+  const char* const end = p + text.size();
+  const bool negative = p < end && *p == '-';
+  if (p < end && (*p == '-' || *p == '+')) ++p;
+  const char* const unsigned_start = p;
+
+  Digits digits;
+  p = digits.collect(p, end);
+  int n_decimals = 0;
+  if (p < end && *p == '.') {
+    const int n_whole = digits.n_digits;
+    p = digits.collect(p + 1, end);
+    n_decimals = digits.n_digits - n_whole;
+  }
+  if (digits.n_digits == 0) return parse_infinity(Bytes(unsigned_start, end - unsigned_start), negative, value);
+  if (p == end && digits.fits && digits.mantissa <= kExactMantissa && n_decimals <= kExactPower) {
+    value = static_cast<double>(digits.mantissa) / kPowersOfTen[n_decimals];  // one exact division: correctly rounded
+    if (negative) value = -value;
+    return true;
+  }
+  if (p < end) {
+    if ((*p | 0x20) != 'e') return false;
+    ++p;
+    if (p < end && (*p == '-' || *p == '+')) ++p;
+    Digits exponent;
+    if (exponent.collect(p, end) != end || exponent.n_digits == 0) return false;
+  }
+  value = slow_decimal(text);
+  return true;
+}
+
+// Reads [+-] and up to 19 digits that fit 64 bits.
+inline bool parse_rank(Bytes text, int64_t& value) {
+  if (!text.empty() && text.front() == '+') {
+    text.remove_prefix(1);
+    if (text.empty() || !is_digit(text.front())) return false;
+  }
+  if (text.size() > 20 || (text.size() > 19 && text.front() != '-')) return false;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+}  // namespace rankscope

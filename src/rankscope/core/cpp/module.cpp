@@ -1,0 +1,315 @@
+// The Python module: what Python hands over, what it gets back.
+//
+// Results are plain tuples of bytes, numbers and lists; rankscope.core.kernel makes arrays and errors of them. Where a
+// function returns None, the reference implementation has to do the work (it also has the words for what is wrong).
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <deque>
+
+#include "arrow.hpp"
+#include "dict_walk.hpp"
+#include "engine.hpp"
+#include "qrels_text.hpp"
+#include "text_source.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace rankscope {
+namespace {
+
+std::string bytes_of(nb::handle text) {
+  Py_ssize_t size = 0;
+  if (const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) return std::string(data, static_cast<size_t>(size));
+  PyErr_Clear();  // an id with bytes that are no UTF-8
+  nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
+  if (!encoded.is_valid()) throw nb::python_error();
+  return std::string(PyBytes_AS_STRING(encoded.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
+}
+
+nb::object text_of(Bytes bytes) {
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
+}
+
+// The qrels, indexed by bytes for text and tables, and by Python's own objects for dicts.
+class Qrels {
+ public:
+  // From {query: {doc: grade}}.
+  explicit Qrels(nb::handle judged) {
+    std::vector<Bytes> queries;
+    std::vector<Judgment> judgments;
+    for (nb::handle query : judged) {
+      queries.push_back(keep(bytes_of(query)));
+      for (auto [doc, grade] : nb::cast<nb::dict>(judged[query]))
+        judgments.push_back(Judgment{queries.back(), keep(bytes_of(doc)), nb::cast<double>(grade)});
+    }
+    take(queries, judgments);
+  }
+
+  // From TREC text, which is copied; valid() is false where the reference reader has to do it.
+  explicit Qrels(Bytes text) : kept_{std::string(text)} {
+    std::vector<Judgment> judgments;
+    if (!read_qrels_text(kept_.front(), judgments) || judgments.empty()) return;
+    take({}, judgments);
+    if (index_->has_duplicates()) index_.reset();
+  }
+
+  bool valid() const { return index_.has_value(); }
+  const QrelsIndex& index() const { return *index_; }
+  double max_grade() const { return max_grade_; }
+  int64_t fractional_row() const { return fractional_row_; }
+  size_t n_rows() const { return n_rows_; }
+
+  // Made when a dict is first to be walked.
+  const std::vector<JudgedObjects>& objects() const {
+    if (objects_.empty())
+      for (size_t query = 0; query < index_->n_queries(); ++query) {
+        JudgedObjects entry{own(index_->query_id(static_cast<int32_t>(query))), {}};
+        index_->for_each_doc(query, [&](const JudgedDoc& doc) { entry.docs.emplace_back(own(doc.id), doc.grade); });
+        objects_.push_back(std::move(entry));
+      }
+    return objects_;
+  }
+
+ private:
+  Bytes keep(std::string id) {
+    kept_.push_back(std::move(id));
+    return kept_.back();
+  }
+
+  PyObject* own(Bytes id) const {
+    owned_.push_back(text_of(id));
+    return owned_.back().ptr();
+  }
+
+  void take(const std::vector<Bytes>& queries, const std::vector<Judgment>& judgments) {
+    index_.emplace(queries, judgments);
+    n_rows_ = judgments.size();
+    for (size_t i = 0; i < judgments.size(); ++i) {
+      max_grade_ = std::max(max_grade_, judgments[i].grade);
+      if (fractional_row_ == kNone && std::floor(judgments[i].grade) != judgments[i].grade)
+        fractional_row_ = static_cast<int64_t>(i);
+    }
+  }
+
+  std::deque<std::string> kept_;  // a deque, since the views into its strings must stay valid
+  std::optional<QrelsIndex> index_;
+  double max_grade_ = 0;
+  int64_t fractional_row_ = kNone;
+  size_t n_rows_ = 0;
+  mutable std::vector<nb::object> owned_;
+  mutable std::vector<JudgedObjects> objects_;
+};
+
+Options options_of(const std::string& ties, bool single, bool first, bool drop_self, int64_t depth) {
+  Options options;
+  options.ties = ties == "given" ? Ties::given : ties == "ascending" ? Ties::ascending : Ties::trec;
+  options.single_precision = single;
+  options.keep_first_duplicate = first;
+  options.drop_self = drop_self;
+  if (depth > 0) options.depth = depth;
+  return options;
+}
+
+template <class Value>
+nb::bytes raw(const std::vector<Value>& values) {
+  return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value));
+}
+
+// (answered, n_retrieved, n_hits, ranks, grades), each as the bytes of an array.
+nb::tuple arrays_of(const std::vector<char>& answered, const std::vector<QueryResult>& results) {
+  std::vector<int64_t> n_retrieved, n_hits, ranks;
+  std::vector<double> grades;
+  for (const QueryResult& result : results) {
+    n_retrieved.push_back(result.n_retrieved);
+    n_hits.push_back(static_cast<int64_t>(result.hits.size()));
+    for (const Hit& hit : result.hits) {
+      ranks.push_back(hit.rank);
+      grades.push_back(hit.grade);
+    }
+  }
+  return nb::make_tuple(raw(answered), raw(n_retrieved), raw(n_hits), raw(ranks), raw(grades));
+}
+
+nb::list texts_of(const std::vector<std::string>& ids) {
+  nb::list texts;
+  for (const std::string& id : ids) texts.append(text_of(id));
+  return texts;
+}
+
+template <class Source>
+nb::object duplicate_of(const Aligned<Source>& aligned, const Source& source, const QrelsIndex& qrels) {
+  if (!aligned.duplicate) return nb::none();
+  char buffer[24];
+  return nb::make_tuple(text_of(qrels.query_id(aligned.duplicate->query)),
+                        text_of(source.view(aligned.duplicate->doc, buffer)));
+}
+
+template <class Source>
+Aligned<Source> align(const Source& source, const Qrels& qrels, const Options& options, int n_threads) {
+  nb::gil_scoped_release release;
+  return Engine<Source>(source, qrels.index(), options, n_threads).run();
+}
+
+// The malformed lines: their numbers and their bytes.
+nb::list bad_lines_of(const std::vector<BadRange>& bad, Bytes text) {
+  nb::list lines;
+  size_t counted = 0, number = 1;
+  for (const BadRange& range : bad) {
+    number += static_cast<size_t>(std::count(text.begin() + counted, text.begin() + range.from, '\n'));
+    counted = range.from;
+    const Bytes line = text.substr(range.from, text.find('\n', range.from) - range.from);
+    lines.append(nb::make_tuple(number, nb::bytes(line.data(), line.size())));
+  }
+  return lines;
+}
+
+using Buffer = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+Bytes text_in(const Buffer& data) { return Bytes(reinterpret_cast<const char*>(data.data()), data.size()); }
+
+nb::object align_text(const Qrels& qrels, Buffer data,
+                      const std::string& ties, bool single, bool first, bool drop_self, int64_t depth, int n_threads) {
+  const Options options = options_of(ties, single, first, drop_self, depth);
+  const Bytes text = text_in(data);
+  std::optional<TextSource> source(std::in_place, text, options.ties == Ties::given);
+  Aligned<TextSource> aligned = align(*source, qrels, options, n_threads);
+  if (!aligned.ranks_are_numbers) {  // then the rank column is not to be used at all
+    source.emplace(text, false);
+    aligned = align(*source, qrels, options, n_threads);
+  }
+  nb::object tag = aligned.last_tag ? text_of(*aligned.last_tag) : nb::none();
+  return nb::make_tuple(arrays_of(aligned.answered, aligned.results), aligned.n_rows, aligned.n_other_queries,
+                        texts_of(aligned.other_queries), duplicate_of(aligned, *source, qrels.index()), tag,
+                        bad_lines_of(aligned.bad, text));
+}
+
+nb::object align_batches(const Qrels& qrels, std::vector<Batch> batches, const Options& options, int n_threads) {
+  const ColumnSource source(std::move(batches));
+  const Aligned<ColumnSource> aligned = align(source, qrels, options, n_threads);
+  if (!aligned.bad.empty()) return nb::none();
+  return nb::make_tuple(arrays_of(aligned.answered, aligned.results), aligned.n_rows, aligned.n_other_queries,
+                        texts_of(aligned.other_queries), duplicate_of(aligned, source, qrels.index()));
+}
+
+nb::object align_table(const Qrels& qrels, const ArrowTable& table, int query, int doc, int score, int rank,
+                       const std::string& ties, bool single, bool first, bool drop_self, int64_t depth, int n_threads) {
+  std::vector<Batch> batches;
+  if (!table.batches(query, doc, score, rank, batches) || batches.empty()) return nb::none();
+  return align_batches(qrels, std::move(batches), options_of(ties, single, first, drop_self, depth), n_threads);
+}
+
+// The bytes of a list of texts; they are kept by the texts themselves. False where an id is no UTF-8.
+bool prepare(nb::list texts, std::vector<Bytes>& prepared) {
+  prepared.reserve(texts.size());
+  for (nb::handle text : texts) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_Check(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
+    if (!data) {
+      PyErr_Clear();
+      return false;
+    }
+    prepared.emplace_back(data, static_cast<size_t>(size));
+  }
+  return true;
+}
+
+nb::object align_rows(const Qrels& qrels, nb::list queries, nb::list docs,
+                      nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu> scores,
+                      std::optional<nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>> ranks,
+                      const std::string& ties, bool single, bool first, bool drop_self, int64_t depth, int n_threads) {
+  if (queries.size() != docs.size() || docs.size() != scores.size() || docs.size() == 0) return nb::none();
+  if (ranks && ranks->size() != docs.size()) return nb::none();
+  std::vector<Bytes> query_bytes, doc_bytes;
+  if (!prepare(queries, query_bytes) || !prepare(docs, doc_bytes)) return nb::none();
+  Batch batch;
+  batch.n_rows = scores.size();
+  batch.query = IdChunk{IdChunk::Kind::prepared, query_bytes.data()};
+  batch.doc = IdChunk{IdChunk::Kind::prepared, doc_bytes.data()};
+  batch.score = ScoreChunk{scores.data()};
+  if (ranks) batch.rank = ranks->data();
+  return align_batches(qrels, {batch}, options_of(ties, single, first, drop_self, depth), n_threads);
+}
+
+nb::object align_dict(const Qrels& qrels, nb::dict docs_of, const std::string& ties, bool single, bool drop_self,
+                      int64_t depth) {
+  const Options options = options_of(ties, single, false, drop_self, depth);
+  DictWalk walk(options);
+  const std::vector<JudgedObjects>& judged = qrels.objects();
+  std::vector<char> answered(judged.size(), 0);
+  std::vector<QueryResult> results(judged.size());
+  size_t n_answered = 0;
+  for (size_t i = 0; i < judged.size(); ++i) {
+    PyObject* docs = PyDict_GetItemWithError(docs_of.ptr(), judged[i].query);
+    if (!docs) {
+      if (PyErr_Occurred()) throw nb::python_error();
+      continue;
+    }
+    answered[i] = 1;
+    ++n_answered;
+    if (!walk.rank(docs, judged[i], results[i])) return nb::none();
+  }
+  return nb::make_tuple(arrays_of(answered, results), docs_of.size() - n_answered);
+}
+
+nb::object qrels_of_text(Buffer data) {
+  auto qrels = std::make_unique<Qrels>(text_in(data));
+  if (!qrels->valid()) return nb::none();
+  return nb::cast(qrels.release(), nb::rv_policy::take_ownership);
+}
+
+nb::list query_ids_of(const Qrels& qrels) {
+  nb::list ids;
+  for (size_t query = 0; query < qrels.index().n_queries(); ++query)
+    ids.append(text_of(qrels.index().query_id(static_cast<int32_t>(query))));
+  return ids;
+}
+
+// (grades per query, all grades best first), each as the bytes of an array.
+nb::tuple ideal_of(const Qrels& qrels) {
+  std::vector<int64_t> n_grades;
+  std::vector<double> grades;
+  for (size_t query = 0; query < qrels.index().n_queries(); ++query) {
+    const std::vector<double> best_first = qrels.index().ideal_grades(query);
+    n_grades.push_back(static_cast<int64_t>(best_first.size()));
+    grades.insert(grades.end(), best_first.begin(), best_first.end());
+  }
+  return nb::make_tuple(raw(n_grades), raw(grades));
+}
+
+ArrowTable* table_of(nb::capsule stream) {
+  auto* pointer = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
+  if (!pointer) throw nb::python_error();
+  return new ArrowTable(pointer);
+}
+
+}  // namespace
+}  // namespace rankscope
+
+NB_MODULE(_kernel, m) {
+  using namespace rankscope;
+  m.doc() = "Finds judged docs and their ranks in runs; rankscope.core.kernel is its only caller.";
+  nb::class_<Qrels>(m, "Qrels")
+      .def(nb::init<nb::handle>(), "judged"_a)
+      .def_prop_ro("query_ids", &query_ids_of)
+      .def_prop_ro("ideal", &ideal_of)
+      .def_prop_ro("max_grade", &Qrels::max_grade)
+      .def_prop_ro("fractional_row", &Qrels::fractional_row)
+      .def_prop_ro("n_rows", &Qrels::n_rows);
+  m.def("qrels_of_text", &qrels_of_text, "data"_a);
+  nb::class_<ArrowTable>(m, "ArrowTable")
+      .def_prop_ro("names", &ArrowTable::names)
+      .def("format", &ArrowTable::format, "column"_a);
+  m.def("table_of", &table_of, "stream"_a, nb::rv_policy::take_ownership);
+  m.def("align_text", &align_text, "qrels"_a, "data"_a, "ties"_a, "single"_a, "first"_a, "drop_self"_a, "depth"_a,
+        "threads"_a);
+  m.def("align_table", &align_table, "qrels"_a, "table"_a, "query"_a, "doc"_a, "score"_a, "rank"_a, "ties"_a,
+        "single"_a, "first"_a, "drop_self"_a, "depth"_a, "threads"_a);
+  m.def("align_rows", &align_rows, "qrels"_a, "queries"_a, "docs"_a, "scores"_a, "ranks"_a.none(), "ties"_a,
+        "single"_a, "first"_a, "drop_self"_a, "depth"_a, "threads"_a);
+  m.def("align_dict", &align_dict, "qrels"_a, "docs_of"_a, "ties"_a, "single"_a, "drop_self"_a, "depth"_a);
+}

@@ -1,0 +1,157 @@
+// The judged docs, by query: hash tables in which a retrieved doc is looked up by its bytes.
+#pragma once
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "bytes.hpp"
+
+namespace rankscope {
+
+constexpr int32_t kNone = -1;
+
+inline size_t table_size_for(size_t n_entries) {
+  size_t size = 2;
+  while (size < 2 * n_entries) size *= 2;
+  return size;
+}
+
+struct Judgment {
+  Bytes query, doc;
+  double grade;
+};
+
+struct JudgedDoc {
+  uint64_t hash = 0;
+  Bytes id;
+  double grade = 0;
+  bool used = false;
+};
+
+struct BytesHash {
+  size_t operator()(Bytes id) const { return hash_of(id); }
+};
+
+// Queries are numbered in the order of their bytes. The bytes of all ids are kept by whoever made the judgments.
+class QrelsIndex {
+ public:
+  // `queries` may name queries that have no judgment at all.
+  QrelsIndex(const std::vector<Bytes>& queries, const std::vector<Judgment>& judgments) {
+    const std::vector<int32_t> query_of = number_queries(queries, judgments);
+    std::vector<size_t> n_docs(queries_.size(), 0);
+    for (int32_t query : query_of) ++n_docs[query];
+    size_t n_slots = 0;
+    for (size_t i = 0; i < queries_.size(); ++i) {
+      queries_[i].first = n_slots;
+      queries_[i].mask = table_size_for(n_docs[i]) - 1;
+      n_slots += queries_[i].mask + 1;
+    }
+    docs_.resize(n_slots);
+    for (size_t i = 0; i < judgments.size(); ++i) insert(queries_[query_of[i]], judgments[i]);
+    make_slots();
+  }
+
+  // Whether a doc is judged twice for a query; then only its first judgment is in the index.
+  bool has_duplicates() const { return has_duplicates_; }
+
+  size_t n_queries() const { return queries_.size(); }
+
+  Bytes query_id(int32_t query) const { return queries_[query].id; }
+
+  int32_t find_query(Bytes id) const {
+    for (size_t slot = hash_of(id) & (slots_.size() - 1);; slot = (slot + 1) & (slots_.size() - 1)) {
+      if (slots_[slot] == kNone) return kNone;
+      if (queries_[slots_[slot]].id == id) return slots_[slot];
+    }
+  }
+
+  const JudgedDoc* find_doc(int32_t query, Bytes id, uint64_t hash) const {
+    const Query& in = queries_[query];
+    for (size_t slot = hash & in.mask;; slot = (slot + 1) & in.mask) {
+      const JudgedDoc& doc = docs_[in.first + slot];
+      if (!doc.used) return nullptr;
+      if (doc.hash == hash && doc.id == id) return &doc;
+    }
+  }
+
+  template <class Visit>
+  void for_each_doc(size_t query, Visit visit) const {
+    const Query& in = queries_[query];
+    for (size_t slot = 0; slot <= in.mask; ++slot)
+      if (docs_[in.first + slot].used) visit(docs_[in.first + slot]);
+  }
+
+  // The grades of a query from 0 up, best first.
+  std::vector<double> ideal_grades(size_t query) const {
+    std::vector<double> grades;
+    for_each_doc(query, [&](const JudgedDoc& doc) {
+      if (doc.grade >= 0) grades.push_back(doc.grade);
+    });
+    std::sort(grades.begin(), grades.end(), std::greater<double>());
+    return grades;
+  }
+
+ private:
+  struct Query {
+    Bytes id;
+    size_t first = 0;  // where its table starts in docs_
+    size_t mask = 0;
+  };
+
+  // Fills queries_, and returns the number of the query of each judgment.
+  std::vector<int32_t> number_queries(const std::vector<Bytes>& named, const std::vector<Judgment>& judgments) {
+    std::unordered_map<Bytes, int32_t, BytesHash> met;
+    std::vector<Bytes> ids;
+    auto number = [&](Bytes id) {
+      const auto [entry, is_new] = met.emplace(id, static_cast<int32_t>(ids.size()));
+      if (is_new) ids.push_back(id);
+      return entry->second;
+    };
+    for (Bytes id : named) number(id);
+    std::vector<int32_t> query_of(judgments.size());
+    for (size_t i = 0; i < judgments.size(); ++i) {
+      const bool as_before = i > 0 && judgments[i].query == judgments[i - 1].query;
+      query_of[i] = as_before ? query_of[i - 1] : number(judgments[i].query);
+    }
+    std::vector<int32_t> order(ids.size()), place(ids.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return ids[a] < ids[b]; });
+    for (size_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = static_cast<int32_t>(i);
+      queries_.push_back(Query{ids[order[i]]});
+    }
+    for (int32_t& query : query_of) query = place[query];
+    return query_of;
+  }
+
+  void insert(const Query& query, const Judgment& judgment) {
+    const uint64_t hash = hash_of(judgment.doc);
+    size_t slot = hash & query.mask;
+    for (; docs_[query.first + slot].used; slot = (slot + 1) & query.mask) {
+      const JudgedDoc& doc = docs_[query.first + slot];
+      if (doc.hash == hash && doc.id == judgment.doc) {
+        has_duplicates_ = true;
+        return;
+      }
+    }
+    docs_[query.first + slot] = JudgedDoc{hash, judgment.doc, judgment.grade, true};
+  }
+
+  void make_slots() {
+    slots_.assign(table_size_for(queries_.size()), kNone);
+    for (size_t i = 0; i < queries_.size(); ++i) {
+      size_t slot = hash_of(queries_[i].id) & (slots_.size() - 1);
+      while (slots_[slot] != kNone) slot = (slot + 1) & (slots_.size() - 1);
+      slots_[slot] = static_cast<int32_t>(i);
+    }
+  }
+
+  std::vector<Query> queries_;
+  std::vector<JudgedDoc> docs_;
+  std::vector<int32_t> slots_;
+  bool has_duplicates_ = false;
+};
+
+}  // namespace rankscope

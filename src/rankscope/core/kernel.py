@@ -1,0 +1,154 @@
+"""The door to the C++ kernel: hands it a run in whatever form it is in, and makes arrays of what comes back.
+
+Where there is no kernel, or a run is in a form it has no fast way for, the answer is None and the reference
+implementation does the work. RANKSCOPE_KERNEL=python forces the latter.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from rankscope.core.arrays import Bools, Floats, Ints
+from rankscope.core.found import Found
+from rankscope.core.policies import Policies
+from rankscope.core.qrels import Qrels
+from rankscope.core.run import DictSource, RowsSource, Run, TableSource
+
+
+@lru_cache(maxsize=1)
+def load_kernel() -> Any | None:
+    """Return the compiled module, or None where it was not built."""
+    try:
+        return import_module("rankscope.core._kernel")
+    except ImportError:
+        return None
+
+
+def kernel() -> Any | None:
+    """Return the compiled module, unless the reference implementation is asked for."""
+    return None if os.environ.get("RANKSCOPE_KERNEL") == "python" else load_kernel()
+
+
+def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Found | None:
+    """Find the judged docs of every query in the run, or return None where the reference has to do it."""
+    module = kernel()
+    if module is None:
+        return None
+    source = run.source
+    call = {
+        "ties": policies.ties,
+        "single": policies.precision == "single",
+        "drop_self": policies.self_match == "drop",
+        "depth": policies.depth or 0,
+    }
+    more = {"first": policies.duplicates == "first", "threads": threads or n_cores()}
+    if isinstance(source, DictSource):
+        return find_in_dict(module, qrels, source, call)
+    if isinstance(source, RowsSource):
+        return find_in_rows(module, qrels, source, {**call, **more})
+    if isinstance(source, TableSource):
+        return find_in_table(module, qrels, source, {**call, **more})
+    return find_in_text(module, qrels, source, {**call, **more}) if hasattr(source, "trec_text") else None
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def find_in_text(module: Any, qrels: Qrels, source: Any, call: dict[str, Any]) -> Found | None:
+    """Find in TREC text that lies in memory or is mapped there."""
+    data = source.trec_text()
+    if data is None:
+        return None
+    *answer, tag, bad_lines = module.align_text(kernel_qrels(module, qrels), data, **call)
+    source.accept(bad_lines, n_rows=answer[1], tag=tag)
+    return found_of(*answer)
+
+
+def find_in_dict(module: Any, qrels: Qrels, source: DictSource, call: dict[str, Any]) -> Found | None:
+    """Find in a dict of dicts."""
+    docs_of = source.docs_of
+    odd = type(docs_of) is not dict or not docs_of or call["ties"] == "given" or set(map(type, docs_of)) != {str}
+    if odd or "" in docs_of:
+        return None
+    answer = module.align_dict(kernel_qrels(module, qrels), docs_of, **call)
+    if answer is None:
+        return None
+    arrays, n_other_queries = answer
+    return found_of(arrays, len(docs_of), n_other_queries, list(docs_of)[:1000] if n_other_queries else [], None)
+
+
+def find_in_rows(module: Any, qrels: Qrels, source: RowsSource, call: dict[str, Any]) -> Found | None:
+    """Find in columns of Python texts."""
+    rows = source.rows
+    if rows.empty_queries or not isinstance(rows.query, list) or not isinstance(rows.doc, list):
+        return None
+    scores = np.ascontiguousarray(rows.score, dtype=np.float64)
+    ranks = None if rows.rank is None else np.ascontiguousarray(rows.rank, dtype=np.int64)
+    answer = module.align_rows(kernel_qrels(module, qrels), rows.query, rows.doc, scores, ranks, **call)
+    return None if answer is None else found_of(*answer)
+
+
+def find_in_table(module: Any, qrels: Qrels, source: TableSource, call: dict[str, Any]) -> Found | None:
+    """Find in the columns of an Arrow table."""
+    at = source.column_of
+    rank = at.get("rank", -1) if call["ties"] == "given" else -1
+    answer = module.align_table(
+        kernel_qrels(module, qrels), source.table, at["query"], at["doc"], at["score"], rank, **call
+    )
+    return None if answer is None else found_of(*answer)
+
+
+def kernel_qrels(module: Any, qrels: Qrels) -> Any:
+    """Return the kernel's index of the qrels, which is made once."""
+    if qrels.kernel_index is None:
+        qrels.kernel_index = module.Qrels({query: dict(docs) for query, docs in qrels.judged.items()})
+    return qrels.kernel_index
+
+
+def found_of(
+    arrays: tuple[bytes, ...],
+    _n_rows: int,
+    n_other_queries: int,
+    other_queries: list[str],
+    duplicate: tuple[str, str] | None,
+) -> Found:
+    """Make arrays of the bytes that the kernel returns."""
+    answered, n_retrieved, n_hits, ranks, grades = arrays
+    return Found(
+        answered=bools(answered),
+        n_retrieved=ints(n_retrieved),
+        n_hits=ints(n_hits),
+        ranks=ints(ranks),
+        grades=floats(grades),
+        n_other_queries=n_other_queries,
+        other_queries=other_queries,
+        duplicate=duplicate,
+    )
+
+
+def read_qrels_text(data: Any) -> Any | None:
+    """Return the kernel's index of TREC qrels text, or None where the reference reader has to read it."""
+    module = kernel()
+    return None if module is None else module.qrels_of_text(data)
+
+
+def bools(data: bytes) -> Bools:
+    """Return bytes as truth values."""
+    return np.frombuffer(data, dtype=np.bool_)
+
+
+def ints(data: bytes) -> Ints:
+    """Return bytes as 64-bit whole numbers."""
+    return np.frombuffer(data, dtype=np.int64)
+
+
+def floats(data: bytes) -> Floats:
+    """Return bytes as 64-bit floats."""
+    return np.frombuffer(data, dtype=np.float64)

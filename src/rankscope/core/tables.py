@@ -1,0 +1,23 @@
+"""Tables that speak the Arrow C stream interface, as the kernel takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankscope.core.aliases import RUN_COLUMNS, RUN_REQUIRED, find_columns
+from rankscope.core.kernel import kernel
+from rankscope.core.run import TableSource
+
+
+def table_source(data: Any) -> TableSource | None:
+    """Return a table as a source for the kernel, or None where it has to be read row by row."""
+    module = kernel()
+    if module is None:
+        return None
+    try:
+        table = module.table_of(data.__arrow_c_stream__())
+    except (ImportError, RuntimeError, TypeError, ValueError):
+        return None  # pandas needs pyarrow for this, and not every column has an Arrow type
+    names = table.names
+    found = find_columns(names, RUN_COLUMNS, required=RUN_REQUIRED)
+    return TableSource(data, table, {role: names.index(name) for role, name in found.items()})

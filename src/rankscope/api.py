@@ -14,10 +14,11 @@ from pathlib import PurePath
 from typing import Any
 
 from rankscope.core.align import align
+from rankscope.core.coerce import qrels_rows
 from rankscope.core.ids import as_id
-from rankscope.core.kernel import n_cores, read_qrels_text
+from rankscope.core.kernel import index_qrels_dict, index_qrels_text, n_cores
 from rankscope.core.policies import Policies
-from rankscope.core.qrels import IndexedText, Qrels
+from rankscope.core.qrels import IndexedQrels, Qrels
 from rankscope.core.rows import RunRows
 from rankscope.core.run import Origin, Run
 from rankscope.core.scores import QrelsInfo, RunScores, Scores
@@ -130,17 +131,26 @@ def load_qrels(data: Any, *, duplicates: str = "error", options: ReadOptions | N
     if isinstance(data, str | os.PathLike):
         rows, origin = read_qrels_file(data, options or ReadOptions())
         return Qrels(rows, duplicates=duplicates, origin=origin)
-    return Qrels(data, duplicates=duplicates)
+    return Qrels(indexed(data), duplicates=duplicates)
+
+
+def indexed(data: Any) -> Any:
+    """Let the kernel read a dict of dicts, where it can."""
+    if type(data) is not dict or not all(type(docs) is dict and docs for docs in data.values()):
+        return data
+    own = {query: dict(docs) for query, docs in data.items()}
+    index = index_qrels_dict(own) if own else None
+    return data if index is None else IndexedQrels(index, lambda: qrels_rows(own))
 
 
 def read_qrels_file(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Any, Origin]:
     """Return qrels from a file, read by the kernel where that can be, and where they come from."""
     text = trec_text(path, format_name=options.format, columns=options.columns)
     if text is not None:
-        index = read_qrels_text(text.data())
+        index = index_qrels_text(text.data())
         if index is not None:
             origin = Origin(text.name, "trec", text.sha256)
-            return IndexedText(index, lambda: read_qrels(path, format="trec").rows), origin
+            return IndexedQrels(index, lambda: read_qrels(path, format="trec").rows), origin
     file = read_qrels(
         path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
     )

@@ -45,16 +45,23 @@ def blocks_of(page: str) -> list[Block]:
     return found
 
 
+def shown_value(lines: list[str], end: int) -> str | None:
+    """Return the value that is shown behind an expression, or on the line below it."""
+    below = lines[end] if end < len(lines) and lines[end].startswith("# ->") else ""
+    shown = SHOWN.search(lines[end - 1]) or SHOWN.search(below)
+    return shown[1] if shown else None
+
+
 def run_python(block: Block, namespace: dict) -> str:
     """Run a block, compare every `expression  # -> value`, and return what was printed."""
     lines = block.text.splitlines()
     printed = io.StringIO()
     for node in ast.parse(block.text).body:
-        shown = SHOWN.search(lines[node.end_lineno - 1])
+        shown = shown_value(lines, node.end_lineno)
         source = ast.get_source_segment(block.text, node)
         with contextlib.redirect_stdout(printed):
             if isinstance(node, ast.Expr) and shown:
-                assert repr(eval(source, namespace)) == shown[1], source
+                assert repr(eval(source, namespace)) == shown, source
             else:
                 code = ast.Module([node], type_ignores=[])
                 exec(compile(code, f"line {block.line}", "exec"), namespace)

@@ -40,6 +40,9 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
     if module is None:
         return None
     source = run.source
+    index = kernel_qrels(module, qrels)
+    if index is None:
+        return None
     call = {
         "ties": policies.ties,
         "single": policies.precision == "single",
@@ -48,12 +51,12 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
     }
     more = {"first": policies.duplicates == "first", "threads": threads or n_cores()}
     if isinstance(source, DictSource):
-        return find_in_dict(module, qrels, source, call)
+        return find_in_dict(module, index, source, call)
     if isinstance(source, RowsSource):
-        return find_in_rows(module, qrels, source, {**call, **more})
+        return find_in_rows(module, index, source, {**call, **more})
     if isinstance(source, TableSource):
-        return find_in_table(module, qrels, source, {**call, **more})
-    return find_in_text(module, qrels, source, {**call, **more}) if hasattr(source, "trec_text") else None
+        return find_in_table(module, index, source, {**call, **more})
+    return find_in_text(module, index, source, {**call, **more}) if hasattr(source, "trec_text") else None
 
 
 def n_cores() -> int:
@@ -61,54 +64,52 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def find_in_text(module: Any, qrels: Qrels, source: Any, call: dict[str, Any]) -> Found | None:
+def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any]) -> Found | None:
     """Find in TREC text that lies in memory or is mapped there."""
     data = source.trec_text()
     if data is None:
         return None
-    *answer, tag, bad_lines = module.align_text(kernel_qrels(module, qrels), data, **call)
+    *answer, tag, bad_lines = module.align_text(index, data, **call)
     source.accept(bad_lines, n_rows=answer[1], tag=tag)
     return found_of(*answer)
 
 
-def find_in_dict(module: Any, qrels: Qrels, source: DictSource, call: dict[str, Any]) -> Found | None:
+def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, Any]) -> Found | None:
     """Find in a dict of dicts."""
     docs_of = source.docs_of
     odd = type(docs_of) is not dict or not docs_of or call["ties"] == "given" or set(map(type, docs_of)) != {str}
     if odd or "" in docs_of:
         return None
-    answer = module.align_dict(kernel_qrels(module, qrels), docs_of, **call)
+    answer = module.align_dict(index, docs_of, **call)
     if answer is None:
         return None
     arrays, n_other_queries = answer
     return found_of(arrays, len(docs_of), n_other_queries, list(docs_of)[:1000] if n_other_queries else [], None)
 
 
-def find_in_rows(module: Any, qrels: Qrels, source: RowsSource, call: dict[str, Any]) -> Found | None:
+def find_in_rows(module: Any, index: Any, source: RowsSource, call: dict[str, Any]) -> Found | None:
     """Find in columns of Python texts."""
     rows = source.rows
     if rows.empty_queries or not isinstance(rows.query, list) or not isinstance(rows.doc, list):
         return None
     scores = np.ascontiguousarray(rows.score, dtype=np.float64)
     ranks = None if rows.rank is None else np.ascontiguousarray(rows.rank, dtype=np.int64)
-    answer = module.align_rows(kernel_qrels(module, qrels), rows.query, rows.doc, scores, ranks, **call)
+    answer = module.align_rows(index, rows.query, rows.doc, scores, ranks, **call)
     return None if answer is None else found_of(*answer)
 
 
-def find_in_table(module: Any, qrels: Qrels, source: TableSource, call: dict[str, Any]) -> Found | None:
+def find_in_table(module: Any, index: Any, source: TableSource, call: dict[str, Any]) -> Found | None:
     """Find in the columns of an Arrow table."""
     at = source.column_of
     rank = at.get("rank", -1) if call["ties"] == "given" else -1
-    answer = module.align_table(
-        kernel_qrels(module, qrels), source.table, at["query"], at["doc"], at["score"], rank, **call
-    )
+    answer = module.align_table(index, source.table, at["query"], at["doc"], at["score"], rank, **call)
     return None if answer is None else found_of(*answer)
 
 
 def kernel_qrels(module: Any, qrels: Qrels) -> Any:
-    """Return the kernel's index of the qrels, which is made once."""
+    """Return the kernel's index of the qrels, which is made once; None where an id is not UTF-8."""
     if qrels.kernel_index is None:
-        qrels.kernel_index = module.Qrels({query: dict(docs) for query, docs in qrels.judged.items()})
+        qrels.kernel_index = module.qrels_of_dict({query: dict(docs) for query, docs in qrels.judged.items()})
     return qrels.kernel_index
 
 
@@ -133,10 +134,16 @@ def found_of(
     )
 
 
-def read_qrels_text(data: Any) -> Any | None:
+def index_qrels_text(data: Any) -> Any | None:
     """Return the kernel's index of TREC qrels text, or None where the reference reader has to read it."""
     module = kernel()
     return None if module is None else module.qrels_of_text(data)
+
+
+def index_qrels_dict(judged: dict[Any, Any]) -> Any | None:
+    """Return the kernel's index of a dict of dicts, or None where it has to be read row by row."""
+    module = kernel()
+    return None if module is None else module.qrels_of_dict(judged)
 
 
 def bools(data: bytes) -> Bools:

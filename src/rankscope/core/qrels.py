@@ -20,8 +20,8 @@ from rankscope.errors import DuplicateError, GradeError, InputError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IndexedText:
-    """TREC qrels that the kernel has read; the rows are read again should they be needed."""
+class IndexedQrels:
+    """Qrels that the kernel has read; the rows are read again should they be needed."""
 
     index: Any
     read: Callable[[], QrelsRows]
@@ -45,7 +45,7 @@ class Qrels:
         if isinstance(data, str | os.PathLike) and Qrels.read_path is not None:
             data, origin = Qrels.read_path(data)
         self.origin = origin
-        if isinstance(data, IndexedText):
+        if isinstance(data, IndexedQrels):
             self.kernel_index, self._read = data.index, data.read
             return
         rows = qrels_rows(data)

@@ -86,7 +86,7 @@ def malformed_lines(where: str, bad_lines: Sequence[BadLine]) -> Iterator[Findin
     if bad_lines:
         yield Finding(
             "error", "malformed_lines", where, f"malformed lines, left out here: {len(bad_lines):,}",
-            tuple(f"line {bad.line}: {bad.problem}: {shown(shorten(bad.text))}" for bad in bad_lines[:N_EXAMPLES]),
+            tuple(f"{where}:{bad.line}: {bad.problem}: {shown(shorten(bad.text))}" for bad in bad_lines[:N_EXAMPLES]),
             "repair them; `rankscope evaluate` stops at them unless --lenient is given",
         )  # fmt: skip
 

@@ -22,9 +22,13 @@ MANY_MEASURES = 8
 def summary_table(scores: Scores) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
     summary = scores.mean()
-    best = best_values(scores)
+    best, counted = best_values(scores), counts_among(scores)
     rows = [
-        [Cell(name), *(number_cell(summary[name][m].value, best.get(m)) for m in scores.measures)] for name in scores
+        [
+            Cell(name),
+            *(number_cell(summary[name][m].value, best.get(m), whole=m in counted) for m in scores.measures),
+        ]
+        for name in scores
     ]
     return Table(["run", *scores.measures], rows, notes=tuple(notes(scores)))
 
@@ -38,13 +42,14 @@ def readable_table(scores: Scores) -> Table:
 
 def query_table(scores: Scores) -> Table:
     """Return one row per query and run."""
-    single = len(scores) == 1
+    single, counted = len(scores) == 1, counts_among(scores)
     header = ["query", *([] if single else ["run"]), *scores.measures]
     by_query: dict[str, list[list[Cell]]] = {}
     for name, run in scores.items():
         for query, values in zip(run.query_ids, run.values.tolist(), strict=True):
             names = [Cell(query)] if single else [Cell(query), Cell(name)]
-            by_query.setdefault(query, []).append([*names, *(number_cell(value, None) for value in values)])
+            cells = (number_cell(v, None, whole=m in counted) for m, v in zip(run.measures, values, strict=True))
+            by_query.setdefault(query, []).append([*names, *cells])
     rows = [row for rows in by_query.values() for row in rows]
     return Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores)))
 
@@ -63,11 +68,22 @@ def best_values(scores: Scores) -> dict[str, float]:
     return best
 
 
-def number_cell(value: float, best: float | None) -> Cell:
+def counts_among(scores: Scores) -> set[str]:
+    """Return the measures that count something, such as NumRel: they are summed, and printed without decimals."""
+    run = next(iter(scores.values()))
+    return {measure for measure, how in zip(run.measures, run.aggregates, strict=True) if how == "sum"}
+
+
+def number_cell(value: float, best: float | None, *, whole: bool = False) -> Cell:
     """Return a score as a cell; as it prints, so that two equal looking values are both best or not."""
-    text = show(value)
-    is_best = best is not None and text == show(best)
+    text = show_number(value, whole=whole)
+    is_best = best is not None and text == show_number(best, whole=whole)
     return Cell(text, raw="" if math.isnan(value) else repr(value), best=is_best)
+
+
+def show_number(value: float, *, whole: bool) -> str:
+    """Print a score with four decimals, a count as the whole number that it is."""
+    return f"{value:.0f}" if whole and value.is_integer() else show(value)
 
 
 def notes(scores: Scores) -> Iterator[str]:

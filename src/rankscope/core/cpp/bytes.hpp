@@ -88,8 +88,30 @@ struct Digits {
   }
 };
 
+// Reads the common case fast: up to 15 digits with at most one point among them, all of which a double holds exactly.
+inline bool parse_plain_score(Bytes text, double& value) {
+  if (text.size() > 16) return false;
+  uint64_t mantissa = 0;
+  int n_digits = 0, point = -1;
+  for (char c : text) {
+    const auto digit = static_cast<unsigned>(c - '0');
+    if (digit < 10) {
+      mantissa = mantissa * 10 + digit;
+      ++n_digits;
+    } else if (c == '.' && point < 0) {
+      point = n_digits;
+    } else {
+      return false;
+    }
+  }
+  if (n_digits == 0 || n_digits > 15) return false;
+  value = static_cast<double>(mantissa) / kPowersOfTen[point < 0 ? 0 : n_digits - point];
+  return true;
+}
+
 // Reads [+-] digits [. digits] [e [+-] digits], or inf[inity]; anything else is not a number.
 inline bool parse_score(Bytes text, double& value) {
+  if (parse_plain_score(text, value)) return true;
   const char* p = text.data();
   const char* const end = p + text.size();
   const bool negative = p < end && *p == '-';

@@ -8,8 +8,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <deque>
-
 #include "arrow.hpp"
 #include "dict_walk.hpp"
 #include "engine.hpp"
@@ -22,15 +20,6 @@ using namespace nb::literals;
 namespace rankscope {
 namespace {
 
-std::string bytes_of(nb::handle text) {
-  Py_ssize_t size = 0;
-  if (const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) return std::string(data, static_cast<size_t>(size));
-  PyErr_Clear();  // an id with bytes that are no UTF-8
-  nb::object encoded = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogateescape"));
-  if (!encoded.is_valid()) throw nb::python_error();
-  return std::string(PyBytes_AS_STRING(encoded.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(encoded.ptr())));
-}
-
 nb::object text_of(Bytes bytes) {
   return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
 }
@@ -38,22 +27,28 @@ nb::object text_of(Bytes bytes) {
 // The qrels, indexed by bytes for text and tables, and by Python's own objects for dicts.
 class Qrels {
  public:
-  // From {query: {doc: grade}}.
-  explicit Qrels(nb::handle judged) {
+  // From {query: {doc: grade}}, which must not change from now on; valid() is false where an id is no plain text or a
+  // grade no plain number.
+  explicit Qrels(nb::dict judged) : owner_(judged) {
     std::vector<Bytes> queries;
     std::vector<Judgment> judgments;
-    for (nb::handle query : judged) {
-      queries.push_back(keep(bytes_of(query)));
-      for (auto [doc, grade] : nb::cast<nb::dict>(judged[query]))
-        judgments.push_back(Judgment{queries.back(), keep(bytes_of(doc)), nb::cast<double>(grade)});
+    for (auto [query, docs] : judged) {
+      Bytes query_id, doc_id;
+      if (!nb::isinstance<nb::dict>(docs) || !view(query, query_id)) return;
+      queries.push_back(query_id);
+      for (auto [doc, grade] : nb::borrow<nb::dict>(docs)) {
+        double value = 0;
+        if (!view(doc, doc_id) || !number(grade, value)) return;
+        judgments.push_back(Judgment{query_id, doc_id, value});
+      }
     }
     take(queries, judgments);
   }
 
   // From TREC text, which is copied; valid() is false where the reference reader has to do it.
-  explicit Qrels(Bytes text) : kept_{std::string(text)} {
+  explicit Qrels(Bytes text) : text_(text) {
     std::vector<Judgment> judgments;
-    if (!read_qrels_text(kept_.front(), judgments) || judgments.empty()) return;
+    if (!read_qrels_text(text_, judgments) || judgments.empty()) return;
     take({}, judgments);
     if (index_->has_duplicates()) index_.reset();
   }
@@ -76,9 +71,25 @@ class Qrels {
   }
 
  private:
-  Bytes keep(std::string id) {
-    kept_.push_back(std::move(id));
-    return kept_.back();
+  // The bytes of a text are kept by the text itself.
+  static bool view(nb::handle text, Bytes& bytes) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_CheckExact(text.ptr()) ? PyUnicode_AsUTF8AndSize(text.ptr(), &size) : nullptr;
+    if (!data) PyErr_Clear();  // an id with bytes that are no UTF-8
+    bytes = Bytes(data, static_cast<size_t>(size));
+    return size > 0;
+  }
+
+  static bool number(nb::handle grade, double& value) {
+    if (PyFloat_CheckExact(grade.ptr())) {
+      value = PyFloat_AS_DOUBLE(grade.ptr());
+    } else if (PyLong_CheckExact(grade.ptr())) {
+      value = PyLong_AsDouble(grade.ptr());
+      if (PyErr_Occurred()) PyErr_Clear(), value = HUGE_VAL;
+    } else {
+      return false;
+    }
+    return std::isfinite(value);
   }
 
   PyObject* own(Bytes id) const {
@@ -96,7 +107,8 @@ class Qrels {
     }
   }
 
-  std::deque<std::string> kept_;  // a deque, since the views into its strings must stay valid
+  nb::object owner_;  // what the views look into: a dict,
+  std::string text_;  // or text
   std::optional<QrelsIndex> index_;
   double max_grade_ = 0;
   int64_t fractional_row_ = kNone;
@@ -256,11 +268,13 @@ nb::object align_dict(const Qrels& qrels, nb::dict docs_of, const std::string& t
   return nb::make_tuple(arrays_of(answered, results), docs_of.size() - n_answered);
 }
 
-nb::object qrels_of_text(Buffer data) {
-  auto qrels = std::make_unique<Qrels>(text_in(data));
-  if (!qrels->valid()) return nb::none();
-  return nb::cast(qrels.release(), nb::rv_policy::take_ownership);
+nb::object if_valid(std::unique_ptr<Qrels> qrels) {
+  return qrels->valid() ? nb::cast(qrels.release(), nb::rv_policy::take_ownership) : nb::none();
 }
+
+nb::object qrels_of_text(Buffer data) { return if_valid(std::make_unique<Qrels>(text_in(data))); }
+
+nb::object qrels_of_dict(nb::dict judged) { return if_valid(std::make_unique<Qrels>(judged)); }
 
 nb::list query_ids_of(const Qrels& qrels) {
   nb::list ids;
@@ -294,13 +308,13 @@ NB_MODULE(_kernel, m) {
   using namespace rankscope;
   m.doc() = "Finds judged docs and their ranks in runs; rankscope.core.kernel is its only caller.";
   nb::class_<Qrels>(m, "Qrels")
-      .def(nb::init<nb::handle>(), "judged"_a)
       .def_prop_ro("query_ids", &query_ids_of)
       .def_prop_ro("ideal", &ideal_of)
       .def_prop_ro("max_grade", &Qrels::max_grade)
       .def_prop_ro("fractional_row", &Qrels::fractional_row)
       .def_prop_ro("n_rows", &Qrels::n_rows);
   m.def("qrels_of_text", &qrels_of_text, "data"_a);
+  m.def("qrels_of_dict", &qrels_of_dict, "judged"_a);
   nb::class_<ArrowTable>(m, "ArrowTable")
       .def_prop_ro("names", &ArrowTable::names)
       .def("format", &ArrowTable::format, "column"_a);

@@ -24,10 +24,8 @@ struct Judgment {
 };
 
 struct JudgedDoc {
-  uint64_t hash = 0;
   Bytes id;
-  double grade = 0;
-  bool used = false;
+  double grade;
 };
 
 struct BytesHash {
@@ -42,15 +40,18 @@ class QrelsIndex {
     const std::vector<int32_t> query_of = number_queries(queries, judgments);
     std::vector<size_t> n_docs(queries_.size(), 0);
     for (int32_t query : query_of) ++n_docs[query];
-    size_t n_slots = 0;
+    size_t n_slots = 0, n_before = 0;
     for (size_t i = 0; i < queries_.size(); ++i) {
-      queries_[i].first = n_slots;
+      queries_[i].first_slot = n_slots;
       queries_[i].mask = table_size_for(n_docs[i]) - 1;
+      queries_[i].first_doc = queries_[i].last_doc = n_before;
       n_slots += queries_[i].mask + 1;
+      n_before += n_docs[i];
     }
-    docs_.resize(n_slots);
+    slots_.resize(n_slots);
+    docs_.resize(judgments.size());
     for (size_t i = 0; i < judgments.size(); ++i) insert(queries_[query_of[i]], judgments[i]);
-    make_slots();
+    index_queries();
   }
 
   // Whether a doc is judged twice for a query; then only its first judgment is in the index.
@@ -61,26 +62,25 @@ class QrelsIndex {
   Bytes query_id(int32_t query) const { return queries_[query].id; }
 
   int32_t find_query(Bytes id) const {
-    for (size_t slot = hash_of(id) & (slots_.size() - 1);; slot = (slot + 1) & (slots_.size() - 1)) {
-      if (slots_[slot] == kNone) return kNone;
-      if (queries_[slots_[slot]].id == id) return slots_[slot];
+    const size_t mask = query_slots_.size() - 1;
+    for (size_t slot = hash_of(id) & mask;; slot = (slot + 1) & mask) {
+      if (query_slots_[slot] == kNone) return kNone;
+      if (queries_[query_slots_[slot]].id == id) return query_slots_[slot];
     }
   }
 
   const JudgedDoc* find_doc(int32_t query, Bytes id, uint64_t hash) const {
     const Query& in = queries_[query];
-    for (size_t slot = hash & in.mask;; slot = (slot + 1) & in.mask) {
-      const JudgedDoc& doc = docs_[in.first + slot];
-      if (!doc.used) return nullptr;
-      if (doc.hash == hash && doc.id == id) return &doc;
+    for (size_t place = hash & in.mask;; place = (place + 1) & in.mask) {
+      const Slot& slot = slots_[in.first_slot + place];
+      if (!slot.doc) return nullptr;
+      if (slot.tag == tag_of(hash) && docs_[slot.doc - 1].id == id) return &docs_[slot.doc - 1];
     }
   }
 
   template <class Visit>
   void for_each_doc(size_t query, Visit visit) const {
-    const Query& in = queries_[query];
-    for (size_t slot = 0; slot <= in.mask; ++slot)
-      if (docs_[in.first + slot].used) visit(docs_[in.first + slot]);
+    for (size_t i = queries_[query].first_doc; i < queries_[query].last_doc; ++i) visit(docs_[i]);
   }
 
   // The grades of a query from 0 up, best first.
@@ -96,9 +96,17 @@ class QrelsIndex {
  private:
   struct Query {
     Bytes id;
-    size_t first = 0;  // where its table starts in docs_
-    size_t mask = 0;
+    size_t first_doc = 0, last_doc = 0;  // its docs, in docs_
+    size_t first_slot = 0, mask = 0;     // its hash table, in slots_
   };
+
+  // Most docs that are sought are not there: a part of the hash beside the entry tells without a look at the id.
+  struct Slot {
+    uint32_t tag = 0;
+    uint32_t doc = 0;  // entry in docs_ + 1, so that 0 is free
+  };
+
+  static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
   // Fills queries_, and returns the number of the query of each judgment.
   std::vector<int32_t> number_queries(const std::vector<Bytes>& named, const std::vector<Judgment>& judgments) {
@@ -120,37 +128,39 @@ class QrelsIndex {
     std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return ids[a] < ids[b]; });
     for (size_t i = 0; i < order.size(); ++i) {
       place[order[i]] = static_cast<int32_t>(i);
-      queries_.push_back(Query{ids[order[i]]});
+      queries_.emplace_back();
+      queries_.back().id = ids[order[i]];
     }
     for (int32_t& query : query_of) query = place[query];
     return query_of;
   }
 
-  void insert(const Query& query, const Judgment& judgment) {
+  void insert(Query& query, const Judgment& judgment) {
     const uint64_t hash = hash_of(judgment.doc);
-    size_t slot = hash & query.mask;
-    for (; docs_[query.first + slot].used; slot = (slot + 1) & query.mask) {
-      const JudgedDoc& doc = docs_[query.first + slot];
-      if (doc.hash == hash && doc.id == judgment.doc) {
-        has_duplicates_ = true;
-        return;
-      }
+    if (find_doc(static_cast<int32_t>(&query - queries_.data()), judgment.doc, hash)) {
+      has_duplicates_ = true;
+      return;
     }
-    docs_[query.first + slot] = JudgedDoc{hash, judgment.doc, judgment.grade, true};
+    size_t place = hash & query.mask;
+    while (slots_[query.first_slot + place].doc) place = (place + 1) & query.mask;
+    docs_[query.last_doc++] = JudgedDoc{judgment.doc, judgment.grade};
+    slots_[query.first_slot + place] = Slot{tag_of(hash), static_cast<uint32_t>(query.last_doc)};
   }
 
-  void make_slots() {
-    slots_.assign(table_size_for(queries_.size()), kNone);
+  void index_queries() {
+    query_slots_.assign(table_size_for(queries_.size()), kNone);
+    const size_t mask = query_slots_.size() - 1;
     for (size_t i = 0; i < queries_.size(); ++i) {
-      size_t slot = hash_of(queries_[i].id) & (slots_.size() - 1);
-      while (slots_[slot] != kNone) slot = (slot + 1) & (slots_.size() - 1);
-      slots_[slot] = static_cast<int32_t>(i);
+      size_t slot = hash_of(queries_[i].id) & mask;
+      while (query_slots_[slot] != kNone) slot = (slot + 1) & mask;
+      query_slots_[slot] = static_cast<int32_t>(i);
     }
   }
 
   std::vector<Query> queries_;
   std::vector<JudgedDoc> docs_;
-  std::vector<int32_t> slots_;
+  std::vector<Slot> slots_;
+  std::vector<int32_t> query_slots_;
   bool has_duplicates_ = false;
 };
 

@@ -107,7 +107,8 @@ def test_every_measure_of_pytrec_eval_is_compared():
     assert compared == pytrec_eval.supported_measures - not_scores
 
 
-@settings(max_examples=2000)
+@pytest.mark.usefixtures("engine")
+@settings(max_examples=1200)
 @given(cases())
 def test_equal_to_pytrec_eval(case):
     assert differences(case) == []

@@ -50,7 +50,8 @@ class Qrels:
             return
         rows = qrels_rows(data)
         self._read = lambda: rows
-        if not len(self.judged):
+        self.judged  # noqa: B018 (a doc that is judged twice is found now, not when the first score is asked for)
+        if not len(rows):
             raise InputError("the qrels are empty", hint="at least one query needs at least one judged doc")
 
     @cached_property

@@ -24,6 +24,7 @@ from rankscope.measures.spec import Example, Family, Workings, measure
 _JK = "Järvelin & Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002"
 _COMPAT_DEPTH = 1000
 _MAX_EXP2_GRADE = 1000
+_ALMOST_SURE = 1 - 2.0**-53
 _NOTHING_TO_GAIN = "no judged doc of the query has a gain above 0"
 
 
@@ -163,8 +164,7 @@ def stop_chances(grades: Floats, top: Floats) -> Floats:
 
 def cascade_terms(chances: Floats, ranks: Ints, segments: Ints, n_segments: int) -> Floats:
     """Return the chance that the reader stops at each doc, over its rank."""
-    with np.errstate(divide="ignore"):  # log(0): nobody goes on
-        onward = np.log1p(-chances)
+    onward = np.log1p(-np.minimum(chances, _ALMOST_SURE))  # log(0) would be infinite, and spoil the running sum
     arrives = np.exp(running_sum(onward, segments, n_segments) - onward)
     return arrives * chances / ranks
 

@@ -109,6 +109,8 @@ def build(alias: str, params: Mapping[str, Any], cutoffs: list[str], text: str) 
         return [Measure.of(spec, params)]
     if spec.cutoff is None:
         raise MeasureError(f"{spec.name} has no cut-off, but {text!r} gives one", hint=f"write {spec.name}")
+    if spec.cutoff in params:
+        raise MeasureError(f"{spec.cutoff} is given twice in {text!r}")
     return [Measure.of(spec, {**params, spec.cutoff: cut}) for cut in cutoffs]
 
 

@@ -286,7 +286,8 @@ class TrecText:
         rel = self.policies.relevance_level
         columns = [(line, line.scores(hits, rel)) for line in table]
         if self.per_query:
-            yield from self._query_lines(hits, columns, n_digits=int(chosen.get("relstring") or 10))
+            n_digits = whole_cutoffs("relstring", chosen.get("relstring") or "10")[0]
+            yield from self._query_lines(hits, columns, n_digits=n_digits)
         if "runid" in chosen:
             yield show("runid", "all", tag)
         if "num_q" in chosen:

@@ -6,8 +6,7 @@ import dataclasses
 import itertools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
@@ -83,8 +82,10 @@ class FileSource:
         return self.file.rows
 
     def trec_text(self) -> Any | None:
-        """Return the bytes of TREC text for the kernel, or None where the file is in another format."""
-        return None if self.text is None else self.text.data()
+        """Return TREC text for the kernel, as bytes or bit by bit, or None where the file is in another format."""
+        if self.text is None:
+            return None
+        return self.text.data() if self.text.compression is None else self.text.chunks(self.options.progress)
 
     def accept(self, bad_lines: Sequence[tuple[int, bytes]], *, n_rows: int, tag: str | None) -> None:
         """Take what the kernel says of the file; raise where it has malformed lines or no rows."""
@@ -121,7 +122,7 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
         return Run(FileSource(path, options or ReadOptions()), name=name or name_of(path))
     if isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values()):
         return Run.wrap(data, name=name)
-    return Run(data, name=name)
+    return Run.wrap(data, name=name) if hasattr(data, "__arrow_c_stream__") else Run(data, name=name)
 
 
 def load_qrels(data: Any, *, duplicates: str = "error", options: ReadOptions | None = None) -> Qrels:
@@ -202,6 +203,8 @@ def score_all(
     n_at_once = min(len(runs), n_threads)
     if n_at_once == 1:
         return tuple(score(run, n_threads) for run in runs)
+    from concurrent.futures import ThreadPoolExecutor  # not needed for a single run
+
     with ThreadPoolExecutor(n_at_once) as pool:
         return tuple(pool.map(score, runs, itertools.repeat(max(1, n_threads // n_at_once))))
 
@@ -309,7 +312,7 @@ def holds_runs(data: Mapping[Any, Any]) -> bool:
     sample = next(iter(data.values()))
     if isinstance(sample, Mapping):
         inner = next(iter(sample.values()), 0.0)
-        return isinstance(inner, Mapping | list | tuple)
+        return isinstance(inner, Sized) and not isinstance(inner, str | bytes)
     if isinstance(sample, list | tuple):
         entry = next(iter(sample), "")
         return isinstance(entry, Mapping) or (isinstance(entry, tuple | list) and len(entry) > 2)  # noqa: PLR2004

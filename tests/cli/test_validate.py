@@ -6,11 +6,12 @@ import json
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from rankscope import __version__, evaluate
 from rankscope.cli.main import main
-from rankscope.report.findings import FileInfo, FindingsReport, conclusion, json_text, print_findings
+from rankscope.report.findings import FileInfo, FindingsReport, conclusion, json_schema, json_text, print_findings
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -104,6 +105,32 @@ def test_the_json_record(files, capsys):
     assert record["findings"][0] == {
         "level": "remark", "code": "depth", "where": "good.run", "message": "12 docs per query", "examples": [], "hint": "",
     }  # fmt: skip
+
+
+def test_the_json_follows_its_schema(files, capsys):
+    files("bad.qrels", QRELS + "1 0 d99\n")
+    files("odd.run", RUN + "1 Q0 d0 13 0 tag\n1 Q0 caf\udce9 14 0 tag\n3 Q0\n")
+    _, record = validated(capsys, "bad.qrels", "good.run", "odd.run")
+    assert {one["level"] for one in record["findings"]} == {"error", "warning", "remark"}
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(record, schema)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"more": 1},
+        {"files": []},
+        {"findings": [{}]},
+        {"findings": [{"level": "note", "code": "depth", "where": "", "message": "", "examples": [], "hint": ""}]},
+        {"findings": [{"level": "remark", "code": "depth", "where": "", "message": "", "examples": [1], "hint": ""}]},
+    ],
+)
+def test_the_schema_refuses_other_records(files, capsys, change):
+    _, record = validated(capsys, "qrels.txt", "good.run")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**record, **change}, json_schema())
 
 
 def test_malformed_lines_are_findings(files, capsys):
@@ -204,6 +231,14 @@ def test_help_names_the_exit_codes(capsys):
         main(["validate", "--help"])
     assert stopped.value.code == 0
     assert "1 an error or a warning was found" in capsys.readouterr().out
+
+
+def test_help_says_that_malformed_lines_do_not_stop_it(capsys):
+    with pytest.raises(SystemExit):
+        main(["validate", "--help"])
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.startswith("  --")}
+    assert "(the default)" not in lines["--strict"]
+    assert "(the default)" in lines["--lenient"]
 
 
 # files of evaluation campaigns

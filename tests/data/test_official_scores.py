@@ -70,9 +70,10 @@ def parity(expected, *, qrels="qrels.test", run="results.test", measures=("all_t
     return tuple([line for line in lines if not line.startswith("rbp ")] for lines in (ours, theirs))
 
 
+LEVEL_2 = {"per_query": True, "qrels": "qrels.rel_level", "min_rel": 2}
 MEASURE_PARAMETERS = (
-    "ndcg_cut.23,10,20", "success.2,5,20", "P.5,7,3", "recall.20,2000", "iprec_at_recall.10,.20,.25,.75,.50",
-    "Rprec_mult.0.2,0.35,5.0", "utility.2,-1,0,0", "11pt_avg.25,.5,.75", "ndcg.1=3,2=9,4=4.5",
+    "ndcg_cut.23,10,20", "success.2,5,20", "P.5,7,3", "recall.20,2000", "iprec_at_recall..10,.20,.25,.75,.50",
+    "Rprec_mult.0.2,0.35,5.0", "utility.2,-1,0,0", "11pt_avg..25,.5,.75", "ndcg.1=3,2=9,4=4.5",
 )  # fmt: skip
 
 
@@ -85,7 +86,7 @@ MEASURE_PARAMETERS = (
         ("out.test.aq", {"per_query": True}),
         ("out.test.aqc", {"per_query": True, "complete": True, "run": "results.trunc"}),
         ("out.test.aqcM", {"per_query": True, "complete": True, "run": "results.trunc", "depth": 100}),
-        ("out.test.aql", {"per_query": True, "qrels": "qrels.rel_level", "min_rel": 2}),
+        ("out.test.aql", {**LEVEL_2, "measures": ("relstring.20", "all_trec")}),
         ("out.test.meas_params", {"per_query": True, "measures": MEASURE_PARAMETERS}),
     ],
 )

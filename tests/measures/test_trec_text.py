@@ -50,7 +50,7 @@ def test_relstring_can_be_cut_and_shows_high_grades_as_greater():
     qrels = {"1": {"a": 12, "b": -1}}
     run = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}
     assert trec_eval_text(qrels, run, ["relstring"], per_query=True) == "relstring             \t1\t'>.-'\n"
-    assert trec_eval_text(qrels, run, ["relstring.2"], per_query=True) == "relstring             \t1\t'>.'\n"
+    assert trec_eval_text(qrels, run, ["relstring.2"], per_query=True) == "relstring_2           \t1\t'>.'\n"
 
 
 @pytest.mark.parametrize(

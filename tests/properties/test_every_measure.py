@@ -15,6 +15,7 @@ from rankscope.errors import MeasureError
 from rankscope.measures.parameters import PARAMETERS
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import COMMON, Example, Family, Measure, example_hits, measure
+from rankscope.testing import check_measure
 
 K = 3
 SPECS = list(REGISTRY.values())
@@ -96,6 +97,11 @@ def same(one, other):
 def test_worked_example_gives_its_score(spec):
     score = Measure.of(spec, spec.example.params)(example_hits(spec.example))
     assert score == pytest.approx([spec.example.score], abs=1e-12)
+
+
+@each_spec
+def test_the_suite_that_authors_of_measures_use_passes(spec):
+    check_measure(spec.name)
 
 
 @each_spec

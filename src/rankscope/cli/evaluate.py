@@ -55,8 +55,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
     add_format_option(parser, FORMATS, note="default: table, or by the extension of -o")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    parser.add_argument(
+        "--threads",
+        type=thread_count,
+        metavar="N",
+        help="threads to use (default: one per core); the scores are the same",
+    )
     add_policy_options(parser)
     add_file_options(parser)
+
+
+def thread_count(text: str) -> int:
+    """Accept a whole number from 1 up."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,6 +106,7 @@ def scores_from(args: argparse.Namespace) -> Scores:
         profile=args.profile,
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
+        threads=args.threads,
         **policies_from(args),
     )
 

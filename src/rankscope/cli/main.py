@@ -26,6 +26,7 @@ COMMANDS = {
     "convert": "turn a run or qrels into another format",
     "measures": "list the measures, or teach one",
     "profiles": "list the conventions of other tools that can be followed",
+    "doctor": "show what this installation has: versions, kernel, optional packages",
     "demo": "show all of this on a small example that comes with Rankscope",
 }
 
@@ -44,6 +45,7 @@ exit codes: 0 fine, 1 a finding, 2 could not run"""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads would spin on the cores the kernel needs
     try:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List or teach."""
-    specs = [find(args.name)] if args.name else list(REGISTRY.values())
+    specs = [find(args.name)] if args.name else [spec for family in by_family().values() for spec in family]
     if chosen_format(args.format, FORMATS) == "json":
         print(json.dumps([record(spec) for spec in specs], indent=1, ensure_ascii=False))
     elif args.name:

@@ -24,17 +24,22 @@ from rankscope.cli.options import (
 from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.core.validate import malformed_lines, validate, worst_first
 from rankscope.io import ReadFile, read_qrels, read_run
-from rankscope.report.findings import FileInfo, FindingsReport, json_text, print_findings
+from rankscope.report.findings import LEVELS_IN_WORDS, FileInfo, FindingsReport, json_text, print_findings
 
 FORMATS = ("table", "json")
 FOUND_SOMETHING = 1
+STRICTNESS = {
+    "--strict": "stop where a line is malformed, instead of reporting it as a finding",
+    "--lenient": "leave malformed lines out and report them as a finding (the default)",
+}
+"""What these options do here: elsewhere a malformed line stops the command unless it is told otherwise."""
 
-EPILOG = """\
+EPILOG = f"""\
 examples:
   rankscope validate qrels.txt bm25.run dense.run.gz
   rankscope validate qrels.txt bm25.run --format json
 
-error: an evaluation would stop, or its numbers would be wrong; warning: they may mislead; remark: good to know
+{LEVELS_IN_WORDS}
 exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 could not run"""
 
 Rows = TypeVar("Rows", QrelsRows, RunRows)
@@ -46,6 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
     add_format_option(parser, FORMATS)
     add_file_options(parser)
+    for option, what in STRICTNESS.items():
+        parser._option_string_actions[option].help = what  # noqa: SLF001 (argparse has no other way to find an option)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """The door to the C++ kernel: hands it a run in whatever form it is in, and makes arrays of what comes back.
 
 Where there is no kernel, or a run is in a form it has no fast way for, the answer is None and the reference
-implementation does the work. RANKSCOPE_KERNEL=python forces the latter.
+implementation does the work. RANKSCOPE_KERNEL=python forces the latter, RANKSCOPE_KERNEL=/a/_kernel.so loads that file.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from importlib import import_module
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 import numpy as np
@@ -19,14 +21,29 @@ from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.run import DictSource, RowsSource, Run, TableSource
 
+_MODULE = "rankscope.core._kernel"
+_LARGEST_DEPTH = (1 << 63) - 1
+_MOST_THREADS = 1024
+
 
 @lru_cache(maxsize=1)
 def load_kernel() -> Any | None:
-    """Return the compiled module, or None where it was not built."""
+    """Return the compiled module, or None where it was not built; the first one loaded stays."""
+    chosen = os.environ.get("RANKSCOPE_KERNEL", "")
+    if os.sep in chosen:
+        return load_from(chosen)
     try:
-        return import_module("rankscope.core._kernel")
+        return import_module(_MODULE)
     except ImportError:
         return None
+
+
+def load_from(path: str) -> Any:
+    """Return the module that a file holds; a file that cannot be loaded is an error, since it was asked for."""
+    loader = ExtensionFileLoader(_MODULE, path)
+    module = module_from_spec(spec_from_file_location(_MODULE, path, loader=loader))  # type: ignore[arg-type]
+    loader.exec_module(module)
+    return module
 
 
 def kernel() -> Any | None:
@@ -47,9 +64,9 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
         "ties": policies.ties,
         "single": policies.precision == "single",
         "drop_self": policies.self_match == "drop",
-        "depth": policies.depth or 0,
+        "depth": min(policies.depth or 0, _LARGEST_DEPTH),
     }
-    more = {"first": policies.duplicates == "first", "threads": threads or n_cores()}
+    more = {"first": policies.duplicates == "first", "threads": max(1, min(threads or n_cores(), _MOST_THREADS))}
     if isinstance(source, DictSource):
         return find_in_dict(module, index, source, call)
     if isinstance(source, RowsSource):
@@ -65,11 +82,17 @@ def n_cores() -> int:
 
 
 def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any]) -> Found | None:
-    """Find in TREC text that lies in memory or is mapped there."""
+    """Find in TREC text that lies in memory, is mapped there, or arrives bit by bit."""
     data = source.trec_text()
     if data is None:
         return None
-    *answer, tag, bad_lines = module.align_text(index, data, **call)
+    if isinstance(data, np.ndarray):
+        *answer, tag, bad_lines = module.align_text(index, data, **call)
+    else:
+        stream = module.TextStream(index, **call)
+        for chunk in data:
+            stream.feed(chunk)
+        *answer, tag, bad_lines = stream.finish()
     source.accept(bad_lines, n_rows=answer[1], tag=tag)
     return found_of(*answer)
 

@@ -84,13 +84,13 @@ class Run:
         elif hasattr(data, "read") and callable(data.read):
             self.source = data
         else:
-            self.source = source_of(data)
+            self.source = source_of(own_copy(data))
 
     @classmethod
-    def wrap(cls, data: Mapping[Any, Mapping[Any, Any]], *, name: str | None = None) -> Run:
-        """Make a run that reads the caller's own dicts without copying them; they must not change meanwhile."""
+    def wrap(cls, data: Any, *, name: str | None = None) -> Run:
+        """Make a run that reads the caller's own dicts or table without a copy; they must not change meanwhile."""
         run = cls({}, name=name)
-        run.source = DictSource(data)
+        run.source = DictSource(data) if isinstance(data, Mapping) else source_of(data)
         return run
 
     def renamed(self, name: str) -> Run:
@@ -141,8 +141,8 @@ class Run:
         return len(self.rankings)
 
     def __repr__(self) -> str:
-        origin = self.origin
-        return f"Run({self.name or (origin.path if origin else '')!r}, {type(self.source).__name__})"
+        name = self.name or getattr(self.source, "path", "")  # its origin would be known only once it is read
+        return f"Run({name!r}, {type(self.source).__name__})"
 
 
 class _Rankings(Protocol):
@@ -350,6 +350,15 @@ def require_rows(run: Run) -> None:
     """Refuse a run in which nothing at all is listed."""
     if not len(run):
         raise InputError("the run is empty", hint="check that the system wrote its results")
+
+
+def own_copy(data: Any) -> Any:
+    """Return a table that stays as it is when the caller's changes; other data is copied when it is read."""
+    if hasattr(data, "iloc"):
+        return data.copy()  # pandas
+    if hasattr(data, "clone"):
+        return data.clone()  # polars, where it costs nothing
+    return data
 
 
 def source_of(data: Any) -> Any:

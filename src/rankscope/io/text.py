@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,10 @@ from rankscope.io.compression import decompressed
 from rankscope.io.detect import layout_of
 from rankscope.io.formats import check_format
 from rankscope.io.kinds import RUN, Collector
-from rankscope.io.source import PathLike, Reading, Source, source_of
+from rankscope.io.read import Ticker
+from rankscope.io.source import PathLike, Progress, Reading, Source, source_of
+
+_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,15 @@ class TrecText:
         if self.compression is None and self.source.content is None:
             with Path(self.source.name).open("rb") as file:
                 return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+        return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
+
+    def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
+        """Yield the text bit by bit as it is decompressed."""
         with self.source.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
-            return np.frombuffer(stream.read(), dtype=np.uint8)
+            tick = Ticker(raw, self.source.n_bytes, progress)
+            while chunk := stream.read(_CHUNK_BYTES):
+                yield chunk
+                tick()
 
 
 def trec_text(path: PathLike, *, format_name: str | None, columns: Mapping[str, str] | None) -> TrecText | None:

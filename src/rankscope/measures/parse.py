@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.errors import MeasureError, did_you_mean
-from rankscope.measures.registry import ALIASES, REGISTRY
+from rankscope.measures.registry import ALIASES, REGISTRY, load_plugins
 from rankscope.measures.spec import Measure
 
 _CUTS = "5,10,15,20,30,100,200,500,1000"
@@ -94,9 +94,22 @@ def parse_one(text: str) -> list[Measure]:
     if level := _RANX_LEVEL.fullmatch(text):
         return [measure.with_params({"rel": int(level.group(2))}) for measure in parse_one(level.group(1))]
     params = parse_params(inside, text) if inside else {}
-    if name.lower() in ALIASES:
+    if not is_known(name) and not is_trec_name(name):
+        load_plugins()
+    if is_known(name):
         return build(name, params, split_cutoffs(cutoffs), text)
     return parse_trec(name, params, cutoffs, text)
+
+
+def is_known(name: str) -> bool:
+    """Tell whether a measure has this name, in any case."""
+    return name.lower() in ALIASES
+
+
+def is_trec_name(name: str) -> bool:
+    """Tell whether a name is one that trec_eval forms from a measure and its parameters, such as P_5."""
+    match = _TREC_PARAMS.fullmatch(name)
+    return match is not None and (is_known(match.group(1)) or match.group(1).lower() == "rprec_mult")
 
 
 def build(alias: str, params: Mapping[str, Any], cutoffs: list[str], text: str) -> list[Measure]:
@@ -122,10 +135,9 @@ def split_cutoffs(cutoffs: str | None) -> list[str]:
 def parse_trec(name: str, params: Mapping[str, Any], cutoffs: str | None, text: str) -> list[Measure]:
     """Return the measures of a name as trec_eval writes it: P_5, P.5,10, ndcg_cut_10, set_F.0.5, rbp.p=0.8."""
     match = _TREC_PARAMS.fullmatch(name)
-    known = match is not None and (match.group(1).lower() in ALIASES or match.group(1).lower() == "rprec_mult")
-    if match is None or not known or cutoffs:
-        raise_unknown(name, text)
-    base, values = match.group(1).lower(), match.group(2)  # type: ignore[union-attr]
+    if match is None or not is_trec_name(name) or cutoffs:
+        raise unknown(name, text)
+    base, values = match.group(1).lower(), match.group(2)
     if base == "rprec_mult":
         return [Measure.of(REGISTRY["Rprec"], {**params, "mult": mult}) for mult in values.split(",")]
     if base == "set_f":
@@ -154,9 +166,9 @@ def gain_map(values: str, text: str) -> dict[int, float]:
         raise MeasureError(f"the gains in {text!r} are not grade=gain pairs", hint="write ndcg.1=3,2=9") from None
 
 
-def raise_unknown(name: str, text: str) -> None:
-    """Raise, with the names that come closest."""
-    raise MeasureError(
+def unknown(name: str, text: str) -> MeasureError:
+    """Return the error for a name that is not known, with the names that come closest."""
+    return MeasureError(
         f"there is no measure {name!r}" + (f" (in {text!r})" if name != text else ""),
         hint=did_you_mean(name, [*REGISTRY, *ALIASES, *GROUPS]) or "`rankscope measures` lists them all",
     )

@@ -1,13 +1,22 @@
-"""The registry, filled: importing this module registers every measure, plugins included."""
+"""The registry, filled: importing this module registers every measure that comes with Rankscope."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from functools import lru_cache
 
 from rankscope.measures import gain, position, rank, sets, trec
 from rankscope.measures.spec import ALIASES, REGISTRY
 
-__all__ = ["ALIASES", "REGISTRY", "gain", "position", "rank", "sets", "trec"]
+__all__ = ["ALIASES", "REGISTRY", "gain", "load_plugins", "position", "rank", "sets", "trec"]
 
-for _plugin in entry_points(group="rankscope.measures"):
-    _plugin.load()  # a plugin registers its measures when it is imported
+
+@lru_cache(maxsize=1)
+def load_plugins() -> None:
+    """Import the plugins, which then register their measures.
+
+    Looking for them costs time, so it is done when a name is not known, and when all measures are listed.
+    """
+    from importlib.metadata import entry_points
+
+    for plugin in entry_points(group="rankscope.measures"):
+        plugin.load()

@@ -39,6 +39,7 @@ class Line:
     aggregate: str = "mean"
     whole: bool = False
     in_queries: bool = True
+    text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +188,10 @@ def rbp_residual(_params: str, _version: int) -> list[Line]:
     return [Line("rbp_resid", scores)]
 
 
-def relstring(_params: str, _version: int) -> list[Line]:
+def relstring(params: str, _version: int) -> list[Line]:
     """Return the place of the relevance string; it is text, so it has no scores."""
-    return [Line("relstring", lambda hits, _rel: np.zeros(len(hits)))]
+    name = f"relstring_{params}" if params else "relstring"
+    return [Line(name, lambda hits, _rel: np.zeros(len(hits)), text=True)]
 
 
 TABLE: dict[str, Entry] = {
@@ -203,7 +205,7 @@ TABLE: dict[str, Entry] = {
     "recip_rank": plain("recip_rank", "RR"),
     "iprec_at_recall": shares("iprec_at_recall", iprec, _TENTHS),
     "P": cut("P", "P"),
-    "relstring": Entry("10", relstring),
+    "relstring": Entry("", relstring),
     "recall": cut("recall", "R"),
     "infAP": plain("infAP", "infAP"),
     "gm_bpref": plain("gm_bpref", "Bpref", aggregate="gmean", in_queries=False),
@@ -293,7 +295,7 @@ class TrecText:
         if "num_q" in chosen:
             yield show("num_q", "all", str(len(hits)))
         for line, scores in columns:
-            if line.name != "relstring":
+            if not line.text:
                 yield show(line.name, "all", self._summary(line, scores, hits))
 
     def _query_lines(self, hits: Hits, columns: list[tuple[Line, Floats]], *, n_digits: int) -> Iterator[str]:
@@ -301,7 +303,7 @@ class TrecText:
         for i in np.flatnonzero(shown).tolist():
             query = hits.query_ids[i]
             for line, scores in columns:
-                if line.name == "relstring":
+                if line.text:
                     yield show(line.name, query, relevance_string(hits, i, n_digits))
                 elif line.in_queries:
                     yield show(line.name, query, number(scores[i], whole=line.whole))

@@ -6,11 +6,16 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from rankscope._version import __version__
 from rankscope.core.validate import LEVELS, Finding
+from rankscope.report.evaluation import closed_object
 
 STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}
+LEVELS_IN_WORDS = (
+    "error: an evaluation would stop, or its numbers would be wrong; warning: they may mislead; remark: good to know"
+)
 INDENT = 2
 LEVEL_WIDTH = max(map(len, LEVELS)) + 2
 
@@ -58,6 +63,46 @@ def json_text(report: FindingsReport) -> str:
         "files": [dataclasses.asdict(file) for file in report.files],
     }
     return json.dumps(record, indent=1, ensure_ascii=True) + "\n"
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of the record."""
+    text = {"type": "string"}
+    count = {"type": "integer", "minimum": 0}
+    finding = {
+        "level": {"enum": list(LEVELS), "description": LEVELS_IN_WORDS},
+        "code": {**text, "pattern": "^[a-z0-9_]+$", "description": "what was found, as a name to rely on"},
+        "where": {**text, "description": "the path of the file that it was found in"},
+        "message": {**text, "description": "what was found, in words that may change between versions"},
+        "examples": {"type": "array", "items": text, "description": "a few of the places"},
+        "hint": {**text, "description": "what to do about it; empty where there is nothing to do"},
+    }
+    file = {
+        "path": {**text, "description": "as given; - is standard input"},
+        "kind": {"enum": ["qrels", "run"]},
+        "format": {**text, "description": "the format it was read as"},
+        "n_rows": {**count, "description": "rows read, without those of malformed lines"},
+        "n_queries": {**count, "description": "queries among them, and those listed without any row"},
+    }
+    record = {
+        "rankscope": {**text, "description": "the version that made the record"},
+        "findings": {
+            "type": "array",
+            "items": closed_object(finding),
+            "description": "in the order of the files, the worst of each first",
+        },
+        "files": {
+            "type": "array",
+            "items": closed_object(file),
+            "minItems": 2,
+            "description": "the qrels, then the runs",
+        },
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "What is odd about qrels and runs, as printed by rankscope validate --format json",
+        **closed_object(record),
+    }
 
 
 def text_lines(report: FindingsReport) -> Iterator[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
@@ -50,15 +51,15 @@ def to_markdown(table: Table) -> str:
         "|" + "|".join(" --- " if i < table.n_name_columns else " ---: " for i in range(len(table.header))) + "|",
     ]
     for row in table.rows:
-        cells = [f"**{cell.text}**" if cell.best else escape_markdown(cell.text) for cell in row]
+        cells = [f"**{escape_markdown(cell.text)}**" if cell.best else escape_markdown(cell.text) for cell in row]
         lines.append("| " + " | ".join(cells) + " |")
     notes = [f"- {escape_markdown(note)}" for note in table.notes]
     return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
 
 
 def escape_markdown(text: str) -> str:
-    """Keep a text from ending its cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Keep a text from ending its cell, and from being taken for markup."""
+    return re.sub(r"([\\|<*`])", r"\\\1", " ".join(text.splitlines()))
 
 
 def to_latex(table: Table) -> str:
@@ -66,7 +67,7 @@ def to_latex(table: Table) -> str:
     columns = "l" * table.n_name_columns + "r" * (len(table.header) - table.n_name_columns)
     lines = [
         "% needs \\usepackage{booktabs}",
-        *(f"% {note}" for note in table.notes),
+        *(f"% {' '.join(note.splitlines())}" for note in table.notes),
         f"\\begin{{tabular}}{{{columns}}}",
         "\\toprule",
         " & ".join(escape_latex(heading) for heading in table.header) + " \\\\",
@@ -81,7 +82,8 @@ def to_latex(table: Table) -> str:
 def escape_latex(text: str) -> str:
     """Escape what LaTeX would take for a command."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in text)
+    one_line = " ".join(text.splitlines())
+    return "".join(special.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in one_line)
 
 
 def to_csv(table: Table) -> str:

@@ -1,6 +1,7 @@
 // Bytes: hashing, white space and decimal numbers, exactly as the reference reader sees them.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -12,6 +13,11 @@
 namespace rankscope {
 
 using Bytes = std::string_view;
+
+// Positions in a source, the last one not included.
+struct Range {
+  size_t from, to;
+};
 
 inline uint64_t load(const char* from, size_t n_bytes) {
   uint64_t word = 0;
@@ -51,14 +57,42 @@ constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7
 constexpr int kExactPower = 22;                       // the largest power of ten that a double holds exactly
 constexpr uint64_t kExactMantissa = uint64_t{1} << 53;  // whole numbers up to here are exact, too
 
+inline void drop_plus(Bytes& text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+}
+
+// The exponent of a decimal number, cut off at a size that no number of digits outweighs.
+inline int64_t exponent_in(Bytes text) {
+  constexpr int64_t kHuge = int64_t{1} << 60;
+  const size_t mark = text.find_first_of("eE");
+  if (mark == Bytes::npos) return 0;
+  text.remove_prefix(mark + 1);
+  drop_plus(text);
+  int64_t exponent = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), exponent).ec == std::errc())
+    return std::max(-kHuge, std::min(exponent, kHuge));
+  return text.front() == '-' ? -kHuge : kHuge;
+}
+
+// A number that no double can hold: infinite where its first digit stands before the point, else 0, with its sign.
+inline double out_of_range(Bytes text) {
+  const Bytes digits = text.substr(0, text.find_first_of("eE"));
+  const size_t point = std::min(digits.find('.'), digits.size()), first = digits.find_first_of("123456789");
+  const int64_t n_whole = static_cast<int64_t>(point) - static_cast<int64_t>(first) + exponent_in(text);
+  const double value = n_whole > 0 ? std::numeric_limits<double>::infinity() : 0.0;
+  return text.front() == '-' ? -value : value;
+}
+
 // Any decimal number, rounded correctly; the text has been checked to be one.
 inline double slow_decimal(Bytes text) {
-  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  drop_plus(text);
 #if defined(__cpp_lib_to_chars)
   double value = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc()) return value;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  return parsed.ec == std::errc() ? value : out_of_range(text);
+#else
+  return std::strtod(std::string(text).c_str(), nullptr);  // older libraries have nothing that ignores the locale
 #endif
-  return std::strtod(std::string(text).c_str(), nullptr);  // out of range: infinite, or 0, with its sign
 }
 
 inline bool same_word(Bytes text, const char* lower_case) {
@@ -76,7 +110,7 @@ inline bool parse_infinity(Bytes unsigned_text, bool negative, double& value) {
 // Skips digits, collecting as many as fit; says how many there were.
 struct Digits {
   uint64_t mantissa = 0;
-  int n_digits = 0;
+  int64_t n_digits = 0;
   bool fits = true;
 
   const char* collect(const char* p, const char* end) {
@@ -120,9 +154,9 @@ inline bool parse_score(Bytes text, double& value) {
 
   Digits digits;
   p = digits.collect(p, end);
-  int n_decimals = 0;
+  int64_t n_decimals = 0;
   if (p < end && *p == '.') {
-    const int n_whole = digits.n_digits;
+    const int64_t n_whole = digits.n_digits;
     p = digits.collect(p + 1, end);
     n_decimals = digits.n_digits - n_whole;
   }

@@ -101,14 +101,13 @@ class ColumnSource {
     return qrels.find_doc(query, view(doc, buffer), hash);
   }
 
-  std::vector<size_t> split(size_t n_pieces) const {
-    std::vector<size_t> bounds{0};
-    for (size_t i = 1; i < n_pieces; ++i) {
-      const size_t bound = n_rows_ / n_pieces * i;
-      if (bound > bounds.back()) bounds.push_back(bound);
+  std::vector<Range> split(size_t n_pieces) const {
+    std::vector<Range> pieces;
+    for (size_t i = 0; i < n_pieces; ++i) {
+      const size_t from = n_rows_ / n_pieces * i, to = i + 1 == n_pieces ? n_rows_ : n_rows_ / n_pieces * (i + 1);
+      if (to > from) pieces.push_back(Range{from, to});
     }
-    bounds.push_back(n_rows_);
-    return bounds;
+    return pieces;
   }
 
   template <class Rows>

@@ -1,16 +1,19 @@
 // The engine: reads a source in parallel pieces, ranks each query as soon as its rows are complete, joins the pieces.
 //
-// A source offers rows by position (a byte of the text, or the number of a row):
+// A source offers rows by position (the address of a line, or the number of a row):
 //   IdRef                              a cheap reference to an id, with view(ref, buffer) -> its bytes
-//   split(n) -> positions              n+1 bounds of pieces that can be read on their own
+//   split(n) -> ranges                 about n pieces that can be read on their own
 //   scan(from, to, rows)               calls rows.row(position, query, doc, score, rank) or rows.bad(from, to)
 //   find(qrels, query, ref, hash, buffer) -> the judged doc, or nothing
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -19,9 +22,6 @@
 
 namespace rankscope {
 
-struct BadRange {
-  size_t from, to;
-};
 
 template <class Source>
 struct Duplicate {
@@ -36,7 +36,7 @@ struct Aligned {
   size_t n_rows = 0;
   size_t n_other_queries = 0;                        // queries of the run that the qrels do not have
   std::vector<std::string> other_queries;            // the first of them, to be shown in an error
-  std::vector<BadRange> bad;
+  std::vector<Range> bad;
   std::optional<Duplicate<Source>> duplicate;        // of the first query that has one
   std::optional<typename Source::IdRef> last_tag;
   bool ranks_are_numbers = true;
@@ -55,7 +55,12 @@ void in_parallel(int n_threads, size_t n, Function function) {
     }
   };
   std::vector<std::thread> threads;
-  for (int thread = 1; thread < n_threads; ++thread) threads.emplace_back(work, thread);
+  threads.reserve(static_cast<size_t>(n_threads));
+  try {
+    for (int thread = 1; thread < n_threads && static_cast<size_t>(thread) < n; ++thread)
+      threads.emplace_back(work, thread);
+  } catch (const std::system_error&) {  // the system gives no more of them: those that there are do all the work
+  }
   work(0);
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors)
@@ -127,12 +132,33 @@ class Engine {
   Engine(const Source& source, const QrelsIndex& qrels, const Options& options, int n_threads)
       : source_(source), qrels_(qrels), options_(options), n_threads_(std::max(1, n_threads)), others_(source) {}
 
+  // Reads a source that is there as a whole.
   Aligned<Source> run() {
+    const size_t n_pieces = n_threads_ == 1 ? 1 : static_cast<size_t>(n_threads_) * kPiecesPerThread;
+    for (Range range : source_.split(n_pieces)) add_piece(range);
+    in_parallel(n_threads_, pieces_.size(), [this](size_t i) { read_piece(i); });
+    return finish();
+  }
+
+  // For a source that comes piece by piece: a piece may be added while others are being read.
+  size_t add_piece(Range range) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pieces_.emplace_back();
+    pieces_.back().range = range;
+    return pieces_.size() - 1;
+  }
+
+  void read_piece(size_t i) {
+    Piece& piece = piece_at(i);
+    PieceReader reader(*this, piece);
+    source_.scan(piece.range.from, piece.range.to, reader);
+    reader.end(piece.range.to);
+  }
+
+  // Joins the pieces, all of which have been read.
+  Aligned<Source> finish() {
     aligned_.answered.assign(qrels_.n_queries(), 0);
     aligned_.results.resize(qrels_.n_queries());
-    bounds_ = source_.split(n_threads_ == 1 ? 1 : static_cast<size_t>(n_threads_) * kPiecesPerThread);
-    pieces_.resize(bounds_.size() - 1);
-    in_parallel(n_threads_, pieces_.size(), [this](size_t i) { read_piece(i); });
     if (any_piece_is_scattered()) {
       read_scattered();
     } else {
@@ -157,10 +183,11 @@ class Engine {
   };
 
   struct Piece {
+    Range range{};
     std::vector<Segment> segments;
     std::vector<QueryResult> results;
     std::vector<Duplicate<Source>> duplicates;
-    std::vector<BadRange> bad;
+    std::vector<Range> bad;
     size_t n_rows = 0;
     std::optional<IdRef> last_tag;
     bool scattered = false;
@@ -180,7 +207,7 @@ class Engine {
       if (collecting_) ranker_.add(doc, doc_id, score, rank);
     }
 
-    void bad(size_t from, size_t to) { piece_.bad.push_back(BadRange{from, to}); }
+    void bad(size_t from, size_t to) { piece_.bad.push_back(Range{from, to}); }
     void bad_rank() { piece_.ranks_are_numbers = false; }
     void tag(IdRef tag) { piece_.last_tag = tag; }
     bool stopped() const { return piece_.scattered; }
@@ -231,10 +258,9 @@ class Engine {
     bool stopped() const { return false; }
   };
 
-  void read_piece(size_t i) {
-    PieceReader reader(*this, pieces_[i]);
-    source_.scan(bounds_[i], bounds_[i + 1], reader);
-    reader.end(bounds_[i + 1]);
+  Piece& piece_at(size_t i) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return pieces_[i];
   }
 
   bool any_piece_is_scattered() const {
@@ -334,7 +360,7 @@ class Engine {
       kept.rows.push_back(ScatteredRow{score, doc, found});
       if (engine.options_.ties == Ties::given) kept.ranks.push_back(rank);
     }
-    void bad(size_t from, size_t to) { piece.bad.push_back(BadRange{from, to}); }
+    void bad(size_t from, size_t to) { piece.bad.push_back(Range{from, to}); }
     void bad_rank() { piece.ranks_are_numbers = false; }
     void tag(IdRef tag) { piece.last_tag = tag; }
     bool stopped() const { return false; }
@@ -342,12 +368,16 @@ class Engine {
 
   // Reads all rows, sorts references to them by query (keeping their order), then ranks query by query.
   void read_scattered() {
-    pieces_.assign(bounds_.size() - 1, Piece{});
+    for (Piece& piece : pieces_) {
+      const Range range = piece.range;
+      piece = Piece{};
+      piece.range = range;
+    }
     std::vector<ScatteredPiece> kept(pieces_.size());
     in_parallel(n_threads_, pieces_.size(), [&](size_t i) {
       kept[i].others = std::make_unique<OtherQueries<Source>>(source_);
       ScatteredReader reader{*this, pieces_[i], kept[i]};
-      source_.scan(bounds_[i], bounds_[i + 1], reader);
+      source_.scan(pieces_[i].range.from, pieces_[i].range.to, reader);
     });
     take_totals();
     for (const ScatteredPiece& piece : kept) others_.add_all(*piece.others);
@@ -397,8 +427,8 @@ class Engine {
   const QrelsIndex& qrels_;
   const Options& options_;
   const int n_threads_;
-  std::vector<size_t> bounds_;
-  std::vector<Piece> pieces_;
+  std::mutex mutex_;
+  std::deque<Piece> pieces_;  // a deque, so that a piece stays where it is while others are added
   OtherQueries<Source> others_;
   Aligned<Source> aligned_;
 };

@@ -13,6 +13,7 @@
 #include "engine.hpp"
 #include "qrels_text.hpp"
 #include "text_source.hpp"
+#include "text_stream.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -168,37 +169,76 @@ Aligned<Source> align(const Source& source, const Qrels& qrels, const Options& o
 }
 
 // The malformed lines: their numbers and their bytes.
-nb::list bad_lines_of(const std::vector<BadRange>& bad, Bytes text) {
+nb::list bad_lines_of(const std::vector<Range>& bad, const TextSource& source) {
   nb::list lines;
-  size_t counted = 0, number = 1;
-  for (const BadRange& range : bad) {
-    number += static_cast<size_t>(std::count(text.begin() + counted, text.begin() + range.from, '\n'));
-    counted = range.from;
-    const Bytes line = text.substr(range.from, text.find('\n', range.from) - range.from);
-    lines.append(nb::make_tuple(number, nb::bytes(line.data(), line.size())));
+  size_t number = 1, next = 0;
+  for (Bytes block : source.blocks()) {
+    const char* counted = block.data();
+    const char* const end = counted + block.size();
+    for (; next < bad.size(); ++next) {
+      const auto *from = reinterpret_cast<const char*>(bad[next].from), *to = reinterpret_cast<const char*>(bad[next].to);
+      if (std::less<const char*>()(from, block.data()) || !std::less<const char*>()(from, end)) break;
+      number += static_cast<size_t>(std::count(counted, from, '\n'));
+      counted = from;
+      lines.append(nb::make_tuple(number, nb::bytes(from, static_cast<size_t>(to - from))));
+    }
+    number += static_cast<size_t>(std::count(counted, end, '\n'));
   }
   return lines;
+}
+
+nb::tuple answer_of(const Aligned<TextSource>& aligned, const TextSource& source, const Qrels& qrels) {
+  nb::object tag = aligned.last_tag ? text_of(*aligned.last_tag) : nb::none();
+  return nb::make_tuple(arrays_of(aligned.answered, aligned.results), aligned.n_rows, aligned.n_other_queries,
+                        texts_of(aligned.other_queries), duplicate_of(aligned, source, qrels.index()), tag,
+                        bad_lines_of(aligned.bad, source));
 }
 
 using Buffer = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 Bytes text_in(const Buffer& data) { return Bytes(reinterpret_cast<const char*>(data.data()), data.size()); }
 
-nb::object align_text(const Qrels& qrels, Buffer data,
-                      const std::string& ties, bool single, bool first, bool drop_self, int64_t depth, int n_threads) {
+nb::object align_text(const Qrels& qrels, Buffer data, const std::string& ties, bool single, bool first, bool drop_self,
+                      int64_t depth, int n_threads) {
   const Options options = options_of(ties, single, first, drop_self, depth);
-  const Bytes text = text_in(data);
-  std::optional<TextSource> source(std::in_place, text, options.ties == Ties::given);
-  Aligned<TextSource> aligned = align(*source, qrels, options, n_threads);
+  TextSource source(options.ties == Ties::given);
+  source.add_block(text_in(data));
+  Aligned<TextSource> aligned = align(source, qrels, options, n_threads);
   if (!aligned.ranks_are_numbers) {  // then the rank column is not to be used at all
-    source.emplace(text, false);
-    aligned = align(*source, qrels, options, n_threads);
+    source.ignore_ranks();
+    aligned = align(source, qrels, options, n_threads);
   }
-  nb::object tag = aligned.last_tag ? text_of(*aligned.last_tag) : nb::none();
-  return nb::make_tuple(arrays_of(aligned.answered, aligned.results), aligned.n_rows, aligned.n_other_queries,
-                        texts_of(aligned.other_queries), duplicate_of(aligned, *source, qrels.index()), tag,
-                        bad_lines_of(aligned.bad, text));
+  return answer_of(aligned, source, qrels);
 }
+
+// Text that is fed in as it is decompressed.
+class Stream {
+ public:
+  Stream(nb::object qrels, const std::string& ties, bool single, bool first, bool drop_self, int64_t depth, int n_threads)
+      : owner_(qrels), qrels_(nb::cast<const Qrels&>(qrels)), n_threads_(n_threads),
+        stream_(qrels_.index(), options_of(ties, single, first, drop_self, depth), n_threads) {}
+
+  void feed(nb::bytes text) {
+    const Bytes view(text.c_str(), text.size());
+    nb::gil_scoped_release release;
+    stream_.feed(view);
+  }
+
+  nb::object finish() {
+    std::optional<Aligned<TextSource>> aligned;
+    {
+      nb::gil_scoped_release release;
+      aligned = stream_.finish(qrels_.index(), n_threads_);
+    }
+    return answer_of(*aligned, stream_.source(), qrels_);
+  }
+
+ private:
+  nb::object owner_;
+  const Qrels& qrels_;
+  const int n_threads_;
+  TextStream stream_;
+};
 
 nb::object align_batches(const Qrels& qrels, std::vector<Batch> batches, const Options& options, int n_threads) {
   const ColumnSource source(std::move(batches));
@@ -321,6 +361,11 @@ NB_MODULE(_kernel, m) {
   m.def("table_of", &table_of, "stream"_a, nb::rv_policy::take_ownership);
   m.def("align_text", &align_text, "qrels"_a, "data"_a, "ties"_a, "single"_a, "first"_a, "drop_self"_a, "depth"_a,
         "threads"_a);
+  nb::class_<Stream>(m, "TextStream")
+      .def(nb::init<nb::object, const std::string&, bool, bool, bool, int64_t, int>(), "qrels"_a, "ties"_a, "single"_a,
+           "first"_a, "drop_self"_a, "depth"_a, "threads"_a)
+      .def("feed", &Stream::feed, "text"_a)
+      .def("finish", &Stream::finish);
   m.def("align_table", &align_table, "qrels"_a, "table"_a, "query"_a, "doc"_a, "score"_a, "rank"_a, "ties"_a,
         "single"_a, "first"_a, "drop_self"_a, "depth"_a, "threads"_a);
   m.def("align_rows", &align_rows, "qrels"_a, "queries"_a, "docs"_a, "scores"_a, "ranks"_a.none(), "ties"_a,

@@ -12,8 +12,9 @@ namespace rankscope {
 
 constexpr int32_t kNone = -1;
 
+// At most half full; with very few entries rather emptier, since most of what is sought is not there.
 inline size_t table_size_for(size_t n_entries) {
-  size_t size = 2;
+  size_t size = 16;
   while (size < 2 * n_entries) size *= 2;
   return size;
 }

@@ -1,4 +1,5 @@
-// TREC text as a source: one line per row, query Q0 doc rank score tag, in memory as a whole (mapped or decompressed).
+// TREC text as a source: one line per row, query Q0 doc rank score tag. Positions are addresses, so that the text may
+// lie in memory as a whole or in several blocks of whole lines.
 #pragma once
 
 #include <vector>
@@ -17,11 +18,18 @@ class TextSource {
  public:
   using IdRef = Bytes;
 
-  TextSource(Bytes text, bool with_ranks) : text_(text), with_ranks_(with_ranks) {
-    if (text_.substr(0, 3) == "\xef\xbb\xbf") start_ = 3;  // a byte order mark
+  explicit TextSource(bool with_ranks) : with_ranks_(with_ranks) {}
+
+  // Adds text that stays where it is, and returns its range. Only the very first block may have a byte order mark.
+  Range add_block(Bytes block) {
+    if (blocks_.empty() && block.substr(0, 3) == "\xef\xbb\xbf") block.remove_prefix(3);
+    blocks_.push_back(block);
+    return Range{address(block.data()), address(block.data() + block.size())};
   }
 
-  Bytes text() const { return text_; }
+  void ignore_ranks() { with_ranks_ = false; }
+
+  const std::vector<Bytes>& blocks() const { return blocks_; }
 
   static Bytes view(IdRef id, char*) { return id; }
 
@@ -30,102 +38,106 @@ class TextSource {
   }
 
   // Pieces of about equal size that begin at the beginning of a line.
-  std::vector<size_t> split(size_t n_pieces) const {
-    std::vector<size_t> bounds{start_};
-    const size_t size = text_.size();
-    for (size_t i = 1; i < n_pieces; ++i) {
-      const size_t line_end = text_.find('\n', start_ + (size - start_) / n_pieces * i);
-      const size_t bound = line_end == Bytes::npos ? size : line_end + 1;
-      if (bound > bounds.back() && bound < size) bounds.push_back(bound);
+  std::vector<Range> split(size_t n_pieces) const {
+    std::vector<Range> pieces;
+    for (Bytes block : blocks_) {
+      size_t from = 0;
+      for (size_t i = 1; i <= n_pieces && from < block.size(); ++i) {
+        const size_t line_end = i == n_pieces ? Bytes::npos : block.find('\n', block.size() / n_pieces * i);
+        const size_t to = line_end == Bytes::npos ? block.size() : line_end + 1;
+        if (to > from) pieces.push_back(Range{address(block.data() + from), address(block.data() + to)});
+        from = std::max(from, to);
+      }
     }
-    bounds.push_back(size);
-    return bounds;
+    return pieces;
   }
 
   template <class Rows>
   void scan(size_t from, size_t to, Rows& rows) const {
     Scan<Rows> scan{*this, rows};
-    while (from < to && !rows.stopped()) from = scan.block(from, to);
+    const auto *here = reinterpret_cast<const char*>(from), *end = reinterpret_cast<const char*>(to);
+    while (here < end && !rows.stopped()) here = scan.block(here, end);
     if (scan.has_tag) rows.tag(scan.tag);
   }
 
  private:
   static constexpr size_t kBlock = 1 << 14;
 
+  static size_t address(const char* at) { return reinterpret_cast<size_t>(at); }
+
   // The state of reading one piece.
   template <class Rows>
   struct Scan {
     const TextSource& source;
     Rows& rows;
-    std::vector<uint32_t> blanks{};
+    std::vector<uint32_t> blanks = std::vector<uint32_t>(kBlock);
+    size_t n_blanks = 0;
     Bytes tag{};
     bool has_tag = false;
 
     // Reads whole lines from about kBlock bytes and returns where the next block starts.
-    size_t block(size_t from, size_t to) {
-      const char* const text = source.text_.data();
-      size_t stop = std::min(from + kBlock, to);
+    const char* block(const char* from, const char* to) {
+      const char* stop = to - from > static_cast<ptrdiff_t>(kBlock) ? from + kBlock : to;
       if (stop < to) {
-        const void* last_end = find_last_line_end(text + from, stop - from);
-        if (!last_end) last_end = std::memchr(text + stop, '\n', to - stop);
-        stop = last_end ? static_cast<size_t>(static_cast<const char*>(last_end) - text) + 1 : to;
+        const void* last_end = find_last_line_end(from, static_cast<size_t>(stop - from));
+        if (!last_end) last_end = std::memchr(stop, '\n', static_cast<size_t>(to - stop));
+        stop = last_end ? static_cast<const char*>(last_end) + 1 : to;
       }
-      size_t here = from;
-      if (index_blanks(text + from, stop - from)) here = plain_lines(text, from);
-      while (here < stop) here = any_line(text, here, stop);
+      const char* here = from;
+      if (index_blanks(from, static_cast<size_t>(stop - from))) here = plain_lines(from);
+      while (here < stop) here = any_line(here, stop);
       return stop;
     }
 
     // In plain text every sixth blank ends a line and no two stand together: fields lie between known positions.
-    size_t plain_lines(const char* text, size_t from) {
-      const char* const block = text + from;
+    const char* plain_lines(const char* block) {
       size_t start = 0;
-      for (size_t i = 0; i + kRunFields <= blanks.size(); i += kRunFields) {
+      for (size_t i = 0; i + kRunFields <= n_blanks; i += kRunFields) {
         const uint32_t* at = &blanks[i];
         const bool ends_line = block[at[5]] == '\n';
         const bool ends_early = block[at[0]] == '\n' || block[at[1]] == '\n' || block[at[2]] == '\n' ||
                                 block[at[3]] == '\n' || block[at[4]] == '\n';
         if (!ends_line || ends_early || block[start] == '#') break;
-        take(from + start, from + at[5] + 1, Bytes(block + start, at[0] - start),
+        take(block + start, block + at[5] + 1, Bytes(block + start, at[0] - start),
              Bytes(block + at[1] + 1, at[2] - at[1] - 1), Bytes(block + at[2] + 1, at[3] - at[2] - 1),
              Bytes(block + at[3] + 1, at[4] - at[3] - 1), Bytes(block + at[4] + 1, at[5] - at[4] - 1));
         start = at[5] + 1;
       }
-      return from + start;
+      return block + start;
     }
 
     // Any line at all: blank, comment, malformed, or with blanks as its writer liked.
-    size_t any_line(const char* text, size_t from, size_t stop) {
-      const void* found = std::memchr(text + from, '\n', stop - from);
-      const size_t end = found ? static_cast<size_t>(static_cast<const char*>(found) - text) : stop;
+    const char* any_line(const char* from, const char* stop) {
+      const auto* end = static_cast<const char*>(std::memchr(from, '\n', static_cast<size_t>(stop - from)));
+      const char* const next = end ? end + 1 : stop;
       Bytes fields[kRunFields];
-      const int n_fields = split_fields(Bytes(text + from, end - from), fields, kRunFields);
-      const size_t next = end < stop ? end + 1 : stop;
+      const Bytes line(from, static_cast<size_t>((end ? end : stop) - from));
+      const int n_fields = split_fields(line, fields, kRunFields);
       if (n_fields == 0 || fields[0].front() == '#') return next;
       if (n_fields < kRunFields) {
-        rows.bad(from, end);
+        rows.bad(address(from), address(next));
       } else {
         take(from, next, fields[0], fields[2], fields[3], fields[4], fields[5]);
       }
       return next;
     }
 
-    void take(size_t from, size_t next, Bytes query, Bytes doc, Bytes rank, Bytes score, Bytes row_tag) {
+    void take(const char* from, const char* next, Bytes query, Bytes doc, Bytes rank, Bytes score, Bytes row_tag) {
       double value = 0;
       if (!parse_score(score, value)) {
-        rows.bad(from, next);
+        rows.bad(address(from), address(next));
         return;
       }
       int64_t given = 0;
       if (source.with_ranks_ && !parse_rank(rank, given)) rows.bad_rank();
-      rows.row(from, query, query, doc, doc, value, given);
+      rows.row(address(from), query, query, doc, doc, value, given);
       tag = row_tag;
       has_tag = true;
     }
 
     // Notes where the blanks are; false where two stand together or the first byte is one.
     bool index_blanks(const char* block, size_t size) {
-      blanks.resize(size + 64);
+      if (blanks.size() < size) blanks.resize(size);
       uint32_t* out = blanks.data();
       uint64_t after_blank = 1, together = 0;
       size_t i = 0;
@@ -141,7 +153,7 @@ class TextSource {
         after_blank = blank;
         if (blank) *out++ = static_cast<uint32_t>(i);
       }
-      blanks.resize(static_cast<size_t>(out - blanks.data()));
+      n_blanks = static_cast<size_t>(out - blanks.data());
       return !together;
     }
   };
@@ -180,9 +192,8 @@ class TextSource {
     return nullptr;
   }
 
-  const Bytes text_;
-  const bool with_ranks_;
-  size_t start_ = 0;
+  std::vector<Bytes> blocks_;
+  bool with_ranks_;
 };
 
 }  // namespace rankscope

@@ -1,0 +1,87 @@
+"""Show what this installation has: versions, the compiled kernel, optional packages, the processor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from rankscope._version import __version__
+from rankscope.core.kernel import kernel, load_kernel, n_cores
+
+REQUIRED = ("numpy", "polars", "rich", "zstandard")
+OPTIONAL = {
+    "pandas": "Scores.to_pandas()",
+    "pyarrow": "pandas tables without a copy",
+    "duckdb": "relations as input",
+}
+
+EPILOG = """\
+examples:
+  rankscope doctor
+  rankscope doctor --format json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look around and print."""
+    found = findings()
+    if args.format == "json":
+        print(json.dumps(found, indent=1))
+    else:
+        width = max(map(len, found))
+        for name, value in found.items():
+            print(f"{name:<{width}}  {value}")
+    return 0
+
+
+def findings() -> dict[str, str]:
+    """Return what this installation has, by name."""
+    return {
+        "rankscope": __version__,
+        "kernel": kernel_in_words(),
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "system": platform.platform(),
+        "processor": f"{processor()}, {n_cores()} cores for this process",
+        **{name: version_of(name) or "missing: pip install rankscope again" for name in REQUIRED},
+        **{name: version_of(name) or f"not installed (for {use})" for name, use in OPTIONAL.items()},
+    }
+
+
+def kernel_in_words() -> str:
+    """Say whether the compiled kernel is there and in use."""
+    module = load_kernel()
+    if module is None:
+        return (
+            "not built: no C++ compiler was found at installation; results are the same, large runs take longer. "
+            "Install g++, then pip install --force-reinstall --no-deps rankscope"
+        )
+    if kernel() is None:
+        return "built, but switched off by RANKSCOPE_KERNEL=python"
+    return f"compiled ({Path(str(module.__file__)).name})"
+
+
+def version_of(package: str) -> str | None:
+    """Return the version of a package, or None where it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def processor() -> str:
+    """Return the processor's name as the system has it."""
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or os.uname().machine if hasattr(os, "uname") else "unknown"

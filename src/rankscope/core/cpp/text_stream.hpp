@@ -1,0 +1,102 @@
+// TREC text that arrives bit by bit, as it does from decompression: blocks of whole lines are read while more arrive.
+#pragma once
+
+#include <condition_variable>
+
+#include "engine.hpp"
+#include "text_source.hpp"
+
+namespace rankscope {
+
+class TextStream {
+ public:
+  TextStream(const QrelsIndex& qrels, const Options& options, int n_threads)
+      : options_(options), source_(options.ties == Ties::given) {
+    engine_ = std::make_unique<Engine<TextSource>>(source_, qrels, options_, n_threads);
+    for (int i = 0; i < std::max(1, n_threads); ++i) readers_.emplace_back([this] { read_pieces(); });
+  }
+
+  ~TextStream() { stop_readers(); }
+
+  const TextSource& source() const { return source_; }
+
+  void feed(Bytes text) {
+    unfinished_.append(text);
+    if (unfinished_.size() < kBlockSize) return;
+    const size_t line_end = unfinished_.rfind('\n');
+    if (line_end == std::string::npos) return;
+    std::string rest = unfinished_.substr(line_end + 1);
+    unfinished_.resize(line_end + 1);
+    add_block();
+    unfinished_ = std::move(rest);
+    unfinished_.reserve(2 * kBlockSize);
+  }
+
+  Aligned<TextSource> finish(const QrelsIndex& qrels, int n_threads) {
+    if (!unfinished_.empty()) add_block();
+    stop_readers();
+    if (error_) std::rethrow_exception(error_);
+    Aligned<TextSource> aligned = engine_->finish();
+    if (aligned.ranks_are_numbers) return aligned;
+    source_.ignore_ranks();  // the rank column is not to be used at all, so the text is read once more
+    return Engine<TextSource>(source_, qrels, options_, n_threads).run();
+  }
+
+ private:
+  static constexpr size_t kBlockSize = 1 << 22;
+
+  void add_block() {
+    unfinished_.shrink_to_fit();
+    texts_.push_back(std::move(unfinished_));
+    unfinished_.clear();
+    const Range range = source_.add_block(texts_.back());
+    engine_->add_piece(range);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ++n_pieces_;
+    }
+    wake_.notify_one();
+  }
+
+  void read_pieces() {
+    for (;;) {
+      size_t piece;
+      {
+        std::unique_lock<std::mutex> lock(mutex_);
+        wake_.wait(lock, [this] { return next_ < n_pieces_ || complete_; });
+        if (next_ == n_pieces_) return;
+        piece = next_++;
+      }
+      try {
+        engine_->read_piece(piece);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        error_ = std::current_exception();
+      }
+    }
+  }
+
+  void stop_readers() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      complete_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& reader : readers_) reader.join();
+    readers_.clear();
+  }
+
+  const Options options_;
+  TextSource source_;
+  std::unique_ptr<Engine<TextSource>> engine_;
+  std::string unfinished_;         // what has arrived since the last whole block
+  std::deque<std::string> texts_;  // a deque, so that a block stays where it is while others are added
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  size_t n_pieces_ = 0, next_ = 0;
+  bool complete_ = false;
+  std::exception_ptr error_;
+  std::vector<std::thread> readers_;
+};
+
+}  // namespace rankscope

@@ -1,0 +1,62 @@
+"""`rankscope demo`: the example that comes with the package."""
+
+import time
+
+import pytest
+
+import rankscope as rs
+from rankscope.demo import QRELS, RUNS, demo_file
+
+
+def test_it_shows_the_table_an_explanation_and_what_to_do_next(rankscope):
+    done = rankscope("demo")
+    assert done.code == 0
+    assert "$ rankscope evaluate qrels.txt bm25.run dense.run hybrid.run" in done.out
+    assert "$ rankscope explain qrels.txt hybrid.run --query soup-for-a-cold -m nDCG@5" in done.out
+    assert "Next:" in done.out
+    assert done.err == "warning: bm25 does not answer 1 of 15 queries: they score 0 and count\n"
+
+
+def test_what_it_says_is_true(rankscope, cookbook):
+    with pytest.warns(rs.RankscopeWarning, match="bm25 does not answer 1 of 15"):
+        scores = rs.evaluate("qrels.txt", list(RUNS), ["nDCG@10", "RR@10"])
+    mean = scores.mean()
+    assert max(RUNS, key=lambda name: mean[name.removesuffix(".run")]["nDCG@10"].value) == "hybrid.run"
+    assert min(RUNS, key=lambda name: mean[name.removesuffix(".run")]["RR@10"].value) == "hybrid.run"
+    explained = rs.explain("qrels.txt", "hybrid.run", "soup-for-a-cold", "nDCG@5")
+    assert [step.rank for step in explained.steps if step.doc == "chicken-broth"] == [4]
+    assert explained.score < scores["hybrid"].column("nDCG@10").mean()
+
+
+def test_it_shows_what_the_commands_show(rankscope, cookbook):
+    shown = rankscope("demo").out
+    assert rankscope("evaluate", QRELS, *RUNS).out in shown
+    assert rankscope("explain", QRELS, "hybrid.run", "--query", "soup-for-a-cold", "-m", "nDCG@5").out in shown
+
+
+def test_files_can_be_taken_along(rankscope, tmp_path):
+    folder = tmp_path / "a" / "recipes"
+    assert rankscope("demo", "--files", folder).code == 0
+    for name in (QRELS, *RUNS):
+        assert (folder / name).read_bytes() == demo_file(name).read_bytes()
+
+
+def test_files_that_are_there_are_not_overwritten(rankscope, tmp_path):
+    (tmp_path / "dense.run").write_text("mine")
+    done = rankscope("demo", "--files", tmp_path)
+    assert done.code == 2
+    assert "dense.run is there already" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dense.run"]
+
+
+def test_a_folder_that_cannot_be_made(rankscope, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = rankscope("demo", "--files", tmp_path / "file" / "folder")
+    assert done.code == 2
+    assert "cannot make the folder" in done.err
+
+
+def test_it_is_quick(start):
+    began = time.monotonic()
+    assert start("demo").code == 0
+    assert time.monotonic() - began < 10

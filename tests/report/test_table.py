@@ -1,0 +1,70 @@
+"""Tables as Markdown, LaTeX and CSV, with text in them that could be taken for markup."""
+
+import csv
+import io
+
+import pytest
+
+from rankscope.report.table import Cell, Table, print_rich, to_csv, to_latex, to_markdown, transposed
+
+ODD = 'a|b_c & 50% #1 $x {y} ~z ^w \\n "q", [red]'
+
+
+@pytest.fixture
+def table():
+    rows = [[Cell(ODD), Cell("0.5000", raw="0.5000000000000001", best=True)], [Cell("plain"), Cell("-")]]
+    return Table(["run", "P(rel=2)@5"], rows, notes=("50 % of a|b",))
+
+
+def test_markdown_keeps_its_columns(table):
+    lines = to_markdown(table).splitlines()
+    assert lines[0] == "| run | P(rel=2)@5 |"
+    assert lines[2].startswith("| a\\|b_c & 50% ")
+    assert "^w \\\\n" in lines[2]
+    assert lines[2].endswith("| **0.5000** |")
+    assert all(line.replace("\\|", "").count("|") == 3 for line in lines[:4])
+    assert lines[-1] == "- 50 % of a\\|b"
+
+
+def test_markdown_does_not_take_backslashes_and_breaks_for_markup():
+    text = to_markdown(Table(["run", "x"], [[Cell("a\\|b\nc"), Cell("1")]]))
+    assert "\\<b>\\*" in to_markdown(Table(["run"], [[Cell("<b>*")]]))
+    assert text.splitlines()[2] == "| a\\\\\\|b c | 1 |"
+
+
+def test_latex_escapes_what_is_special(table):
+    text = to_latex(table)
+    assert r"a|b\_c \& 50\% \#1 \$x \{y\} \textasciitilde{}z \textasciicircum{}w \textbackslash{}n" in text
+    assert r"& \textbf{0.5000} \\" in text
+    assert "\\begin{tabular}{lr}" in text
+
+
+def test_latex_notes_are_comments_on_one_line():
+    text = to_latex(Table(["run"], [[Cell("a")]], notes=("first\nsecond",)))
+    assert [line for line in text.splitlines() if "second" in line] == ["% first second"]
+
+
+def test_csv_quotes_and_has_full_precision(table):
+    rows = list(csv.reader(io.StringIO(to_csv(table))))
+    assert rows == [["run", "P(rel=2)@5"], [ODD, "0.5000000000000001"], ["plain", "-"]]
+
+
+def test_terminal_shows_text_as_it_is(table):
+    stream = io.StringIO()
+    print_rich(table, file=stream)
+    assert ODD in stream.getvalue()
+    assert "0.5000*" in stream.getvalue()
+    assert stream.getvalue().splitlines()[-1] == "* the best value"
+
+
+def test_long_names_are_not_cut_in_pipes():
+    stream = io.StringIO()
+    print_rich(Table(["run", "x"], [[Cell("n" * 300), Cell("1")]]), file=stream)
+    assert "n" * 300 in stream.getvalue()
+
+
+def test_transposing_keeps_marks_and_notes(table):
+    turned = transposed(table, corner="measure")
+    assert list(turned.header) == ["measure", ODD, "plain"]
+    assert turned.rows[0][1].best
+    assert turned.notes == table.notes

@@ -48,7 +48,7 @@ _MARCO, _ROBUST = 6980, 250
 WORKLOADS = (
     Workload(name="marco", kind="marco", n_queries=_MARCO),
     Workload(name="robust", kind="robust", n_queries=_ROBUST),
-    Workload(name="small", kind="robust", n_queries=50, depth=100, n_judged=120, shrinks=False),
+    Workload(name="small", kind="robust", n_queries=50, depth=100, n_judged=120, gzipped=True, shrinks=False),
     Workload(name="shuffled", kind="marco", n_queries=_MARCO, shuffled=True),
     Workload(name="tied", kind="robust", n_queries=_ROBUST, tied=True),
     Workload(name="quarter", kind="marco", n_queries=_MARCO // 4, gzipped=True),
@@ -124,7 +124,7 @@ def stamp_of(workload: Workload) -> str:
 
 def compress(source: str, target: str) -> None:
     """Write a gzipped copy, at the level of the gzip command."""
-    with open(source, "rb") as plain, gzip.open(target, "wb", compresslevel=6) as packed:
+    with Path(source).open("rb") as plain, gzip.open(target, "wb", compresslevel=6) as packed:
         shutil.copyfileobj(plain, packed, 1 << 20)
 
 

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 PYTREC_MEASURES = {"ndcg_cut_10": "nDCG@10", "recip_rank": "RR", "map": "AP", "recall_100": "R@100", "P_10": "P@10"}
-"""The counterparts of our default measures, without Judged@10, which no peer has, and with RR uncut as in pytrec_eval."""
+"""The counterparts of our default measures: RR is uncut as in pytrec_eval, and Judged@10 has none."""
 
 
 def paths() -> tuple[str, str]:

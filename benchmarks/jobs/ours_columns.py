@@ -4,6 +4,7 @@ import sys
 
 from columns import QRELS_COLUMNS, READERS, RUN_COLUMNS
 from common import our_means, paths, report, timed
+
 from rankscope import evaluate
 
 qrels_path, run_path = paths()

@@ -3,6 +3,7 @@
 import sys
 
 from common import our_means, paths, read_qrels_dict, read_run_dict, report, timed
+
 from rankscope import evaluate
 
 qrels_path, run_path = paths()

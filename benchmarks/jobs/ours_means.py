@@ -1,7 +1,8 @@
 """Rankscope with the conventions of pytrec_eval: the means that must agree before anything is timed."""
 
-import rankscope as rs
 from common import PYTREC_MEASURES, our_means, paths, report
+
+import rankscope as rs
 
 qrels_path, run_path = paths()
 measures = list(PYTREC_MEASURES.values())

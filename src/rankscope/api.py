@@ -21,13 +21,15 @@ from rankscope.core.qrels import IndexedQrels, Qrels
 from rankscope.core.rows import RunRows
 from rankscope.core.run import Origin, Run
 from rankscope.core.scores import QrelsInfo, RunScores, Scores
+from rankscope.core.top import top_docs
 from rankscope.errors import BadLine, InputError, MeasureError, OptionError, RankscopeWarning
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.text import TrecText as TrecFile
 from rankscope.io.text import bad_run_lines, trec_text
-from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, scores_of
+from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
 from rankscope.measures.explain import Explanation
 from rankscope.measures.explain import explain as explain_score
+from rankscope.measures.extras import Extras, Need, check_needs
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.profiles import Profile, find_profile
 from rankscope.measures.spec import Measure
@@ -168,6 +170,9 @@ def evaluate(
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
     threads: int | None = None,
+    embeddings: Any = None,
+    docs: Any = None,
+    ontology: Any = None,
     **policies: Any,
 ) -> Scores:
     """Score one or more runs against qrels.
@@ -177,28 +182,67 @@ def evaluate(
     `min_rel`, `no_relevant` and `self_match`; `profile` sets those of another tool. `options` say how run files are
     read, `qrels_options` how the qrels are. `threads` is the number of threads, by default one per core; it changes
     nothing but the time.
+
+    `embeddings` ({doc: vector} or a file), `docs` (fields of docs, by id) and `ontology` are for measures that look at
+    the docs themselves.
     """
     chosen = find_profile(profile) if profile else None
     decided = decide_policies(chosen, policies)
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     wanted = decide_measures(chosen, measures)
     check_grades(judged, wanted, decided)
+    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
+    for measure in wanted:
+        check_needs(measure.name, measure.spec.needs, qrels=judged, given=side)
     loaded = load_runs(runs, options=options)
-    scored = score_all(judged, loaded, wanted, decided, threads=threads)
+    scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
     for run, scores in zip(loaded, scored, strict=True):
-        for note in (*id_notes(judged, run), *missing_notes(scores, decided)):
+        for note in (
+            *id_notes(judged, run),
+            *missing_notes(scores.name, scores.counts.missing, len(judged), decided),
+        ):
             warnings.warn(note, RankscopeWarning, stacklevel=2)
     return Scores(scored, qrels=info_of(judged), policies=decided.as_dict(), profile=profile)
 
 
+def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:
+    """Load what measures may need beyond qrels and runs; each reader only where it has something to read."""
+    side: dict[Need, Any] = {}
+    if embeddings is not None:
+        from rankscope.io.embeddings import load_embeddings
+
+        side[Need.EMBEDDINGS] = load_embeddings(embeddings)
+    if docs is not None:
+        from rankscope.io.docs import load_docs
+
+        side[Need.DOCS] = load_docs(docs)
+    if ontology is not None:
+        from rankscope.io.ontology import load_ontology
+
+        side[Need.ONTOLOGY] = load_ontology(ontology)
+    return side
+
+
 def score_all(
-    qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure], policies: Policies, *, threads: int | None
+    qrels: Qrels,
+    runs: Sequence[Run],
+    measures: Sequence[Measure],
+    policies: Policies,
+    *,
+    side: Mapping[Need, Any],
+    threads: int | None,
 ) -> tuple[RunScores, ...]:
     """Score every run, several at a time."""
     n_threads = threads or n_cores()
+    looks_at_docs = any(measure.spec.needs for measure in measures)
 
     def score(run: Run, per_run: int) -> RunScores:
-        return scores_of(align(qrels, run, policies, threads=per_run), run, measures, policies)
+        hits = align(qrels, run, policies, threads=per_run)
+        if not looks_at_docs:
+            return scores_of(hits, run, measures, policies)
+        top = top_docs(run, hits.query_ids, policies, depth=depth_needed(measures))
+        extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
+        return scores_of(hits, run, measures, policies, extras)
 
     n_at_once = min(len(runs), n_threads)
     if n_at_once == 1:
@@ -260,6 +304,8 @@ def trec_eval_text(
     loaded = load_run(run, options=options)
     text = TrecText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
     hits = align(judged, loaded, decided)
+    for note in missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided):
+        warnings.warn(note, RankscopeWarning, stacklevel=2)
     tag = loaded.tag or loaded.name or "rankscope"
     return "".join(f"{line}\n" for line in text.lines(hits, tag=tag))
 
@@ -360,13 +406,11 @@ def id_notes(qrels: Qrels, run: Run) -> Iterator[str]:
         )
 
 
-def missing_notes(scores: RunScores, policies: Policies) -> Iterator[str]:
+def missing_notes(name: str, n_missing: int, n_queries: int, policies: Policies) -> Iterator[str]:
     """Say how many queries the run does not answer, and what that does to the mean."""
-    n = scores.counts.missing
-    if n:
+    if n_missing:
         effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
-        total = scores.counts.queries + (n if policies.missing == "skip" else 0)
-        yield f"{scores.name} does not answer {n} of {total} queries: {effect}"
+        yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
 
 
 def _open_path(path: str | os.PathLike[str]) -> FileSource:

@@ -48,7 +48,7 @@ def test_evaluating_dicts_loads_neither_scipy_nor_polars():
 
 
 def test_repeated_evaluation_does_not_leak_memory():
-    doc, score = "".join(["a long ", "id"]), 1.5
+    doc, score = f"a long {1}", 1.5
     docs, qrels = {doc: score}, {"q": {doc: 1}}
 
     def held():

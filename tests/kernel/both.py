@@ -46,12 +46,12 @@ def engine(name: str) -> Iterator[None]:
 class Outcome:
     """What came of a job: values by name, or an error's type and words; and the warnings on the way."""
 
-    values: dict[str, Any]
+    found: dict[str, Any]
     warnings: tuple[str, ...] = ()
 
     @property
     def is_error(self) -> bool:
-        return "error" in self.values
+        return "error" in self.found
 
 
 def outcome_of(job: Callable[[], tuple[Hits, Any]], name: str) -> Outcome:
@@ -139,4 +139,6 @@ def policy_grid(n: int) -> list[dict[str, Any]]:
         "depth": [None, 1, 3, 10],
         "threads": [1, 2, 3, 7],
     }
-    return [{name: values[(i + int(rng.integers(9))) % len(values)] for name, values in choices.items()} for i in range(n)]
+    return [
+        {name: values[(i + int(rng.integers(9))) % len(values)] for name, values in choices.items()} for i in range(n)
+    ]

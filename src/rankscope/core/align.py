@@ -52,7 +52,7 @@ def hits_of(qrels: Qrels, found: Found) -> Hits:
         grades=found.grades,
         ideal_offsets=ideal_offsets,
         ideal_grades=ideal_grades,
-        max_grade=qrels.max_grade,
+        max_grade=float(ideal_grades.max(initial=0.0)),  # of the judgments that count, where a doc is judged twice
         n_missing=int((~found.answered).sum()),
         n_other_queries=found.n_other_queries,
     )

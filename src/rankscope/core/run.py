@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -214,6 +214,11 @@ class TableSource:
         numbers = set("cCsSiIlL")  # the letters that Arrow has for them
         return frozenset(kind for kind in ("query", "doc") if self.table.format(self.column_of[kind]) in numbers)
 
+    @property
+    def tag(self) -> str | None:
+        """The tag of the last row."""
+        return self.read().tag if "tag" in self.column_of else None
+
 
 class DictRankings:
     """Rankings of a dict of dicts."""
@@ -366,6 +371,10 @@ def source_of(data: Any) -> Any:
     if hasattr(data, "__arrow_c_stream__"):
         from rankscope.core.tables import table_source
 
+        if not isinstance(data, Sized):  # a stream, which can be read only once
+            import polars as pl
+
+            data = pl.DataFrame(data)
         source = table_source(data)
         if source is not None:
             return source

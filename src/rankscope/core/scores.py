@@ -37,6 +37,14 @@ class Aggregate:
     missing: int
     """Queries that the run does not answer."""
 
+    is_count: bool = False
+    """Whether it counts things, so that it is a whole number."""
+
+    @property
+    def shown(self) -> str:
+        """The number as it is printed."""
+        return f"{self.value:.0f}" if self.is_count else show(self.value)
+
     def __float__(self) -> float:
         return self.value
 
@@ -109,6 +117,7 @@ class RunScores:
             n=len(kept),
             undefined=int(self.undefined[:, i].sum()),
             missing=self.counts.missing,
+            is_count=how == "sum" and bool((kept == np.floor(kept)).all()),
         )
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
@@ -229,7 +238,7 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
     @property
     def _table(self) -> tuple[list[str], list[list[str]]]:
         measures = list(next(iter(self._by_run.values())))
-        rows = [[run, *(show(row[measure].value) for measure in measures)] for run, row in self._by_run.items()]
+        rows = [[run, *(row[measure].shown for measure in measures)] for run, row in self._by_run.items()]
         return ["run", *measures], rows
 
     def __repr__(self) -> str:

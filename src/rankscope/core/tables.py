@@ -19,5 +19,8 @@ def table_source(data: Any) -> TableSource | None:
     except (ImportError, RuntimeError, TypeError, ValueError):
         return None  # pandas needs pyarrow for this, and not every column has an Arrow type
     names = table.names
-    found = find_columns(names, RUN_COLUMNS, required=RUN_REQUIRED)
+    own_names = list(data.columns) if hasattr(data, "iloc") else names  # pandas hands out its index as a column, too
+    found = find_columns(own_names, RUN_COLUMNS, required=RUN_REQUIRED)
+    if any(names.count(name) != 1 for name in found.values()):
+        return None
     return TableSource(data, table, {role: names.index(name) for role, name in found.items()})

@@ -12,6 +12,7 @@ from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.run import Run
 from rankscope.core.scores import Counts, RunScores
+from rankscope.measures.extras import Extras
 from rankscope.measures.spec import Measure
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100", "P@10", "Judged@10")
@@ -25,11 +26,25 @@ def check_grades(qrels: Qrels, measures: Sequence[Measure], policies: Policies) 
             qrels.require_whole_grades(measure.name)
 
 
-def score_hits(hits: Hits, measures: Sequence[Measure], policies: Policies) -> tuple[Floats, Bools]:
+def depth_needed(measures: Sequence[Measure]) -> int | None:
+    """Return how many docs of each query the measures look at themselves: 0 for none, None for all."""
+    depths: list[int] = []
+    for measure in measures:
+        if measure.spec.needs:
+            k = measure.arguments(rel=1.0).get("k")
+            if k is None:
+                return None
+            depths.append(k)
+    return max(depths, default=0)
+
+
+def score_hits(
+    hits: Hits, measures: Sequence[Measure], policies: Policies, extras: Extras | None = None
+) -> tuple[Floats, Bools]:
     """Return the scores (queries x measures) and where they are undefined."""
     values = np.empty((len(hits), len(measures)))
     for i, measure in enumerate(measures):
-        values[:, i] = measure(hits, rel=policies.relevance_level)
+        values[:, i] = measure(hits, rel=policies.relevance_level, extras=extras)
     undefined = np.isnan(values)
     for i, measure in enumerate(measures):
         if measure.spec.zero_if_undefined:
@@ -55,9 +70,11 @@ def count(hits: Hits, policies: Policies) -> Counts:
     )
 
 
-def scores_of(hits: Hits, run: Run, measures: Sequence[Measure], policies: Policies) -> RunScores:
+def scores_of(
+    hits: Hits, run: Run, measures: Sequence[Measure], policies: Policies, extras: Extras | None = None
+) -> RunScores:
     """Return the scores of one run."""
-    values, undefined = score_hits(hits, measures, policies)
+    values, undefined = score_hits(hits, measures, policies, extras)
     return RunScores(
         name=run.name or "run",
         query_ids=hits.query_ids,

@@ -126,7 +126,10 @@ PARAMETERS: dict[str, Parameter] = {
             gain,
         ),
         Parameter(
-            "beta", "how much more recall counts than precision", "a number from 0 up", number_within(0, math.inf)
+            "beta",
+            "how much more recall counts than precision (for Q: how much more gain does)",
+            "a number from 0 up",
+            number_within(0, math.inf),
         ),
         Parameter(
             "p",

@@ -6,7 +6,7 @@ A measure without docstring, example or citation cannot be registered.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from rankscope.core.arrays import Floats
 from rankscope.core.hits import Hits
 from rankscope.errors import MeasureError, did_you_mean
+from rankscope.measures.extras import Extras, Need
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
 
 
@@ -41,6 +42,8 @@ class Example:
     params: Mapping[str, Any] = field(default_factory=dict)
     working: str = ""
     """The arithmetic in words, so that a reader can follow it."""
+    extras: Extras | None = None
+    """What the measure needs beyond grades, for the one query of the example."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,6 +84,8 @@ class MeasureSpec:
     whole_grades: bool
     monotone: bool
     workings: Callable[..., Workings] | None
+    needs: frozenset[Need] = frozenset()
+    """What its function gets as `extras`, as a second argument; where it needs nothing, it gets the hits alone."""
 
     @property
     def summary(self) -> str:
@@ -171,10 +176,12 @@ class Measure:
         open_threshold = "rel" in given and given["rel"] is None
         return open_threshold and (not self.spec.graded or given["gain"] == "binary")
 
-    def __call__(self, hits: Hits, *, rel: float = 1.0) -> Floats:
+    def __call__(self, hits: Hits, *, rel: float = 1.0, extras: Extras | None = None) -> Floats:
         """Return the score of every query; NaN where it is undefined."""
         if self.options.get("judged_only"):
-            hits = hits.judged_only()
+            hits, extras = hits.judged_only(), extras and extras.judged_only()
+        if self.spec.needs:
+            return np.asarray(self.spec.function(hits, extras, **self.arguments(rel=rel)), dtype=np.float64)
         return np.asarray(self.spec.function(hits, **self.arguments(rel=rel)), dtype=np.float64)
 
     def __str__(self) -> str:
@@ -206,6 +213,7 @@ def measure(
     whole_grades: bool = False,
     monotone: bool = True,
     workings: Callable[..., Workings] | None = None,
+    needs: Iterable[Need] = (),
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
     """Register a function of hits as a measure.
 
@@ -213,6 +221,7 @@ def measure(
     `about_relevance`: the score depends on which docs are relevant, so a query without any can be excluded.
     `graded`: gains are graded, so the threshold of the evaluation only matters where the gain is binary.
     `whole_grades`: grades must be whole numbers.
+    `needs`: data beyond ranks and grades; the function then takes it as a second argument, `extras`.
     `monotone`: moving a relevant doc up never makes the score worse.
     """
     by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
@@ -226,7 +235,7 @@ def measure(
             name=name, title=title, family=family, function=function, formula=formula, range=range, better=better,
             undefined=undefined, cite=cite, example=example, aliases=tuple(by_alias),
             names_elsewhere=dict(elsewhere or {}), aggregate=aggregate, zero_if_undefined=zero_if_undefined,
-            about_relevance=about_relevance, graded=graded, whole_grades=whole_grades, monotone=monotone, workings=workings,
+            about_relevance=about_relevance, graded=graded, whole_grades=whole_grades, monotone=monotone, workings=workings, needs=frozenset(needs),
         )  # fmt: skip
         for alias, params in {name: {}, **by_alias}.items():
             ALIASES[alias.lower()] = (name, dict(params))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -59,6 +60,7 @@ class ArrowTable {
  public:
   explicit ArrowTable(ArrowArrayStream* stream) : schema_(new ArrowSchema{}) {
     if (stream->get_schema(stream, schema_.get()) != 0) throw std::runtime_error("the table's schema cannot be read");
+    if (std::strcmp(schema_->format, "+s") != 0) throw std::runtime_error("this is a single column, not a table");
     for (;;) {
       Owned<ArrowArray> batch(new ArrowArray{});
       if (stream->get_next(stream, batch.get()) != 0) throw std::runtime_error("the table's rows cannot be read");
@@ -69,7 +71,10 @@ class ArrowTable {
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (int64_t i = 0; i < schema_->n_children; ++i) names.emplace_back(schema_->children[i]->name);
+    for (int64_t i = 0; i < schema_->n_children; ++i) {
+      const char* name = schema_->children[i]->name;  // which the standard lets its owner leave out
+      names.emplace_back(name ? name : "");
+    }
     return names;
   }
 
@@ -105,6 +110,21 @@ class ArrowTable {
     return false;
   }
 
+  // What a value of a type must be aligned to; 0 for types that are not meant for speed, which may have no buffers.
+  static size_t alignment_of(const std::string& type) {
+    if (type == "c" || type == "C") return 1;
+    if (type == "s" || type == "S") return 2;
+    if (type == "i" || type == "I" || type == "u" || type == "vu" || type == "f") return 4;
+    return type == "l" || type == "L" || type == "U" || type == "g" ? 8 : 0;
+  }
+
+  // Whether the rows of a column can be read where they are.
+  static bool is_readable(const ArrowArray& column, const std::string& type, int64_t from, int64_t length) {
+    const size_t alignment = alignment_of(type);
+    if (alignment == 0 || has_gaps(column, from, length)) return false;
+    return reinterpret_cast<uintptr_t>(column.buffers[1]) % alignment == 0;
+  }
+
   template <class Value>
   static const Value* values(const ArrowArray& column, int64_t from) {
     return static_cast<const Value*>(column.buffers[1]) + from;
@@ -114,7 +134,7 @@ class ArrowTable {
     const ArrowArray& column = *table.children[index];
     const std::string type = format(index);
     const int64_t from = table.offset + column.offset;
-    if (type == "dictionary" || has_gaps(column, from, table.length)) return false;
+    if (!is_readable(column, type, from, table.length)) return false;
     using Kind = IdChunk::Kind;
     if (type == "u") {
       out = IdChunk{Kind::offsets32, values<int32_t>(column, from), static_cast<const char*>(column.buffers[2])};
@@ -144,7 +164,7 @@ class ArrowTable {
     const ArrowArray& column = *table.children[index];
     const std::string type = format(index);
     const int64_t from = table.offset + column.offset;
-    if ((type != "g" && type != "f") || has_gaps(column, from, table.length)) return false;
+    if ((type != "g" && type != "f") || !is_readable(column, type, from, table.length)) return false;
     out.single = type == "f";
     out.values = out.single ? static_cast<const void*>(values<float>(column, from)) : values<double>(column, from);
     return true;
@@ -153,7 +173,7 @@ class ArrowTable {
   bool ranks(const ArrowArray& table, int index, const int64_t*& out) const {
     const ArrowArray& column = *table.children[index];
     const int64_t from = table.offset + column.offset;
-    if (format(index) != "l" || has_gaps(column, from, table.length)) return false;
+    if (format(index) != "l" || !is_readable(column, "l", from, table.length)) return false;
     out = values<int64_t>(column, from);
     return true;
   }

@@ -62,12 +62,14 @@ class Qrels {
 
   // Made when a dict is first to be walked.
   const std::vector<JudgedObjects>& objects() const {
-    if (objects_.empty())
-      for (size_t query = 0; query < index_->n_queries(); ++query) {
-        JudgedObjects entry{own(index_->query_id(static_cast<int32_t>(query))), {}};
-        index_->for_each_doc(query, [&](const JudgedDoc& doc) { entry.docs.emplace_back(own(doc.id), doc.grade); });
-        objects_.push_back(std::move(entry));
-      }
+    if (!objects_.empty()) return objects_;
+    std::vector<JudgedObjects> objects;
+    for (size_t query = 0; query < index_->n_queries(); ++query) {
+      JudgedObjects entry{own(index_->query_id(static_cast<int32_t>(query))), {}};
+      index_->for_each_doc(query, [&](const JudgedDoc& doc) { entry.docs.emplace_back(own(doc.id), doc.grade); });
+      objects.push_back(std::move(entry));
+    }
+    objects_ = std::move(objects);  // only once all are there
     return objects_;
   }
 
@@ -338,6 +340,7 @@ nb::tuple ideal_of(const Qrels& qrels) {
 ArrowTable* table_of(nb::capsule stream) {
   auto* pointer = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
   if (!pointer) throw nb::python_error();
+  nb::gil_scoped_release release;  // the table's owner may compute it on threads of its own that need the lock
   return new ArrowTable(pointer);
 }
 

@@ -62,6 +62,7 @@ class TextSource {
 
  private:
   static constexpr size_t kBlock = 1 << 14;
+  static constexpr ptrdiff_t kLongBlock = 1 << 20;  // one huge line, whose blanks need not all be remembered
 
   static size_t address(const char* at) { return reinterpret_cast<size_t>(at); }
 
@@ -70,7 +71,7 @@ class TextSource {
   struct Scan {
     const TextSource& source;
     Rows& rows;
-    std::vector<uint32_t> blanks = std::vector<uint32_t>(kBlock);
+    std::vector<uint32_t> blanks{};  // grows to the largest block: some scans are of a few lines only
     size_t n_blanks = 0;
     Bytes tag{};
     bool has_tag = false;
@@ -84,7 +85,7 @@ class TextSource {
         stop = last_end ? static_cast<const char*>(last_end) + 1 : to;
       }
       const char* here = from;
-      if (index_blanks(from, static_cast<size_t>(stop - from))) here = plain_lines(from);
+      if (stop - from <= kLongBlock && index_blanks(from, static_cast<size_t>(stop - from))) here = plain_lines(from);
       while (here < stop) here = any_line(here, stop);
       return stop;
     }

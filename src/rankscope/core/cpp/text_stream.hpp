@@ -13,7 +13,13 @@ class TextStream {
   TextStream(const QrelsIndex& qrels, const Options& options, int n_threads)
       : options_(options), source_(options.ties == Ties::given) {
     engine_ = std::make_unique<Engine<TextSource>>(source_, qrels, options_, n_threads);
-    for (int i = 0; i < std::max(1, n_threads); ++i) readers_.emplace_back([this] { read_pieces(); });
+    const int n_readers = std::max(1, n_threads);
+    readers_.reserve(static_cast<size_t>(n_readers));
+    try {
+      for (int i = 0; i < n_readers; ++i) readers_.emplace_back([this] { read_pieces(); });
+    } catch (const std::system_error&) {  // the system gives no more of them: those that there are do all the work
+      if (readers_.empty()) throw;
+    }
   }
 
   ~TextStream() { stop_readers(); }

@@ -1,0 +1,43 @@
+"""Says on what, when and with which versions the figures were taken."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from paths import OUR_BIN, PEERS_BIN
+
+OURS = ("rankscope", "numpy", "polars")
+PEERS = ("pytrec-eval-terrier", "ir_measures", "ranx", "numba", "numpy", "pandas", "pyarrow")
+ASK = (
+    "import json, sys; from importlib.metadata import version; print(json.dumps({n: version(n) for n in sys.argv[1:]}))"
+)
+
+
+def describe_machine() -> dict[str, str]:
+    """Return the facts that the figures depend on."""
+    return {
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        "processor": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
+        "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        "ours": versions(OUR_BIN, OURS),
+        "peers": versions(PEERS_BIN, PEERS),
+        "load when started": f"{os.getloadavg()[0]:.1f}",
+    }
+
+
+def processor() -> str:
+    """Return the model of the CPU."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def versions(bin_folder: Path, names: tuple[str, ...]) -> str:
+    """Return the versions of packages of an environment."""
+    command = [bin_folder / "python", "-c", ASK, *names]
+    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    return ", ".join(f"{name} {version}" for name, version in found.items())

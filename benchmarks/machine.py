@@ -13,6 +13,7 @@ from paths import OUR_BIN, PEERS_BIN
 
 OURS = ("rankscope", "numpy", "polars")
 PEERS = ("pytrec-eval-terrier", "ir_measures", "ranx", "numba", "numpy", "pandas", "pyarrow")
+KERNEL = "from rankscope.core.kernel import kernel; print('compiled' if kernel() else 'reference (Python)')"
 ASK = (
     "import json, sys; from importlib.metadata import version; print(json.dumps({n: version(n) for n in sys.argv[1:]}))"
 )
@@ -25,6 +26,7 @@ def describe_machine() -> dict[str, str]:
         "processor": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
         "system": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         "ours": versions(OUR_BIN, OURS),
+        "kernel": said_by(OUR_BIN, KERNEL),
         "peers": versions(PEERS_BIN, PEERS),
         "load when started": f"{os.getloadavg()[0]:.1f}",
     }
@@ -38,6 +40,11 @@ def processor() -> str:
 
 def versions(bin_folder: Path, names: tuple[str, ...]) -> str:
     """Return the versions of packages of an environment."""
-    command = [bin_folder / "python", "-c", ASK, *names]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    found = json.loads(said_by(bin_folder, ASK, *names))
     return ", ".join(f"{name} {version}" for name, version in found.items())
+
+
+def said_by(bin_folder: Path, code: str, *arguments: str) -> str:
+    """Return what a line of Python prints in an environment."""
+    command = [bin_folder / "python", "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()

@@ -61,7 +61,7 @@ def test_the_mean_of_nothing_is_undefined_not_zero():
     assert scores.mean()["run", "RR"].n == 0
     assert scores.mean().to_dict() == {"run": {"RR": None, "NumRel": 0}}
     assert scores.to_dict() == {"run": {"q": {"RR": None, "NumRel": 0}}}
-    assert repr(scores).splitlines() == ["run  RR  NumRel", "run   -  0.0000"]
+    assert repr(scores).splitlines() == ["run  RR  NumRel", "run   -       0"]
 
 
 def test_as_plain_dicts(scores):
@@ -100,8 +100,8 @@ def test_without_pandas_the_error_says_what_to_do(scores, monkeypatch):
 def test_how_it_looks_in_a_terminal(scores):
     assert repr(scores).splitlines() == [
         "run          RR  FirstRel  NumRet",
-        "bm25     0.5000    1.5000  4.0000",
-        "den<s>e  0.5000    1.5000  4.0000",
+        "bm25     0.5000    1.5000       4",
+        "den<s>e  0.5000    1.5000       4",
     ]
     assert repr(scores.mean()) == repr(scores)
 

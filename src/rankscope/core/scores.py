@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class Aggregate:
     missing: int
     """Queries that the run does not answer."""
 
-    is_count: bool = False
+    is_count: bool = field(default=False, repr=False, compare=False)
     """Whether it counts things, so that it is a whole number."""
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope._version import __version__
 
 if TYPE_CHECKING:
-    from rankscope.api import ReadOptions, evaluate, explain, load_qrels, load_run
+    from rankscope.api import ReadOptions, diagnose, evaluate, explain, load_qrels, load_run
     from rankscope.core.policies import Policies
     from rankscope.core.qrels import Qrels
     from rankscope.core.run import Run
@@ -33,6 +33,7 @@ _HOME = {
     "RunScores": "rankscope.core.scores",
     "Scores": "rankscope.core.scores",
     "convert": "rankscope.io",
+    "diagnose": "rankscope.api",
     "evaluate": "rankscope.api",
     "explain": "rankscope.api",
     "load_qrels": "rankscope.api",
@@ -54,6 +55,7 @@ __all__ = [
     "Scores",
     "__version__",
     "convert",
+    "diagnose",
     "evaluate",
     "explain",
     "load_qrels",

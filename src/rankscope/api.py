@@ -26,6 +26,8 @@ from rankscope.errors import BadLine, InputError, MeasureError, OptionError, Ran
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.text import TrecText as TrecFile
 from rankscope.io.text import bad_run_lines, trec_text
+from rankscope.measures.diagnose import DEFAULT_K, DEFAULT_POOL_CUTS, Diagnosis, check_cuts
+from rankscope.measures.diagnose import diagnose as diagnose_run
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
 from rankscope.measures.explain import Explanation
 from rankscope.measures.explain import explain as explain_score
@@ -277,6 +279,34 @@ def explain(
         raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     return explain_score(judged, load_run(run, options=options), as_id(query), wanted[0], decided)
+
+
+def diagnose(
+    qrels: Any,
+    run: Any,
+    *,
+    k: int = DEFAULT_K,
+    pool_cuts: Sequence[int] = DEFAULT_POOL_CUTS,
+    profile: str | None = None,
+    options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
+    **policies: Any,
+) -> Diagnosis:
+    """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
+
+    `k` is how many docs a reader sees, `pool_cuts` are depths of the candidate pool; the other arguments are those of
+    `evaluate`.
+    """
+    check_cuts([k, *pool_cuts])
+    chosen = find_profile(profile) if profile else None
+    decided = decide_policies(chosen, policies)
+    measure = decide_measures(chosen, f"nDCG@{k}")[0]
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
+    loaded = load_run(run, options=options)
+    diagnosis = diagnose_run(judged, loaded, measure, decided, pool_cuts=pool_cuts)
+    for note in id_notes(judged, loaded):
+        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    return diagnosis
 
 
 def trec_eval_text(

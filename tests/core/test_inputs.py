@@ -486,3 +486,29 @@ def test_runs_whose_files_have_the_same_name_are_told_apart(tmp_path):
 def test_repr_of_a_run_says_what_it_is():
     assert repr(rs.Run(ROWS, name="mine")).startswith("Run('mine'")
     assert repr(rs.Run(nested(ROWS))) == "Run('', DictSource)"
+
+
+def test_a_stream_that_can_be_read_only_once_is_kept():
+    table = pa.table(columns(ROWS, "score"))
+    run = rs.Run(pa.RecordBatchReader.from_batches(table.schema, table.to_batches()), name="it")
+    for _ in range(2):
+        assert reciprocal_ranks(GRADES, run) == EXPECTED
+    assert len(run.rows) == 4
+
+
+def test_a_pandas_table_that_arrow_cannot_hold_is_read_all_the_same():
+    frame = pd.DataFrame({**columns(ROWS, "score"), "note": [1, "two", object(), None]})
+    assert reciprocal_ranks(GRADES, frame) == EXPECTED
+
+
+def test_the_index_of_a_pandas_table_is_not_taken_for_a_column():
+    frame = pd.DataFrame(columns(ROWS, "score"), index=pd.Index([9, 8, 7, 6], name="rank"))
+    assert reciprocal_ranks(GRADES, frame) == EXPECTED
+    frame.index.name = "score"
+    assert reciprocal_ranks(GRADES, frame) == EXPECTED
+
+
+def test_the_tag_of_a_table_is_that_of_its_last_row():
+    for table in (pd.DataFrame({**columns(ROWS, "score"), "tag": list("abcd")}), pl.DataFrame({**columns(ROWS, "score"), "tag": list("abcd")})):  # fmt: skip
+        assert rs.Run(table).tag == "d"
+    assert rs.Run(pl.DataFrame(columns(ROWS, "score"))).tag is None

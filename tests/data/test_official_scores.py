@@ -10,7 +10,10 @@ from rankscope.api import trec_eval_text
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 RUNS = DATA / "runs"
-pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason="the shared data folder is not beside the checkout")
+pytestmark = [
+    pytest.mark.skipif(not RUNS.is_dir(), reason="the shared data folder is not beside the checkout"),
+    pytest.mark.filterwarnings("ignore:.*does not answer:rankscope.errors.RankscopeWarning"),
+]
 
 
 def table(path):
@@ -42,7 +45,6 @@ def means(folder, run, measures, **policies):
     return {name: f"{mean.value:.4f}" for name, mean in scores[run].mean().items()}
 
 
-@pytest.mark.filterwarnings("ignore:.*does not answer:rankscope.errors.RankscopeWarning")
 @pytest.mark.parametrize("run", COVID_RUNS)
 def test_trec_covid_leaderboard(run):
     official = LEADERBOARD[run]

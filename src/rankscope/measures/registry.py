@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from rankscope.measures import gain, position, rank, sets, trec
+from rankscope.measures import diversity, embedding, gain, ontology, position, rank, sets, trec, variety
 from rankscope.measures.spec import ALIASES, REGISTRY
 
-__all__ = ["ALIASES", "REGISTRY", "gain", "load_plugins", "position", "rank", "sets", "trec"]
+__all__ = ["ALIASES", "REGISTRY", "diversity", "embedding", "gain", "load_plugins", "ontology", "position", "rank", "sets", "trec", "variety"]
 
 
 @lru_cache(maxsize=1)

@@ -28,6 +28,11 @@ class Family(StrEnum):
     GAIN = "gain"
     POSITION = "position"
     TREC = "trec_eval extras"
+    DIVERSITY = "diversity by subtopic"
+    EMBEDDING = "diversity by embedding"
+    VARIETY = "coverage & variety"
+    FAIRNESS = "fairness of attention"
+    ONTOLOGY = "ontology"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,92 @@
+"""Explain a run in plain words: what it does badly, for which queries, and what usually helps.
+
+Each finding has its evidence: how many queries it concerns, three of them with their numbers. Behind the findings stand
+tables: where nDCG is lost, what a perfect re-ranker of the first docs could reach, in which ranks the relevant docs are,
+what stands at each rank, positions, and the worst queries with their docs.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from rankscope.api import diagnose
+from rankscope.cli.options import (
+    add_file_options,
+    add_format_option,
+    add_policy_options,
+    add_profile_option,
+    chosen_format,
+    one_stdin,
+    output_to,
+    policies_from,
+    read_options_from,
+)
+from rankscope.measures.diagnose import DEFAULT_K, DEFAULT_POOL_CUTS
+from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, json_text, print_diagnosis
+
+FORMATS = ("table", "json")
+FOUND_SOMETHING = 1
+
+EPILOG = f"""\
+examples:
+  rankscope diagnose qrels.txt bm25.run
+  rankscope diagnose qrels.txt bm25.run --k 5 --pool-cuts 5,20,100
+  rankscope diagnose qrels.txt bm25.run --format json
+
+{SEVERITIES_IN_WORDS}
+exit codes: 0 nothing to complain about, 1 a serious or moderate finding, 2 could not run"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("qrels", metavar="QRELS", help="the judgments")
+    parser.add_argument("run", metavar="RUN", help="the run")
+    parser.add_argument(
+        "--k", type=rank, metavar="N", default=DEFAULT_K,
+        help=f"how many docs a reader sees (default: {DEFAULT_K})",
+    )  # fmt: skip
+    usual = ",".join(map(str, DEFAULT_POOL_CUTS))
+    parser.add_argument(
+        "--pool-cuts", type=ranks, metavar="N,...", default=DEFAULT_POOL_CUTS,
+        help=f"depths of the candidate pool to look at (default: {usual})",
+    )  # fmt: skip
+    add_profile_option(parser)
+    parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
+    add_format_option(parser, FORMATS, note="default: table, or JSON to a file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    add_policy_options(parser)
+    add_file_options(parser)
+
+
+def rank(text: str) -> int:
+    """Accept a whole number from 1 up."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def ranks(text: str) -> tuple[int, ...]:
+    """Accept several whole numbers from 1 up, separated by commas."""
+    return tuple(map(rank, text.split(",")))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Diagnose and print."""
+    one_stdin([args.qrels, args.run])
+    form = chosen_format(args.format or ("json" if args.output not in (None, "-") else None), FORMATS)
+    diagnosis = diagnose(
+        args.qrels,
+        args.run,
+        k=args.k,
+        pool_cuts=args.pool_cuts,
+        profile=args.profile,
+        options=read_options_from(args),
+        qrels_options=read_options_from(args, "qrels"),
+        **policies_from(args),
+    )
+    with output_to(args.output) as stream:
+        if form == "json":
+            stream.write(json_text(diagnosis))
+        else:
+            print_diagnosis(diagnosis, per_query=args.per_query, file=stream)
+    return 0 if diagnosis.is_fine else FOUND_SOMETHING

@@ -1,0 +1,239 @@
+"""Bands: words for scores ("very good, 0.7-0.9"), as named tables that a report may use on request.
+
+No standard says which score is good; it depends on the collection and the task. So a table of words is never applied
+by itself, always has a name, and covers every score: bands are half-open (a limit belongs to the band above it), follow
+one another without gaps, and the last one includes its upper end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+from rankscope.errors import MeasureError, OptionError, did_you_mean
+from rankscope.measures.parse import is_known, parse_measure
+from rankscope.measures.registry import ALIASES, REGISTRY, load_plugins
+from rankscope.measures.spec import Measure
+
+SCHEMA_HINT = 'write `[bands]`, then `"nDCG@10" = [[0, 0.5, "poor"], [0.5, 0.8, "good"], [0.8, 1, "very good"]]`'
+ROUNDING = 1e-9
+"""How far a score may lie beyond the ends of its range: sums of fractions do not always end at 1."""
+N_FIELDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A word for scores from `low` up to, but not including, `high`; the last band includes `high`."""
+
+    low: float
+    high: float
+    word: str
+
+    @property
+    def span(self) -> str:
+        """The limits as they are printed, such as 0.7-0.9, or 60+ where there is no upper one."""
+        return f"{self.low:g}+" if math.isinf(self.high) else f"{self.low:g}-{self.high:g}"
+
+    def __str__(self) -> str:
+        return f"{self.word}, {self.span}"
+
+
+@dataclass(frozen=True, slots=True)
+class BandProfile:
+    """The bands of some measures, by the measure's name with its cut-off (`P@10`) or for all cut-offs (`nDCG`)."""
+
+    name: str
+    description: str
+    bands: Mapping[str, tuple[Band, ...]]
+    notes: Sequence[str] = field(default_factory=tuple)
+    """Where a table that others published was repaired, and how."""
+
+    def of(self, measure: Measure) -> tuple[Band, ...]:
+        """Return the bands of a measure, those of its own cut-off first; none where the profile has no words for it."""
+        cutoff = measure.options.get(measure.spec.cutoff or "")
+        return self.bands.get(f"{measure.base}@{cutoff}") or self.bands.get(measure.base, ())
+
+
+def band_of(score: float, measure: str | Measure, profile: str | BandProfile) -> Band | None:
+    """Return the band that a score of a measure falls into, or None where the profile has no word for it."""
+    chosen = find_bands(profile) if isinstance(profile, str) else profile
+    bands = chosen.of(parse_measure(measure) if isinstance(measure, str) else measure)
+    if not bands or not bands[0].low - ROUNDING <= score <= bands[-1].high + ROUNDING:
+        return None  # a score that is not a number is not between any limits
+    return next((band for band in bands if score < band.high), bands[-1])
+
+
+def steps(*limits_and_words: float | str, top: float = 1.0) -> tuple[Band, ...]:
+    """Return bands from limits and words in turn, lowest first; the last band ends at `top`."""
+    lows = [float(limit) for limit in limits_and_words[::2]]
+    words = [str(word) for word in limits_and_words[1::2]]
+    return tuple(itertools.starmap(Band, zip(lows, [*lows[1:], top], words, strict=True)))
+
+
+_LIMITS = "a limit belongs to the band above it: the document says '> 0.6' in one place and '0.6-0.8' in another"
+
+BANDS: dict[str, BandProfile] = {
+    profile.name: profile
+    for profile in (
+        BandProfile(
+            "doctor-search",
+            "the doctor finder's words",
+            {"nDCG": steps(0, "poor", 0.5, "good", 0.8, "very good")},
+            ("the document names 1.0 as 'perfect': a limit of its own, here the top of 'very good'",),
+        ),
+        BandProfile(
+            "podcast",
+            "the podcast search's words, as its documents explain each measure",
+            {
+                "nDCG": steps(0, "needs improvement", 0.6, "good", 0.8, "excellent"),
+                "P@10": steps(0, "below target", 0.6, "good"),
+                "RR": steps(0, "below target", 0.7, "good"),
+                "ILD": steps(0, "very similar", 0.3, "somewhat similar", 0.6, "diverse", 0.9, "very different", top=2),
+            },
+            (
+                "diversity had no word from 0.8 to 0.9: 'diverse' now goes up to 0.9, since 'very different' starts there",
+                "its other table has stricter words for nDCG and P@10: that is podcast-release",
+                _LIMITS,
+                "a reciprocal rank of 0.7 is not 'in the top 2 or 3': rank 2 alone gives 0.5",
+            ),
+        ),
+        BandProfile(
+            "podcast-release",
+            "the podcast search's words for deciding on a release: stricter than podcast",
+            {
+                "nDCG": steps(0, "poor", 0.7, "fair", 0.8, "good", 0.9, "excellent"),
+                "P@10": steps(0, "poor", 0.5, "fair", 0.6, "good", 0.8, "excellent"),
+                "ILD": steps(0, "below target", 0.6, "good", top=2),
+                "TopicCoverage": steps(0, "below target", 0.7, "good"),
+                "Distinct": steps(0, "below target", 0.5, "good"),
+            },
+            (
+                "nDCG and P@10 each get their own word; the document has one word for both and none where they differ",
+                "the target for uniqueness, exactly 1, is no band: a doc listed twice is an error here",
+                _LIMITS,
+            ),
+        ),
+        BandProfile(
+            "rag",
+            "the diversity-aware RAG benchmark's words",
+            {
+                "nDCG@10": steps(0, "poor", 0.3, "fair", 0.5, "good", 0.7, "very good", 0.9, "excellent"),
+                "R@10": steps(0, "poor", 0.4, "fair", 0.6, "good", 0.8, "excellent"),
+                "AP@100": steps(0, "poor", 0.5, "good", 0.8, "excellent"),
+                "ILD": steps(0, "very low", 0.4, "low", 0.6, "medium", 0.8, "high", top=2),
+            },
+            (
+                "its text calls an nDCG@10 of 0.7 good and 0.3 poor, its table very good and fair: the table is followed",
+                "for MAP@100 it names points (0.8 excellent, 0.5 good, 0.2 poor): each word starts at its point, "
+                "'poor' goes up to 'good'",
+                "the same distance is 'diverse' from 0.6 in podcast and 'high' from 0.8 here: words, not measurements",
+                "a limit belongs to the band above it, also where the document says '> 0.8'",
+            ),
+        ),
+    )
+}
+
+
+def find_bands(name: str) -> BandProfile:
+    """Return a band profile by its name."""
+    if name not in BANDS:
+        raise OptionError(
+            f"there are no bands {name!r}; there are {', '.join(BANDS)}",
+            hint=did_you_mean(name, BANDS) or "or give a TOML file of your own, such as ours.toml",
+        )
+    return BANDS[name]
+
+
+def bands_from(record: Mapping[str, Any], *, name: str) -> BandProfile:
+    """Return a band profile from a record as a TOML file holds it; `name` is for where the record has none.
+
+    The record has `bands`, which maps a measure to a list of `[low, high, word]`, and may have `name` and
+    `description`.
+    """
+    unknown = [key for key in record if key not in ("name", "description", "bands")]
+    if unknown:
+        raise OptionError(
+            f"{name}: there is no setting {unknown[0]!r}; there are name, description and bands", hint=SCHEMA_HINT
+        )
+    tables = record.get("bands")
+    if not isinstance(tables, Mapping) or not tables:
+        raise OptionError(f"{name}: there are no bands", hint=SCHEMA_HINT)
+    bands: dict[str, tuple[Band, ...]] = {}
+    for written, rows in tables.items():
+        key, measure_range = band_key(written, name)
+        if key in bands:
+            raise OptionError(f"{name}: {key} has bands twice, here as {written!r}", hint="keep one of the two")
+        bands[key] = checked_bands(rows, measure_range, where=f"{name}: {written}")
+    return BandProfile(str(record.get("name", name)), str(record.get("description", "")), bands)
+
+
+def band_key(written: str, where: str) -> tuple[str, tuple[float, float]]:
+    """Return the name under which a measure's bands are kept, and the measure's range."""
+    alias, at, cutoff = (part.strip() for part in written.partition("@"))
+    if not is_known(alias):
+        load_plugins()
+    if not is_known(alias):
+        hint = did_you_mean(alias, [*REGISTRY, *ALIASES]) or "`rankscope measures` lists them all"
+        raise MeasureError(f"{where}: there is no measure {written!r}", hint=hint)
+    base, implied = ALIASES[alias.lower()]
+    if implied:
+        raise MeasureError(f"{where}: {alias} is a form of {base}, and bands are for all of them", hint=f"write {base}")
+    spec = REGISTRY[base]
+    if at:
+        return Measure.of(spec, {str(spec.cutoff): cutoff}).name if spec.cutoff else no_cutoff(written), spec.range
+    return base, spec.range
+
+
+def no_cutoff(written: str) -> str:
+    """Refuse a cut-off where there is none."""
+    raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
+
+
+def checked_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:
+    """Return bands that follow one another over the whole range of a measure, or say where they do not."""
+    if not isinstance(rows, list) or not rows:
+        raise OptionError(f"{where}: bands are a list of [low, high, word]", hint=SCHEMA_HINT)
+    bands = sorted((band_from(row, where) for row in rows), key=lambda band: (band.low, band.high))
+    for problem, hint in itertools.chain(breaks(bands), open_ends(bands, measure_range)):
+        raise OptionError(f"{where}: {problem}", hint=hint)
+    return tuple(bands)
+
+
+def band_from(row: Any, where: str) -> Band:
+    """Return one band from `[low, high, word]`."""
+    if not isinstance(row, Sequence) or len(row) != N_FIELDS or not isinstance(row[2], str) or not row[2].strip():
+        raise OptionError(f"{where}: {row!r} is not [low, high, word]", hint=SCHEMA_HINT)
+    low, high = row[0], row[1]
+    if not all(isinstance(limit, Real) and not isinstance(limit, bool) for limit in (low, high)) or not low < high:
+        raise OptionError(f"{where}: {row!r} does not go from a number up to a larger one", hint=SCHEMA_HINT)
+    return Band(float(low), float(high), row[2].strip())
+
+
+def breaks(bands: Sequence[Band]) -> Iterator[tuple[str, str]]:
+    """Yield where neighbouring bands leave a gap or overlap, and what to do."""
+    for one, other in itertools.pairwise(bands):
+        if one.high < other.low:
+            yield (
+                f"there is no word from {one.high:g} to {other.low:g}, between {one.word!r} and {other.word!r}",
+                f"end {one.word!r} at {other.low:g}, or start {other.word!r} at {one.high:g}",
+            )
+        elif one.high > other.low:
+            yield (
+                f"{one.word!r} ({one.span}) and {other.word!r} ({other.span}) overlap",
+                f"end {one.word!r} at {other.low:g}: a limit belongs to the band above it",
+            )
+
+
+def open_ends(bands: Sequence[Band], measure_range: tuple[float, float]) -> Iterator[tuple[str, str]]:
+    """Yield where the bands end before the measure's range does, and what to do."""
+    low, high = measure_range
+    first, last = bands[0], bands[-1]
+    if first.low > low:
+        yield f"there is no word below {first.low:g}, but scores start at {low:g}", f"start {first.word!r} at {low:g}"
+    if last.high < high:
+        top = "inf" if math.isinf(high) else f"{high:g}"
+        yield f"there is no word above {last.high:g}, but scores go up to {top}", f"end {last.word!r} at {top}"

@@ -1,0 +1,89 @@
+"""Diagnose: what a run does badly, in plain words with evidence, and what usually helps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rankscope.core.align import align
+from rankscope.core.hits import Hits
+from rankscope.core.policies import Policies
+from rankscope.core.qrels import Qrels
+from rankscope.core.run import Run
+from rankscope.errors import InputError, OptionError
+from rankscope.measures.diagnose.checks import findings_of
+from rankscope.measures.diagnose.lists import best_queries, query_list, worst_queries
+from rankscope.measures.diagnose.positions import PositionReport, Positions, position_report
+from rankscope.measures.diagnose.records import SEVERITIES, Diagnosis, Finding
+from rankscope.measures.diagnose.view import View, view_of
+from rankscope.measures.diagnose.words import summary_of
+from rankscope.measures.evaluate import check_grades
+from rankscope.measures.parse import parse_measures
+from rankscope.measures.spec import Measure
+
+__all__ = [
+    "DEFAULT_K",
+    "DEFAULT_POOL_CUTS",
+    "SEVERITIES",
+    "Diagnosis",
+    "Finding",
+    "PositionReport",
+    "Positions",
+    "check_cuts",
+    "diagnose",
+    "position_report",
+]
+
+DEFAULT_K = 10
+DEFAULT_POOL_CUTS = (10, 50, 100, 1000)
+
+
+def diagnose(
+    qrels: Qrels, run: Run, measure: Measure, policies: Policies, *, pool_cuts: Sequence[int] = DEFAULT_POOL_CUTS
+) -> Diagnosis:
+    """Explain a run; `measure` is an nDCG with a cut-off, `pool_cuts` are the depths of the candidate pool."""
+    k = int(measure.options["k"])
+    check_cuts([k, *pool_cuts])
+    check_grades(qrels, parse_measures(f"R@{k}"), policies)
+    hits = align(qrels, run, policies)
+    view = view_of(hits, measure, k=k, rel=policies.relevance_level, cuts=pool_cuts)
+    if not len(view):
+        raise InputError(
+            f"no query has a doc of grade {view.rel:g} or better, so there is nothing to find",
+            hint="lower --min-rel, or check the grades with `rankscope validate`",
+        )
+    worst = worst_queries(view)
+    best = best_queries(view, but=worst)
+    findings = findings_of(view, without_relevant(hits, view))
+    return Diagnosis(
+        run=run.name or "run",
+        measure=measure.name,
+        k=k,
+        min_rel=view.rel,
+        n_queries=len(view),
+        n_other_queries=len(hits) - len(view),
+        recall=view.recall,
+        unjudged_share=view.unjudged_share,
+        summary=summary_of(view, findings),
+        losses=view.losses,
+        findings=findings,
+        pool=tuple(view.pool),
+        relevant_docs=tuple(view.relevant_docs),
+        ranks=tuple(view.ranks),
+        positions=position_report(view.hits, view.rel),
+        worst=tuple(query_list(view, i, qrels, run, policies) for i in worst),
+        best=tuple(query_list(view, i, qrels, run, policies) for i in best),
+    )
+
+
+def without_relevant(hits: Hits, view: View) -> list[str]:
+    """Return the queries that were left out of the view."""
+    kept = set(view.hits.query_ids)
+    return [query for query in hits.query_ids if query not in kept]
+
+
+def check_cuts(cuts: Sequence[Any]) -> None:
+    """Refuse cut-offs that do not count ranks."""
+    for cut in cuts:
+        if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
+            raise OptionError(f"{cut!r} is not a cut-off: it counts ranks, so it is a whole number from 1 up")

@@ -1,0 +1,265 @@
+"""Diversity by subtopic: how well a ranking serves the several things that a query may mean.
+
+All of them are sums over docs and the subtopics that the docs are relevant to; the cascade measures (Clarke et al.
+2011) weigh each by its rank, and by how often the subtopic has been served further up.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rankscope.core.arrays import Floats, Ints, in_order_sum, log2, safe_divide
+from rankscope.core.hits import Hits
+from rankscope.core.qrels import Qrels
+from rankscope.core.rows import QrelsRows
+from rankscope.core.subtopics import Coverage, Subtopics, subtopics_of
+from rankscope.core.top import TopDocs
+from rankscope.errors import MeasureError
+from rankscope.measures.extras import Extras, Need
+from rankscope.measures.sets import _level
+from rankscope.measures.spec import Example, Family, measure
+
+_CLARKE_2008 = "Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and Diversity in Information Retrieval Evaluation, SIGIR 2008"
+_CLARKE_2009 = (
+    "Clarke, Kolla & Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009"
+)
+_CLARKE_2011 = "Clarke, Craswell, Soboroff & Ashkan, A Comparative Analysis of Cascade Measures for Novelty and Diversity, WSDM 2011"
+_CHAPELLE = "Chapelle, Metzler, Zhang & Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
+_AGRAWAL = "Agrawal, Gollapudi, Halverson & Ieong, Diversifying Search Results, WSDM 2009"
+_ZHAI = "Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003"
+
+_TO_IDEAL = (0, math.e / (math.e - 1))
+"""The ideal is greedy: a ranking can beat it, but by no more than this (Nemhauser, Wolsey & Fisher 1978)."""
+_EXAMPLE = "a and b are about subtopic 1, c about 2, and d, which is not retrieved, about both"
+_ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
+_NEEDS = (Need.SUBTOPICS,)
+
+
+def _example(score: float, params: dict[str, object], working: str) -> Example:
+    """Return an example with the ranking a, b, c; of the docs that are as good, the greedy ideal takes the last."""
+    rows = QrelsRows(query=["example"] * 5, doc=list("abcdd"), subtopic=["1", "1", "2", "1", "2"], grade=np.ones(5))
+    extras = Extras(Qrels(rows), TopDocs(("example",), (("a", "b", "c"),)))
+    return Example([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", extras)
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return the ways in which people write alpha in front of a name."""
+    greek = (f"{_ALPHA}{joint}{name}" for joint in ("-", "_", ""))
+    return (f"alpha-{name}", f"alpha{name}", *greek)
+
+
+def _subtopics(extras: Extras, rel: float | None) -> Subtopics:
+    return subtopics_of(extras.qrels, rel=_level(rel))
+
+
+def covered(extras: Extras, k: int | None, rel: float | None) -> Coverage:
+    """Return what the first k docs of each query cover."""
+    return _subtopics(extras, rel).coverage(extras.top.query_ids, extras.top.cut(k))
+
+
+def ideally_covered(extras: Extras, k: int | None, rel: float | None, alpha: float) -> Coverage:
+    """Return what the first k docs of each query's ideal ranking cover."""
+    return _subtopics(extras, rel).ideal(extras.top.query_ids, alpha=alpha, k=k)
+
+
+def cascade(coverage: Coverage, weights: Floats, alpha: float) -> Floats:
+    """Sum the weights, each lessened by 1 - alpha for every earlier doc on the same subtopic."""
+    return coverage.per_query(np.power(1.0 - alpha, coverage.seen) * weights)
+
+
+def conceivable(weights: Floats, alpha: float) -> float:
+    """Return what a subtopic is worth to a ranking in which every doc is relevant to it."""
+    return in_order_sum(np.power(1.0 - alpha, np.arange(len(weights))) * weights)
+
+
+def per_subtopic(sums: Floats, coverage: Coverage) -> Floats:
+    """Divide by the number of subtopics; undefined where the query has none."""
+    return safe_divide(sums, coverage.n_subtopics)
+
+
+def log_discounts(ranks: Ints) -> Floats:
+    """Return how much a rank counts in DCG."""
+    return 1 / log2(ranks + 1)
+
+
+def _ranks(k: int) -> Ints:
+    return np.arange(1, k + 1, dtype=np.int64)
+
+
+@measure(
+    "alpha_DCG", "Discounted cumulative gain by subtopic", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\sum_{r \le k} \frac{1}{\log_2(r + 1)} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t}",
+    range=(0, math.inf), cite=_CLARKE_2008, aliases=_spellings("DCG"),
+    elsewhere={"ndeval": "alpha-DCG@{k} (scale='best')", "ir_measures": "alpha_DCG@{k} (scale='best')"},
+    example=_example(1 + 0.5 / math.log2(3) + 1 / 2, {"k": 3}, "1/log2(2) + ½/log2(3) + 1/log2(4)"),
+)  # fmt: skip
+def alpha_dcg(
+    _hits: Hits, extras: Extras, *, k: int, alpha: float = 0.5, scale: str = "none", rel: float | None = None
+) -> Floats:
+    """Answers: what are the first k docs worth to readers who want different things, repetition counting less?
+
+    A doc is worth 1 for every subtopic that it is relevant to, times 1 - alpha for every doc further up that served the
+    same subtopic; alpha=0 does not mind repetition. `scale='best'` divides by what k docs about everything would be worth.
+    """
+    found = covered(extras, k, rel)
+    sums = cascade(found, log_discounts(found.ranks), alpha)
+    if scale == "best":
+        return per_subtopic(sums, found) / conceivable(log_discounts(_ranks(k)), alpha)
+    return np.where(found.n_subtopics == 0, math.nan, sums)
+
+
+@measure(
+    "alpha_nDCG", "Normalised discounted cumulative gain by subtopic", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\alpha\text{-DCG}_k / \text{greedy ideal } \alpha\text{-DCG}_k", range=_TO_IDEAL, cite=_CLARKE_2008,
+    aliases=_spellings("nDCG"),
+    elsewhere={"ndeval": "alpha-nDCG@{k}", "ir_measures": "alpha_nDCG@{k}"},
+    example=_example(
+        (1 + 0.5 / math.log2(3) + 1 / 2) / (2 + 0.5 / math.log2(3) + 0.5 / 2), {"k": 3},
+        "1 + ½/log2(3) + 1/2, over the ideal ranking d, c, b: 2 + ½/log2(3) + ½/2",
+    ),
+)  # fmt: skip
+def alpha_ndcg(
+    _hits: Hits, extras: Extras, *, k: int | None = None, alpha: float = 0.5, rel: float | None = None
+) -> Floats:
+    """Answers: how close does the ranking come to one that serves every meaning of the query early, without repetition?
+
+    The ideal ranking is made from all judged docs, greedily: at each rank the doc that adds most, of equal ones the last by
+    id. A ranking can be better than the greedy one, so that scores slightly above 1 are possible, though rare.
+    """
+    found, ideal = covered(extras, k, rel), ideally_covered(extras, k, rel, alpha)
+    sums = cascade(found, log_discounts(found.ranks), alpha)
+    return safe_divide(sums, cascade(ideal, log_discounts(ideal.ranks), alpha))
+
+
+@measure(
+    "ERR_IA", "Intent-aware expected reciprocal rank", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\frac{1}{S} \sum_{r \le k} \frac{1}{r} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t} / \sum_{r \le k} \frac{(1 - \alpha)^{r - 1}}{r}",
+    range=(0, 1), cite=f"{_CHAPELLE}; {_CLARKE_2011}", aliases=("ERR-IA", "ERRIA"),
+    elsewhere={"ndeval": "ERR-IA@{k}", "ir_measures": "ERR_IA@{k}"},
+    example=_example(
+        (1 + 0.5 / 2 + 1 / 3) / 2 / (1 + 0.5 / 2 + 0.25 / 3), {"k": 3}, "½·(1 + ½/2 + 1/3), over 1 + ½/2 + ¼/3"
+    ),
+)  # fmt: skip
+def err_ia(
+    _hits: Hits, extras: Extras, *, k: int, alpha: float = 0.5, scale: str = "best", rel: float | None = None
+) -> Floats:
+    """Answers: how early are readers satisfied, each of whom wants another subtopic and stops at a good doc?
+
+    A reader stops at a relevant doc with chance alpha. The score is divided by what a ranking would have whose every doc is
+    relevant to every subtopic, whether or not there are such docs, as TREC reports it; `scale='none'` leaves it as the
+    expected reciprocal rank itself, averaged over the subtopics.
+    """
+    found = covered(extras, k, rel)
+    mean = per_subtopic(cascade(found, 1 / found.ranks, alpha), found)
+    return mean / conceivable(1 / _ranks(k), alpha) if scale == "best" else alpha * mean
+
+
+@measure(
+    "nERR_IA", "Normalised intent-aware expected reciprocal rank", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\text{ERR-IA}_k / \text{greedy ideal ERR-IA}_k", range=_TO_IDEAL, cite=_CLARKE_2011,
+    aliases=("nERR-IA", "nERRIA"), elsewhere={"ndeval": "nERR-IA@{k}", "ir_measures": "nERR_IA@{k}"},
+    example=_example(
+        (1 + 0.5 / 2 + 1 / 3) / (2 + 0.5 / 2 + 0.5 / 3), {"k": 3}, "1 + ½/2 + 1/3, over the ideal ranking d, c, b: 2 + ½/2 + ½/3"
+    ),
+)  # fmt: skip
+def normalised_err_ia(
+    _hits: Hits, extras: Extras, *, k: int | None = None, alpha: float = 0.5, rel: float | None = None
+) -> Floats:
+    """Answers: how close does the ranking come to the best ERR_IA that the judged docs allow?"""
+    found, ideal = covered(extras, k, rel), ideally_covered(extras, k, rel, alpha)
+    return safe_divide(cascade(found, 1 / found.ranks, alpha), cascade(ideal, 1 / ideal.ranks, alpha))
+
+
+def patience_weights(ranks: Ints, beta: float) -> Floats:
+    """Return how likely a reader comes to each rank who goes on with chance beta."""
+    if beta >= 1:
+        raise MeasureError(f"NRBP: beta = {beta!r} will not do; it is a chance, from 0 up and below 1")
+    return np.asarray(np.power(float(beta), ranks - 1.0))
+
+
+@measure(
+    "NRBP", "Novelty- and rank-biased precision", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t}",
+    range=(0, 1), cite=_CLARKE_2009, elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
+    example=_example(0.75 / 2 * (1 + 0.5 * 0.5 + 0.25), {}, "(1 - ½·½)/2 · (1 + ½·½ + ¼·1)"),
+)  # fmt: skip
+def nrbp(
+    _hits: Hits,
+    extras: Extras,
+    *,
+    k: int | None = None,
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    rel: float | None = None,
+) -> Floats:
+    """Answers: how much do readers gain who want different things and go on to the next rank with chance beta?
+
+    The factor in front makes it 1 for an endless ranking whose every doc is relevant to every subtopic.
+    """
+    found = covered(extras, k, rel)
+    sums = cascade(found, patience_weights(found.ranks, beta), alpha)
+    return (1 - (1 - alpha) * beta) * per_subtopic(sums, found)
+
+
+@measure(
+    "nNRBP", "Normalised novelty- and rank-biased precision", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\mathrm{NRBP}_k / \text{greedy ideal } \mathrm{NRBP}_k", range=_TO_IDEAL, cite=_CLARKE_2011,
+    elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
+    example=_example(
+        (1 + 0.5 * 0.5 + 0.25) / (2 + 0.5 * 0.5 + 0.25 * 0.5), {"k": 3}, "1 + ½·½ + ¼, over the ideal ranking d, c, b: 2 + ½·½ + ¼·½"
+    ),
+)  # fmt: skip
+def normalised_nrbp(
+    _hits: Hits,
+    extras: Extras,
+    *,
+    k: int | None = None,
+    alpha: float = 0.5,
+    beta: float = 0.5,
+    rel: float | None = None,
+) -> Floats:
+    """Answers: how close does the ranking come to the best NRBP that the judged docs allow?"""
+    found, ideal = covered(extras, k, rel), ideally_covered(extras, k, rel, alpha)
+    sums = cascade(found, patience_weights(found.ranks, beta), alpha)
+    return safe_divide(sums, cascade(ideal, patience_weights(ideal.ranks, beta), alpha))
+
+
+@measure(
+    "StRecall", "Subtopic recall", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"|\{\text{subtopics with a relevant doc in top } k\}| / S", range=(0, 1), cite=_ZHAI,
+    aliases=("SRecall", "S-Recall", "S_Recall", "strec", "subtopic_recall", "subtopic-recall"),
+    elsewhere={"ndeval": "strec@{k}", "ir_measures": "StRecall@{k}"},
+    example=_example(1 / 2, {"k": 2}, "the first two docs cover 1 of 2 subtopics"),
+)  # fmt: skip
+def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: what share of the query's subtopics do the first k docs cover?"""
+    found = covered(extras, k, rel)
+    return per_subtopic(found.per_query(found.seen == 0), found)
+
+
+@measure(
+    "P_IA", "Intent-aware precision", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\frac{1}{S} \sum_{t} P_t@k", range=(0, 1), cite=_AGRAWAL, aliases=("P-IA", "Precision-IA", "Precision_IA"),
+    elsewhere={"ndeval": "P-IA@{k}", "ir_measures": "P_IA@{k}"},
+    example=_example((2 / 3 + 1 / 3) / 2, {"k": 3}, "precision is 2/3 for subtopic 1 and 1/3 for 2, ½ on average"),
+)  # fmt: skip
+def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = None) -> Floats:
+    """Answers: what share of the first k docs is relevant to a subtopic, on average over the subtopics?"""
+    found = covered(extras, k, rel)
+    return per_subtopic(found.per_query(np.ones(len(found.ranks))), found) / k
+
+
+@measure(
+    "AP_IA", "Intent-aware average precision", family=Family.DIVERSITY, needs=_NEEDS,
+    formula=r"\frac{1}{S} \sum_{t} \mathrm{AP}_t", range=(0, 1), cite=_AGRAWAL, aliases=("AP-IA", "MAP-IA", "MAP_IA"),
+    elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA"},
+    example=_example(
+        ((1 + 2 / 2) / 3 + (1 / 3) / 2) / 2, {}, "(1/1 + 2/2) over 3 docs for subtopic 1, (1/3) over 2 docs for 2, ½ of their sum"
+    ),
+)  # fmt: skip
+def average_precision_ia(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: what is average precision for a single subtopic, on average over the subtopics?"""
+    found = covered(extras, k, rel)
+    return per_subtopic(found.per_query((found.seen + 1) / found.ranks / found.n_relevant), found)

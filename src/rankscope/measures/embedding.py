@@ -1,0 +1,268 @@
+"""Diversity by embedding: how unlike one another the results of a query are, told by the vectors of the docs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankscope.core.arrays import Bools, Floats, log2, safe_divide
+from rankscope.core.embeddings import Block, make_embeddings
+from rankscope.core.hits import Hits
+from rankscope.core.qrels import Qrels
+from rankscope.core.top import TopDocs
+from rankscope.measures.extras import Extras, Need
+from rankscope.measures.gain import ndcg
+from rankscope.measures.sets import _level
+from rankscope.measures.spec import Example, Family, measure
+
+_FEWER_THAN_TWO = "fewer than two of the first k docs have a vector"
+_SAME = 1e-9  # a doc is a repetition of its own copy also where its cosine is 1 less a rounding error
+_ZIEGLER = "Ziegler, McNee, Konstan & Lausen, Improving Recommendation Lists Through Topic Diversification, WWW 2005"
+
+
+def _example(vectors: Mapping[str, Sequence[float]]) -> Extras:
+    """Return the data of an example whose results are these docs, in this order."""
+    docs = tuple(vectors)
+    embeddings = make_embeddings(docs, np.array(list(vectors.values()), dtype=np.float64))
+    return Extras(Qrels({"example": dict.fromkeys(docs, 0)}), TopDocs(("example",), (docs,)), embeddings=embeddings)
+
+
+_ONE_REPEATED = _example({"east": [1, 0], "north": [0, 3], "east again": [2, 0]})
+_THREE_WAYS = _example({"east": [1, 0], "north": [0, 1], "west": [-1, 0]})
+
+
+def distances(cosines: Floats, kind: str) -> Floats:
+    """Return how far apart vectors with these cosines are."""
+    return 1 - cosines if kind == "cosine" else np.arccos(cosines) / math.pi
+
+
+def mean_cosine_distance(block: Block) -> Floats:
+    """Return the mean of 1 - cosine over all pairs of each query.
+
+    The cosines of all pairs are what is left of the squared length of the sum of unit vectors once each vector's
+    product with itself is taken away: one sum per query instead of a product per pair.
+    """
+    total = (block.scale[:, None, :] @ block.vectors)[:, 0].astype(np.float64)
+    n_vectors, n_directed = block.has.sum(axis=1), (block.scale > 0).sum(axis=1)
+    cosines = np.einsum("qd,qd->q", total, total) - n_directed
+    return np.clip(1 - safe_divide(cosines, n_vectors * (n_vectors - 1)), 0.0, 2.0)
+
+
+def mean_distance(block: Block, kind: str) -> Floats:
+    """Return the mean distance over all pairs of each query."""
+    cosines, is_pair = block.pair_cosines()
+    total = np.where(is_pair, distances(cosines, kind), 0.0).sum(axis=1)
+    return safe_divide(total, is_pair.sum(axis=1))
+
+
+@measure(
+    "ILD", "Intra-list diversity", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False, monotone=False,
+    formula=r"\frac{2}{n(n-1)} \sum_{i<j \le k} (1 - \cos(v_i, v_j))", range=(0, 2), undefined=_FEWER_THAN_TWO, cite=_ZIEGLER,
+    aliases=("intra_list_diversity", "intra_list_distance", "semantic_diversity"),
+    example=Example(
+        [None, None, None], [1], 2 / 3, {"k": 3},
+        "vectors (1,0), (0,3), (2,0): the distances are 1, 0 and 1, their mean 2/3", extras=_ONE_REPEATED,
+    ),
+)  # fmt: skip
+def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+    """Answers: how unlike one another are the first k docs, on average over all pairs?
+
+    0 where all point the same way, 1 where they are at right angles, 2 for two that are opposite: the range is 0 to 2,
+    though vectors of texts rarely have negative cosines. `distance='angular'` is the angle as a share of a half turn,
+    0 to 1. A doc without a vector is left out of the pairs (and reported); a vector of zeros has cosine 0 with every
+    other. Relevance plays no part.
+    """
+    del hits
+    if distance == "cosine":
+        return extras.embeddings.per_query(extras.top.cut(k), mean_cosine_distance)  # type: ignore[no-any-return]
+    return extras.embeddings.per_query(extras.top.cut(k), lambda block: mean_distance(block, distance), exact=True)  # type: ignore[no-any-return]
+
+
+def sorted_distances(block: Block, kind: str) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the distances of all pairs of each query, smallest first, and how many pairs there are."""
+    cosines, is_pair = block.pair_cosines()
+    far = np.where(is_pair, distances(cosines, kind), math.inf)
+    return np.sort(far, axis=1), is_pair.sum(axis=1)
+
+
+def at_place(ordered: Floats, place: NDArray[np.int64], exists: Bools) -> Floats:
+    """Return the value at a place of each row, NaN where there is none."""
+    padded = np.concatenate((ordered, np.full((len(ordered), 1), math.nan)), axis=1)
+    return np.asarray(padded[np.arange(len(padded)), np.where(exists, place, -1)])
+
+
+def smallest_distance(block: Block, kind: str) -> Floats:
+    """Return the distance of the closest pair of each query."""
+    ordered, n_pairs = sorted_distances(block, kind)
+    return at_place(ordered, np.zeros_like(n_pairs), n_pairs > 0)
+
+
+def median_distance_of(block: Block, kind: str) -> Floats:
+    """Return the median distance of the pairs of each query."""
+    ordered, n_pairs = sorted_distances(block, kind)
+    low, high = (n_pairs - 1) // 2, n_pairs // 2
+    return (at_place(ordered, low, n_pairs > 0) + at_place(ordered, high, n_pairs > 0)) / 2
+
+
+@measure(
+    "MinDistance", "Smallest pairwise distance", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
+    monotone=False, formula=r"\min_{i<j \le k} (1 - \cos(v_i, v_j))", range=(0, 2), undefined=_FEWER_THAN_TWO,
+    cite="Drosou & Pitoura, Search Result Diversification, SIGMOD Record 2010 (the MaxMin criterion)",
+    aliases=("min_pairwise_distance",),
+    example=Example(
+        [None, None, None], [1], 1, {"k": 3}, "vectors (1,0), (0,1), (-1,0): the distances are 1, 2 and 1", extras=_THREE_WAYS
+    ),
+)  # fmt: skip
+def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+    """Answers: how unlike are the two most similar of the first k docs?
+
+    0 where a doc has a copy. A doc without a vector is left out of the pairs.
+    """
+    del hits
+    return extras.embeddings.per_query(  # type: ignore[no-any-return]
+        extras.top.cut(k), lambda block: smallest_distance(block, distance), exact=True
+    )
+
+
+@measure(
+    "MedianDistance", "Median pairwise distance", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
+    monotone=False, formula=r"\mathrm{median}_{i<j \le k} (1 - \cos(v_i, v_j))", range=(0, 2), undefined=_FEWER_THAN_TWO,
+    cite=_ZIEGLER, aliases=("median_pairwise_distance",),
+    example=Example(
+        [None, None, None], [1], 1, {"k": 3}, "vectors (1,0), (0,1), (-1,0): the distances are 1, 1 and 2", extras=_THREE_WAYS
+    ),
+)  # fmt: skip
+def median_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+    """Answers: how unlike is the typical pair of the first k docs?
+
+    Unlike the mean of ILD, a single outlier does not move it. A doc without a vector is left out of the pairs.
+    """
+    del hits
+    return extras.embeddings.per_query(  # type: ignore[no-any-return]
+        extras.top.cut(k), lambda block: median_distance_of(block, distance), exact=True
+    )
+
+
+def closest_before(block: Block) -> Floats:
+    """Return the highest cosine of each result with any result above it; 0 where none is above 0."""
+    return np.tril(block.cosines(), -1).max(axis=2, initial=0.0)
+
+
+def repeated_share(block: Block, threshold: float) -> Floats:
+    """Return the share of each query's vectors that repeat one further up."""
+    above = np.tril(np.ones((block.has.shape[1],) * 2, dtype=np.bool_), -1)
+    both = block.has[:, :, None] & block.has[:, None, :] & above
+    repeats = (both & (block.cosines() >= threshold - _SAME)).any(axis=2)
+    return safe_divide(repeats.sum(axis=1).astype(np.float64), block.has.sum(axis=1))
+
+
+@measure(
+    "Redundancy", "Share of near-duplicates", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
+    monotone=False, better="lower", zero_if_undefined=False,
+    formula=r"|\{i \le k : \exists j < i,\ \cos(v_i, v_j) \ge t\}| / n", range=(0, 1),
+    undefined="none of the first k docs has a vector",
+    cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005", aliases=("redundancy_rate",),
+    example=Example(
+        [None, None, None], [1], 1 / 3, {"k": 3}, "of (1,0), (0,3), (2,0) only the third repeats one above it",
+        extras=_ONE_REPEATED,
+    ),
+)  # fmt: skip
+def redundancy(hits: Hits, extras: Extras, *, k: int | None = None, threshold: float = 0.95) -> Floats:
+    """Answers: what share of the first k docs says again what a doc above it has said?
+
+    A doc counts where its cosine with any doc above it is at least `threshold`. Docs without a vector are left out,
+    also of the number that it is a share of.
+    """
+    del hits
+    return extras.embeddings.per_query(  # type: ignore[no-any-return]
+        extras.top.cut(k), lambda block: repeated_share(block, threshold), exact=True
+    )
+
+
+def _novelty_example() -> Extras:
+    sine = math.sqrt(1 - 0.2**2)
+    return _example({"first": [1, 0, 0], "second": [0.2, sine, 0], "third": [0, 0, 1]})
+
+
+@measure(
+    "NoveltyNDCG", "Novelty-weighted nDCG", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False,
+    formula=r"\frac{\sum_{r \le k} rel_r (w + (1-w)\, nov_r) / \log_2(r+1)}{\sum_{r \le \min(R, k)} 1 / \log_2(r+1)}, \quad nov_r = 1 - \max(0, \max_{j<r} \cos(v_r, v_j))",
+    range=(0, 1), cite="the RAG benchmark dartboard, which calls it alpha-NDCG; gains after Carbonell & Goldstein, MMR, SIGIR 1998",
+    aliases=("novelty_ndcg",),
+    example=Example(
+        [1, 1, 0], [1, 1], (1 + 0.9 / math.log2(3)) / (1 + 1 / math.log2(3)), {"k": 10},
+        "the second doc has cosine 0.2 with the first, so its gain is 0.5 + 0.5·0.8 = 0.9: "
+        "(1 + 0.9/log2(3)) / (1 + 1/log2(3)) = 1.5678 / 1.6309", extras=_novelty_example(),
+    ),
+)  # fmt: skip
+def novelty_ndcg(
+    hits: Hits, extras: Extras, *, k: int | None = None, rel_weight: float = 0.5, rel: float | None = None
+) -> Floats:
+    """Answers: how close is the ranking to relevant docs only, each of them unlike all docs above it?
+
+    A relevant doc gains `rel_weight`, plus the rest as far as it is novel: 1 less its highest cosine with any doc
+    above it, relevant or not. With rel_weight=1 this is binary nDCG. The ideal takes all relevant docs as novel, which
+    they may not be, so 1 can be out of reach. A doc without a vector counts as novel. Not to be confused with
+    alpha_nDCG, which goes by subtopics and whose alpha means something else.
+    """
+    level = _level(rel)
+    novelty = 1 - extras.embeddings.per_query(extras.top.cut(k), closest_before, exact=True)
+    counts = (hits.grades >= level) & hits.within(k)
+    terms = np.zeros(len(hits.ranks))
+    terms[counts] = rel_weight + (1 - rel_weight) * novelty[hits.segments[counts], hits.ranks[counts] - 1]
+    ideal = hits.ideal_grades >= level
+    if k is not None:
+        ideal &= hits.ideal_ranks <= k
+    return safe_divide(
+        hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal / log2(hits.ideal_ranks + 1))
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TradeOff:
+    """Where each query stands between relevance and diversity."""
+
+    relevance: Floats
+    """nDCG@k."""
+    diversity: Floats
+    """ILD@k."""
+
+
+def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> TradeOff:
+    """Return the two coordinates of every query: how relevant and how diverse its first k docs are."""
+    return TradeOff(ndcg(hits, k=k), intra_list_diversity(hits, extras, k=k, distance=distance))
+
+
+@measure(
+    "RelDiv", "Relevance and diversity in one", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False,
+    formula=r"1 \Big/ \left(\frac{w}{\mathrm{nDCG}_k} + \frac{1-w}{\mathrm{ILD}_k}\right)", range=(0, 2),
+    undefined="nDCG or ILD is undefined", cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
+    aliases=("relevance_diversity",),
+    example=Example(
+        [1, None, None], [1], 0.8, {"k": 3}, "nDCG is 1, ILD is 2/3: 1 / (0.5/1 + 0.5/(2/3)) = 0.8", extras=_ONE_REPEATED
+    ),
+)  # fmt: skip
+def relevance_and_diversity(
+    hits: Hits,
+    extras: Extras,
+    *,
+    k: int | None = None,
+    weight: float = 0.5,
+    combine: str = "harmonic",
+    distance: str = "cosine",
+) -> Floats:
+    """Answers: are the first k docs relevant and unlike one another at once?
+
+    The harmonic mean of nDCG@k and ILD@k is low where either is; `combine='arithmetic'` lets one make up for the
+    other. It can exceed 1 only as ILD can; `distance='angular'` keeps it within 0 to 1. Compare systems by both
+    coordinates (nDCG@k ILD@k) before trusting their mixture. Docs without a vector are left out of ILD alone.
+    """
+    point = trade_off(hits, extras, k=k, distance=distance)
+    if combine == "arithmetic":
+        return weight * point.relevance + (1 - weight) * point.diversity
+    both = point.relevance * point.diversity
+    return np.where(both == 0, 0.0, safe_divide(both, weight * point.diversity + (1 - weight) * point.relevance))

@@ -1,0 +1,126 @@
+"""Measures by ontology: docs are terms, and one that is close to an expected term is worth something too."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankscope.core.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
+from rankscope.core.hits import Hits
+from rankscope.core.ontology import Ontology, id_notes, is_literal
+from rankscope.core.qrels import Qrels
+from rankscope.core.top import TopDocs
+from rankscope.errors import RankscopeWarning
+from rankscope.measures.extras import Extras, Need
+from rankscope.measures.spec import Example, Family, measure
+
+_UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BestMatches:
+    """How similar the closest of the top terms is to each expected term, all queries one after another."""
+
+    queries: Ints
+    """The query (by position) that each expected term belongs to."""
+    best: Floats
+    n_queries: int
+
+
+def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float) -> BestMatches:
+    """Compare every expected term with the top k terms of its query; 0 where nothing was retrieved."""
+    expected = [
+        [term for term, grade in extras.qrels.judged[query].items() if grade >= rel] for query in extras.top.query_ids
+    ]
+    top = extras.top.cut(k)
+    report_ids(extras, [term for terms in expected for term in terms], literal=is_literal(sim))
+    n_expected, n_top = (np.array([len(terms) for terms in side], dtype=np.int64) for side in (expected, top))
+    ids = [term for side in (expected, top) for terms in side for term in terms]
+    codes = extras.ontology.codes(ids, literal=is_literal(sim))
+    expected_codes, top_codes = np.split(codes, [int(n_expected.sum())])
+    queries = np.repeat(np.arange(len(top), dtype=np.int64), n_expected)
+    pairs = np.repeat(np.arange(len(queries), dtype=np.int64), n_top[queries])
+    places = offsets_of(n_top)[queries][pairs] + positions_in_segment(pairs, len(queries))
+    values = extras.ontology.code_similarity(expected_codes[pairs], top_codes[places], sim=sim, ic=ic)
+    best = np.zeros(len(queries))
+    answered = np.flatnonzero(n_top[queries])
+    if len(answered):
+        best[answered] = np.maximum.reduceat(values, offsets_of(n_top[queries][answered])[:-1])
+    return BestMatches(queries, best, len(top))
+
+
+def report_ids(extras: Extras, expected: list[str], *, literal: bool) -> None:
+    """Warn of ids that the ontology does not know, over the whole depth, so that every k says the same."""
+    ids = [*expected, *(term for terms in extras.top.docs for term in terms)]
+    for note in id_notes(extras.ontology, extras.ontology.report_ids(ids), literal=literal):
+        warnings.warn(note, RankscopeWarning, stacklevel=2)
+
+
+def or_undefined(scores: Floats, matches: BestMatches, sim: str) -> Floats:
+    """Mark queries without expected terms as undefined; Phentrieve gave them 0."""
+    n_expected = np.bincount(matches.queries, minlength=matches.n_queries)
+    return np.where(n_expected > 0, scores, 0.0 if is_literal(sim) else math.nan)
+
+
+def _animals() -> Extras:
+    """Return one query that expects a dog and a sparrow and gets a cat: 8 terms, 4 of them mammals."""
+    parents = {"mammal": ["animal"], "bird": ["animal"], "dog": ["mammal"], "cat": ["mammal"], "cow": ["mammal"]}
+    birds = {"sparrow": ["bird"], "owl": ["bird"]}
+    return Extras(
+        Qrels({"example": {"dog": 1, "sparrow": 1}}),
+        TopDocs(("example",), (("cat",),)),
+        ontology=Ontology.from_parents({"animal": [], **parents, **birds}),
+    )
+
+
+@measure(
+    "MaxOntSim", "Highest ontology similarity", family=Family.ONTOLOGY, needs=[Need.ONTOLOGY],
+    formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)", range=(0, 1), undefined=_UNDEFINED,
+    cite="Lin, An Information-Theoretic Definition of Similarity, ICML 1998; Seco, Veale & Hayes, ECAI 2004",
+    monotone=False, aliases=("max_ont_sim",),
+    example=Example(
+        [None], [1, 1], 1 / 3, {"k": 1},
+        "cat and dog are mammals, as are 4 of 8 terms: 2·(1 - ln 4/ln 8) / (1 + 1); cat and sparrow share nothing", _animals(),
+    ),
+)  # fmt: skip
+def max_similarity(
+    _hits: Hits, extras: Extras, *, k: int | None = None, sim: str = "lin", ic: str = "graph", rel: float | None = None
+) -> Floats:
+    """Answers: how close did the ranking come to any of the expected terms?
+
+    `sim` says how close two terms are, from the information content (IC) of their most informative common ancestor (MICA):
+    lin = 2·IC(MICA) / (IC(a) + IC(b)); resnik = IC(MICA) / highest IC; jc = 1 / (1 + IC(a) + IC(b) - 2·IC(MICA));
+    rel = lin·(1 - p(MICA)). phentrieve_hybrid and phentrieve_simple are the depth formulas of Phentrieve, bit for bit.
+    `ic` comes from the graph, 1 - ln(n) / ln(N) with n the number of terms at or below a term, or from annotations, -ln p.
+
+    lin over the graph is the default: it needs nothing but the ontology, and is 1 for the same term and only for it.
+    """
+    matches = best_matches(extras, k=k, sim=sim, ic=ic, rel=1.0 if rel is None else rel)
+    highest = np.zeros(matches.n_queries)
+    np.maximum.at(highest, matches.queries, matches.best)
+    return or_undefined(highest, matches, sim)
+
+
+@measure(
+    "MeanBestMatch", "Mean best match", family=Family.ONTOLOGY, needs=[Need.ONTOLOGY],
+    formula=r"\frac{1}{|\text{expected}|} \sum_{e \in \text{expected}} \max_{t \in \text{top } k} sim(e, t)",
+    range=(0, 1), undefined=_UNDEFINED, monotone=False, aliases=("average_max_similarity",),
+    cite="Pesquita et al., Metrics for GO based protein semantic similarity, BMC Bioinformatics 2008; Lin, ICML 1998",
+    example=Example(
+        [None], [1, 1], 1 / 6, {"k": 1}, "cat is 1/3 similar to dog, as both are mammals, and 0 to sparrow: (1/3 + 0) / 2", _animals(),
+    ),
+)  # fmt: skip
+def mean_best_match(
+    _hits: Hits, extras: Extras, *, k: int | None = None, sim: str = "lin", ic: str = "graph", rel: float | None = None
+) -> Floats:
+    """Answers: how close did the ranking come to each of the expected terms, on average?
+
+    One direction of the best-match average: from the expected terms to the ranking. `sim` and `ic` are those of MaxOntSim.
+    """
+    matches = best_matches(extras, k=k, sim=sim, ic=ic, rel=1.0 if rel is None else rel)
+    n_expected = np.bincount(matches.queries, minlength=matches.n_queries)
+    means = safe_divide(segment_sum(matches.best, matches.queries, matches.n_queries), n_expected)
+    return or_undefined(means, matches, sim)

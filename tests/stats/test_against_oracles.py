@@ -1,0 +1,252 @@
+"""Every statistic against somebody else's implementation of it: scipy, or a plain calculation by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from rankscope.errors import OptionError
+from rankscope.stats.agreement import kendall_tau, overlap_share, rbo, tau_ap
+from rankscope.stats.effect import bayesian_bootstrap, effect_of, is_equivalent
+from rankscope.stats.interval import (
+    bca_interval,
+    cluster_t_interval,
+    percentile_interval,
+    t_interval,
+    wilson_interval,
+)
+from rankscope.stats.multiple import (
+    all_pairs_sign_flip,
+    benjamini_hochberg,
+    block_tukey,
+    holm,
+    max_t,
+    randomised_tukey,
+)
+from rankscope.stats.paired import (
+    mcnemar_test,
+    paired_t_test,
+    sign_flip_test,
+    sign_test,
+    skewness,
+    wilcoxon_test,
+)
+from rankscope.stats.power import minimal_detectable_effect, power_of, queries_needed
+
+URBANO = Path(__file__).parents[2].parent / "shared" / "data" / "stats" / "urbano-sigir2019"
+
+differences = st.lists(st.floats(-1, 1), min_size=2, max_size=40).map(np.array)
+
+
+@given(st.lists(st.integers(-100, 100).map(lambda i: i / 100), min_size=2, max_size=9).map(np.array))
+@settings(max_examples=150, deadline=None)
+def test_exact_sign_flips_equal_scipys(d):
+    ours = sign_flip_test(d)
+    theirs = scipy_stats.permutation_test((d,), np.sum, permutation_type="samples", n_resamples=100_000)
+    assert ours.method == "exact sign-flip permutation"
+    assert ours.p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_random_sign_flips_are_near_scipys():
+    d = np.random.default_rng(3).normal(0.03, 0.1, 60)
+    theirs = scipy_stats.permutation_test((d,), np.mean, permutation_type="samples", n_resamples=99_999, rng=1).pvalue
+    assert sign_flip_test(d, n_resamples=99_999).p == pytest.approx(theirs, abs=4 * np.sqrt(theirs / 99_999))
+
+
+def test_p_is_never_zero_and_one_for_identical_systems():
+    assert sign_flip_test(np.full(200, 0.5)).p == 1 / 10_000
+    assert sign_flip_test(np.zeros(50)).p == 1
+    assert paired_t_test(np.zeros(50)).p == 1
+
+
+def test_the_seed_decides_and_nothing_else():
+    d = np.random.default_rng(5).normal(0.02, 0.1, 80)
+    assert sign_flip_test(d, seed=4) == sign_flip_test(d, seed=4)
+    assert sign_flip_test(d, seed=4).p != sign_flip_test(d, seed=5).p
+    assert sign_flip_test(d, n_resamples=2048, seed=0).p * 2049 >= sign_flip_test(d, n_resamples=1024, seed=0).p * 1025
+
+
+def test_clusters_are_flipped_as_one():
+    d = np.array([0.1, 0.2, -0.1, 0.3, 0.05, 0.15])
+    clusters = np.array(["a", "a", "b", "b", "c", "c"])
+    # sums 0.3, 0.2, 0.2: of the 8 patterns only all-plus and all-minus reach 0.7
+    assert sign_flip_test(d, clusters=clusters).p == 2 / 8
+
+
+@given(differences.filter(lambda d: d.std() > 1e-6))
+@settings(max_examples=200, deadline=None)
+def test_t_test_and_interval_equal_scipys(d):
+    theirs = scipy_stats.ttest_1samp(d, 0)
+    assert paired_t_test(d).p == pytest.approx(theirs.pvalue, rel=1e-9, abs=1e-300)
+    low, high = theirs.confidence_interval(0.95)
+    ours = t_interval(d)
+    assert (ours.low, ours.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
+
+
+def test_other_paired_tests_equal_scipys():
+    d = np.random.default_rng(1).normal(0.02, 0.1, 40)
+    assert wilcoxon_test(d).p == pytest.approx(scipy_stats.wilcoxon(d).pvalue)
+    wins = int((d > 0).sum())
+    assert sign_test(d).p == pytest.approx(scipy_stats.binomtest(wins, 40).pvalue)
+    assert "not the mean" in wilcoxon_test(d).caveat
+    assert skewness(d) == pytest.approx(scipy_stats.skew(d))
+
+
+def test_mcnemar_is_the_sign_flip_test_of_a_binary_measure():
+    d = np.array([1.0] * 7 + [-1.0] * 2 + [0.0] * 4)
+    assert mcnemar_test(d).p == pytest.approx(sign_flip_test(d).p)
+    assert mcnemar_test(d).p == pytest.approx(scipy_stats.binomtest(7, 9).pvalue)
+    with pytest.raises(OptionError, match="0 or 1"):
+        mcnemar_test(np.array([0.5]))
+
+
+def test_bootstrap_intervals_are_near_scipys():
+    d = np.random.default_rng(8).exponential(0.1, 30) - 0.05
+    for ours, method in ((bca_interval(d), "BCa"), (percentile_interval(d), "percentile")):
+        theirs = scipy_stats.bootstrap((d,), np.mean, method=method, n_resamples=9999, rng=0).confidence_interval
+        assert ours.low == pytest.approx(theirs.low, abs=0.003)
+        assert ours.high == pytest.approx(theirs.high, abs=0.003)
+
+
+def test_bca_takes_any_statistic():
+    d = np.random.default_rng(8).normal(0, 1, 60)
+    ours = bca_interval(d, lambda rows: np.median(rows, axis=1))
+    theirs = scipy_stats.bootstrap((d,), np.median, method="BCa", n_resamples=9999, rng=0).confidence_interval
+    assert ours.low == pytest.approx(theirs.low, abs=0.06)
+    assert ours.high == pytest.approx(theirs.high, abs=0.06)
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+@settings(max_examples=100, deadline=None)
+def test_wilson_equals_scipys(pair):
+    theirs = scipy_stats.binomtest(*pair).proportion_ci(method="wilson")
+    ours = wilson_interval(*pair)
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=1e-12), pytest.approx(theirs.high, abs=1e-12))
+
+
+def test_one_query_per_cluster_is_the_plain_interval():
+    d = np.random.default_rng(2).normal(0, 1, 25)
+    plain, clustered = t_interval(d), cluster_t_interval(d, np.arange(25))
+    assert clustered.low == pytest.approx(plain.low)
+    assert clustered.high == pytest.approx(plain.high)
+
+
+def test_repeating_every_query_does_not_narrow_the_cluster_interval():
+    d = np.random.default_rng(2).normal(0, 1, 25)
+    twice, clusters = np.repeat(d, 2), np.repeat(np.arange(25), 2)
+    assert cluster_t_interval(twice, clusters).low == pytest.approx(t_interval(d).low)
+    assert t_interval(twice).low > t_interval(d).low
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12).map(np.array))
+@settings(max_examples=200, deadline=None)
+def test_benjamini_hochberg_equals_scipys(p):
+    assert benjamini_hochberg(p) == pytest.approx(scipy_stats.false_discovery_control(p))
+
+
+def test_holm_by_hand():
+    # sorted .01 .02 .03 .04: 4·.01, 3·.02, 2·.03, 1·.04, then never falling
+    assert holm(np.array([0.03, 0.01, 0.04, 0.02])) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+def test_all_pairs_at_once_equal_pair_by_pair():
+    scores = np.random.default_rng(4).random((30, 4))
+    together = all_pairs_sign_flip(scores, n_resamples=2000, seed=7)
+    for a in range(4):
+        for b in range(4):
+            alone = sign_flip_test(scores[:, a] - scores[:, b], n_resamples=2000, seed=7).p
+            assert together[a, b] == pytest.approx(1.0 if a == b else alone)
+
+
+def test_max_t_of_one_challenger_is_a_permutation_test_of_t():
+    d = np.random.default_rng(6).normal(0.03, 0.1, (40, 1))
+    assert max_t(d, n_resamples=9999)[0] == pytest.approx(sign_flip_test(d[:, 0]).p, abs=0.02)
+
+
+def test_max_t_lies_between_the_single_test_and_bonferroni():
+    d = np.random.default_rng(6).normal(0.03, 0.1, (40, 5))
+    single = np.array([max_t(d[:, [i]])[0] for i in range(5)])
+    together = max_t(d)
+    assert (together >= single - 0.01).all()
+    assert (together <= np.minimum(5 * single, 1) + 0.02).all()
+
+
+def test_two_tukeys_agree():
+    scores = np.random.default_rng(9).normal(0, 0.1, (50, 5)) + np.random.default_rng(1).random((50, 1))
+    scores[:, 0] += 0.05
+    assert randomised_tukey(scores) == pytest.approx(block_tukey(scores), abs=0.03)
+
+
+def test_tukey_of_two_systems_is_the_paired_t_test():
+    scores = np.random.default_rng(9).normal(0, 0.1, (30, 2))
+    assert block_tukey(scores)[0, 1] == pytest.approx(scipy_stats.ttest_rel(*scores.T).pvalue, rel=1e-6)
+
+
+def test_power_by_simulation():
+    rng = np.random.default_rng(0)
+    found = np.mean([scipy_stats.ttest_1samp(rng.normal(0.04, 0.1, 50), 0).pvalue < 0.05 for _ in range(4000)])
+    assert power_of(0.04, 0.1, 50) == pytest.approx(found, abs=3 * np.sqrt(0.25 / 4000))
+
+
+def test_minimal_effect_and_number_of_queries_are_inverse():
+    smallest = minimal_detectable_effect(0.1, 200)
+    assert power_of(smallest, 0.1, 200) == pytest.approx(0.8, abs=1e-6)
+    assert queries_needed(smallest, 0.1).n_queries in (200, 201)
+    assert smallest == pytest.approx(2.8 * 0.1 / np.sqrt(200), rel=0.02)  # the rule of thumb
+
+
+def test_effects_by_hand():
+    effect = effect_of(np.array([0.2, 0.0, -0.1, 0.3]))
+    assert (effect.wins, effect.ties, effect.losses) == (2, 1, 1)
+    assert effect.superiority == 2.5 / 4
+    assert effect.d_z == pytest.approx(0.1 / np.std([0.2, 0.0, -0.1, 0.3], ddof=1))
+
+
+def test_equivalence_needs_a_small_and_certain_difference():
+    rng = np.random.default_rng(0)
+    assert is_equivalent(rng.normal(0, 0.01, 500), 0.01)
+    assert not is_equivalent(rng.normal(0, 0.5, 50), 0.01)
+    assert not is_equivalent(rng.normal(0.02, 0.01, 500), 0.01)
+
+
+def test_chances_add_up_and_point_the_right_way():
+    d = np.random.default_rng(0).normal(0.05, 0.05, 100)
+    chances = bayesian_bootstrap(d, 0.01)
+    assert chances.better + chances.equivalent + chances.worse == pytest.approx(1)
+    assert chances.better > 0.99
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=15))
+@settings(max_examples=150, deadline=None)
+def test_kendall_equals_scipys(pairs):
+    x, y = np.array(pairs, dtype=float).T
+    theirs = scipy_stats.kendalltau(x, y).statistic
+    assert kendall_tau(x, y) == pytest.approx(theirs, nan_ok=True)
+
+
+def test_tau_ap_by_hand():
+    # truth 4 3 2 1; the estimate puts the second first: ranks 3 4 2 1; shares above: 0, 1, 1
+    truth, estimate = np.array([4.0, 3.0, 2.0, 1.0]), np.array([3.0, 4.0, 2.0, 1.0])
+    assert tau_ap(truth, estimate) == pytest.approx(2 * (0 + 1 + 1) / 3 - 1)
+    assert tau_ap(truth, truth) == 1
+    assert tau_ap(truth, -truth) == -1
+
+
+def test_rbo_by_hand():
+    assert rbo("abc", "abc") == pytest.approx(1)
+    assert rbo("abc", "xyz") == pytest.approx(0)
+    # p = 0.5, lists ab and ba: overlap 0 at depth 1, 1 at depth 2; extrapolated 0.5/0.5·(0 + 1·0.25) + 1·0.25
+    assert rbo("ab", "ba", p=0.5) == pytest.approx(0.5)
+    assert overlap_share("abcd", "cd") == 1
+
+
+@pytest.mark.skipif(not URBANO.is_dir(), reason="needs the shared data beside the checkout")
+def test_published_p_values_of_two_real_systems():
+    scores = np.loadtxt(URBANO / "adhoc8_ap.csv", delimiter=",", skiprows=1)
+    d = scores[:, 124] - scores[:, 125]
+    assert paired_t_test(d).p == pytest.approx(0.0013193972, abs=1e-10)
+    assert sign_test(d).p == pytest.approx(0.009559879, abs=1e-8)
+    assert sign_flip_test(d, n_resamples=99_999).p == pytest.approx(0.001188, abs=3e-4)

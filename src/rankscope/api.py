@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankscope.core.align import align
 from rankscope.core.coerce import qrels_rows
@@ -26,8 +27,6 @@ from rankscope.errors import BadLine, InputError, MeasureError, OptionError, Ran
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.text import TrecText as TrecFile
 from rankscope.io.text import bad_run_lines, trec_text
-from rankscope.measures.diagnose import DEFAULT_K, DEFAULT_POOL_CUTS, Diagnosis, check_cuts
-from rankscope.measures.diagnose import diagnose as diagnose_run
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
 from rankscope.measures.explain import Explanation
 from rankscope.measures.explain import explain as explain_score
@@ -37,7 +36,14 @@ from rankscope.measures.profiles import Profile, find_profile
 from rankscope.measures.spec import Measure
 from rankscope.measures.trec_text import VERSIONS, TrecText
 
+if TYPE_CHECKING:
+    from rankscope.measures.diagnose import Diagnosis  # loaded when it is used
+
 Progress = Callable[[int, int], None]
+SEEN_DOCS = 10
+"""How many docs a reader is taken to see, where a diagnosis is not told otherwise."""
+POOL_CUTS = (10, 50, 100, 1000)
+"""The depths of the candidate pool that a diagnosis looks at."""
 _DATA_SUFFIXES = {
     ".gz", ".bz2", ".xz", ".zst", ".run", ".trec", ".txt", ".res", ".json", ".jsonl", ".csv", ".tsv", ".parquet",
     ".arrow", ".feather", ".ipc",
@@ -198,13 +204,16 @@ def evaluate(
         check_needs(measure.name, measure.spec.needs, qrels=judged, given=side)
     loaded = load_runs(runs, options=options)
     scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
-    for run, scores in zip(loaded, scored, strict=True):
+    for run, (scores, lacking) in zip(loaded, scored, strict=True):
         for note in (
             *id_notes(judged, run),
             *missing_notes(scores.name, scores.counts.missing, len(judged), decided),
+            *lacking,
         ):
             warnings.warn(note, RankscopeWarning, stacklevel=2)
-    return Scores(scored, qrels=info_of(judged), policies=decided.as_dict(), profile=profile)
+    return Scores(
+        tuple(scores for scores, _ in scored), qrels=info_of(judged), policies=decided.as_dict(), profile=profile
+    )
 
 
 def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:
@@ -233,18 +242,19 @@ def score_all(
     *,
     side: Mapping[Need, Any],
     threads: int | None,
-) -> tuple[RunScores, ...]:
-    """Score every run, several at a time."""
+) -> tuple[tuple[RunScores, tuple[str, ...]], ...]:
+    """Score every run, several at a time; each comes with what must be said of data that its docs lack."""
     n_threads = threads or n_cores()
     looks_at_docs = any(measure.spec.needs for measure in measures)
 
-    def score(run: Run, per_run: int) -> RunScores:
+    def score(run: Run, per_run: int) -> tuple[RunScores, tuple[str, ...]]:
         hits = align(qrels, run, policies, threads=per_run)
         if not looks_at_docs:
-            return scores_of(hits, run, measures, policies)
+            return scores_of(hits, run, measures, policies), ()
         top = top_docs(run, hits.query_ids, policies, depth=depth_needed(measures))
         extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
-        return scores_of(hits, run, measures, policies, extras)
+        lacking = tuple(lacking_notes(run.name or "run", measures, extras))
+        return scores_of(hits, run, measures, policies, extras), lacking
 
     n_at_once = min(len(runs), n_threads)
     if n_at_once == 1:
@@ -285,8 +295,8 @@ def diagnose(
     qrels: Any,
     run: Any,
     *,
-    k: int = DEFAULT_K,
-    pool_cuts: Sequence[int] = DEFAULT_POOL_CUTS,
+    k: int = SEEN_DOCS,
+    pool_cuts: Sequence[int] = POOL_CUTS,
     profile: str | None = None,
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
@@ -297,6 +307,9 @@ def diagnose(
     `k` is how many docs a reader sees, `pool_cuts` are depths of the candidate pool; the other arguments are those of
     `evaluate`.
     """
+    from rankscope.measures.diagnose import check_cuts  # nothing else needs it
+    from rankscope.measures.diagnose import diagnose as diagnose_run
+
     check_cuts([k, *pool_cuts])
     chosen = find_profile(profile) if profile else None
     decided = decide_policies(chosen, policies)
@@ -441,6 +454,39 @@ def missing_notes(name: str, n_missing: int, n_queries: int, policies: Policies)
     if n_missing:
         effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
         yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
+
+
+def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras) -> Iterator[str]:
+    """Say how many docs that a measure looks at have no vector, no value in a field, or are not among the docs."""
+    said: set[str] = set()
+    concerned = [measure for measure in measures if measure.spec.needs & {Need.EMBEDDINGS, Need.DOCS}]
+    for measure in sorted(concerned, key=lambda measure: -(measure.options.get("k") or math.inf)):
+        shown = dict.fromkeys(itertools.chain.from_iterable(extras.top.cut(measure.options.get("k"))))
+        for what, known in data_used(measure, extras):
+            lacking = [doc for doc in shown if doc not in known]
+            if lacking and what not in said:
+                few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")  # noqa: PLR2004 (as examples)
+                yield (
+                    f"{name}: {len(lacking)} of the {len(shown)} docs that {measure.name} looks at {what}: {few}; "
+                    + (
+                        "do the ids match?"
+                        if len(lacking) == len(shown)
+                        else f"see `rankscope measures {measure.base}`"
+                    )
+                )
+            said.add(what)
+
+
+def data_used(measure: Measure, extras: Extras) -> Iterator[tuple[str, Container[str]]]:
+    """Yield what it means for a doc not to be in the data that a measure uses, and the docs that are."""
+    if Need.EMBEDDINGS in measure.spec.needs:
+        yield "have no vector", extras.embeddings.row_of
+    if Need.DOCS in measure.spec.needs:
+        given = measure.arguments(rel=1.0)
+        fields = [given[name] for name in ("field", "date") if name in given]
+        yield from ((f"have no {field}", extras.docs.field(field)) for field in fields)
+        if not fields:
+            yield "are not in the docs given", extras.docs.doc_ids
 
 
 def _open_path(path: str | os.PathLike[str]) -> FileSource:

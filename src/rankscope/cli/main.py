@@ -6,10 +6,12 @@ Exit codes: 0 fine, 1 a finding, 2 could not run. Data goes to stdout, everythin
 from __future__ import annotations
 
 import importlib
+import keyword
 import os
 import sys
 import warnings
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from rankscope._version import __version__
@@ -25,6 +27,7 @@ COMMANDS = {
     "diagnose": "explain in plain words what a run does badly, and what usually helps",
     "validate": "report what is odd about qrels and runs, without scoring",
     "convert": "turn a run or qrels into another format",
+    "import": "take over the files of the evaluation frameworks that Rankscope replaces",
     "measures": "list the measures, or teach one",
     "profiles": "list the conventions of other tools that can be followed",
     "doctor": "show what this installation has: versions, kernel, optional packages",
@@ -74,13 +77,17 @@ def dispatch(given: list[str]) -> int:
         hint = did_you_mean(name, COMMANDS) or "`rankscope --help` lists the commands"
         print(f"error: there is no command {name!r}\nhint: {hint}", file=sys.stderr)
         return COULD_NOT_RUN
-    command = importlib.import_module(f"rankscope.cli.{name}")
-    return int(command.run(parser_of(name).parse_args(given[1:])))
+    return int(module_of(name).run(parser_of(name).parse_args(given[1:])))
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module of a command; one whose name Python keeps for itself has an underscore behind it."""
+    return importlib.import_module(f"rankscope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
 
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command's arguments."""
-    command = importlib.import_module(f"rankscope.cli.{name}")
+    command = module_of(name)
     parser = Parser(f"rankscope {name}", description=str(command.__doc__), epilog=command.EPILOG)
     command.add_arguments(parser)
     return parser

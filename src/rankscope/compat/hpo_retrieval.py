@@ -7,6 +7,7 @@ ids, best first. Precision is divided by k, as in its code; `profile="phentrieve
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,13 @@ from rankscope.compat.shape import COUNTED_ONCE
 from rankscope.core.arrays import Floats
 from rankscope.errors import InputError
 from rankscope.measures.profiles import find_profile
+from rankscope.stats.interval import bootstrap, percentile_interval, row_means
 
 CODE = "phentrieve"
 SEED = 0
 SIGNIFICANT = 0.05
 _POLICIES = decide_policies(find_profile(CODE), {})
 _ONCE = COUNTED_ONCE[CODE]
-_BLOCK = 1 << 20
-"""How many numbers are drawn at a time; the stream is the same whatever this is."""
 
 Results = Mapping[str, Any] | Sequence[str]
 
@@ -120,10 +120,12 @@ def bootstrap_confidence_interval(
     sample = np.asarray(values, dtype=np.float64)
     if not len(sample):
         return 0.0, 0.0, 0.0
-    resampled = _resampled(sample, n_bootstrap, metric_fn, seed)
-    tail = 100 * (1 - confidence_level) / 2
-    low, high = np.percentile(resampled, [tail, 100 - tail])
-    return float(metric_fn(sample)), float(low), float(high)
+    estimate = float(metric_fn(sample))
+    if len(sample) == 1:
+        return estimate, estimate, estimate
+    by_row = None if metric_fn is np.mean else partial(np.apply_along_axis, metric_fn, 1)
+    found = percentile_interval(sample, by_row, level=confidence_level, n_resamples=n_bootstrap, seed=seed)
+    return estimate, found.low, found.high
 
 
 def paired_bootstrap_test(
@@ -143,20 +145,9 @@ def paired_bootstrap_test(
     if len(differences) < 2 or not differences.any():  # noqa: PLR2004 (one query cannot vary)
         return 1.0, False
     observed = float(differences.mean())
-    means = _resampled(differences - observed, n_bootstrap, np.mean, seed)
+    means = bootstrap(differences - observed, row_means, n_resamples=n_bootstrap, seed=seed)
     p = float((np.abs(means) >= abs(observed)).mean())
     return p, p < SIGNIFICANT
-
-
-def _resampled(sample: Floats, n_resamples: int, statistic: Callable[[Floats], Any], seed: int) -> Floats:
-    """Return the statistic of resamples drawn with replacement."""
-    rng = np.random.default_rng(seed)
-    n_rows = max(1, _BLOCK // len(sample))
-    found: list[Floats] = []
-    for start in range(0, n_resamples, n_rows):
-        drawn = sample[rng.integers(0, len(sample), size=(min(n_rows, n_resamples - start), len(sample)))]
-        found.append(drawn.mean(axis=1) if statistic is np.mean else np.array([statistic(row) for row in drawn]))
-    return np.concatenate(found)
 
 
 def _score(results: Results, expected: Sequence[str], base: str, k: int | None) -> float:

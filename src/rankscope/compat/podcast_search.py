@@ -16,11 +16,12 @@ import numpy as np
 from rankscope.api import decide_policies
 from rankscope.compat.lists import RankedList, score_or_zero
 from rankscope.core.doc_table import DocTable
-from rankscope.core.embeddings import Embeddings
+from rankscope.core.embeddings import make_embeddings
 from rankscope.core.scores import summarise
 from rankscope.measures.profiles import find_profile
 
 RELEVANT = 2
+_CONTENT = "ContentDiversity(field='podcast_id', date='published_at')"
 _POLICIES = decide_policies(find_profile("parakeet"), {})
 
 Result = Mapping[str, Any]
@@ -116,7 +117,7 @@ class DiversityEvaluator:
         if len(results) < 2:  # noqa: PLR2004 (one result differs from nothing)
             return 0.0
         if similarity_matrix is None:
-            return _score_fields(results, "ContentDiversity", empty_is_missing=False)
+            return _score_fields(results, _CONTENT, empty_is_missing=False)
         pairs = np.triu_indices(len(results), k=1)
         return float(np.mean(1.0 - np.asarray(similarity_matrix, dtype=np.float64)[pairs]))
 
@@ -127,7 +128,7 @@ class DiversityEvaluator:
         if len(vectors) < 2:  # noqa: PLR2004 (one vector has no pair)
             return 0.0
         places = [str(i) for i in range(len(vectors))]
-        side = Embeddings({place: i for i, place in enumerate(places)}, vectors)
+        side = make_embeddings(places, vectors)
         return score_or_zero(RankedList(places, {}), "ILD", _POLICIES, embeddings=side)
 
     @staticmethod

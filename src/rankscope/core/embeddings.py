@@ -15,8 +15,8 @@ from rankscope.core.ids import as_ids
 from rankscope.core.kernel import n_cores
 from rankscope.errors import DuplicateError, InputError
 
-_BLOCK_BYTES = 1 << 20  # what fits a core's own cache
-_MIN_BLOCKS_PER_THREAD = 16
+_BLOCK_BYTES = 1 << 21  # little enough for a core's own cache, enough to outweigh the cost of a call
+_MIN_BLOCKS_PER_THREAD = 8
 _MATRIX = 2
 _SAFE_SQUARES = {4: (1e-30, 1e30), 8: (1e-280, 1e280)}
 """Squared lengths, by the bytes of a float, that have neither lost digits nor overflowed."""
@@ -36,7 +36,7 @@ class Block:
     def cosines(self) -> Floats:
         """Return the cosine of every two results; 0 with a vector of zeros, or without a vector."""
         units = self.vectors * self.scale[..., None]
-        return np.clip(units @ units.transpose(0, 2, 1), -1.0, 1.0)
+        return np.asarray(np.clip(units @ units.transpose(0, 2, 1), -1.0, 1.0))
 
     def pair_cosines(self) -> tuple[Floats, Bools]:
         """Return the cosine of every pair, queries x pairs, and which pairs have two vectors."""
@@ -67,20 +67,24 @@ class Embeddings:
     def per_query(
         self, rankings: Sequence[Sequence[str]], function: Callable[[Block], Floats], *, exact: bool = False
     ) -> Floats:
-        """Apply a function to the vectors of every query's results, and join what it returns for each block.
+        """Apply a function to the vectors of every query's results, and join what it returns for each block."""
+        return self.over_rows(self.row_matrix(rankings), function, exact=exact)
+
+    def over_rows(self, matrix: Ints, function: Callable[[Block], Floats], *, exact: bool = False) -> Floats:
+        """Do as `per_query` does, where the rows of the results are known already.
 
         Vectors are read block by block, on several threads where that pays, and computed with in their own precision
         (16-bit ones in 32 bits), or in 64 bits where it is to be `exact`.
         """
-        matrix = self.row_matrix(rankings)
         size = queries_per_block(matrix.shape[1], self.vectors)
         starts = range(0, max(1, len(matrix)), size)
         n_threads = max(1, min(n_cores(), len(starts) // _MIN_BLOCKS_PER_THREAD))
 
         def work(first: int) -> list[Floats]:
             memory = np.empty((size * matrix.shape[1], self.vectors.shape[1]), dtype=self.vectors.dtype)
-            share = itertools.islice(starts, first, first + per_thread)
-            return [function(self.read_block(matrix[a : a + size], memory, exact=exact)) for a in share]
+            share = starts[first : first + per_thread]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                return [function(self.read_block(matrix[a : a + size], memory, exact=exact)) for a in share]
 
         per_thread = -(-len(starts) // n_threads)
         return np.concatenate(list(itertools.chain.from_iterable(in_threads(work, len(starts), per_thread))))
@@ -97,8 +101,7 @@ class Embeddings:
 
     def inverse_lengths(self, vectors: NDArray[Any], matrix: Ints) -> NDArray[Any]:
         """Return 1 / length of each vector, 0 for zeros; vectors of extreme length are shortened or stretched first."""
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            squares = np.einsum("qkd,qkd->qk", vectors, vectors)
+        squares = squared_lengths(vectors)
         low, high = _SAFE_SQUARES[vectors.dtype.itemsize]
         for place in zip(*np.nonzero(~((squares > low) & (squares < high))), strict=True):
             largest = float(np.abs(vectors[place]).max())
@@ -109,7 +112,7 @@ class Embeddings:
                 squares[place] = vectors[place] @ vectors[place]
         inverse = np.zeros_like(squares)
         np.divide(1, np.sqrt(squares), out=inverse, where=squares > 0)
-        return inverse
+        return np.asarray(inverse)
 
     def not_finite(self, row: int) -> InputError:
         """Return the error for a vector with a value that is no number."""
@@ -119,9 +122,17 @@ class Embeddings:
         )
 
 
+def squared_lengths(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Return the product of each vector with itself."""
+    if hasattr(np, "vecdot"):  # NumPy 2
+        return np.asarray(np.vecdot(vectors, vectors))
+    return np.asarray(np.einsum("...d,...d->...", vectors, vectors))
+
+
 def queries_per_block(width: int, vectors: NDArray[Any]) -> int:
     """Return of how many queries the vectors, and their cosines, are held at a time."""
-    return max(1, _BLOCK_BYTES // (width * (vectors.shape[1] * vectors.dtype.itemsize + 8 * width)))
+    n_bytes = width * (vectors.shape[1] * vectors.dtype.itemsize + 8 * width)
+    return max(1, int(_BLOCK_BYTES // n_bytes))
 
 
 def in_threads(work: Callable[[int], list[Floats]], n: int, step: int) -> list[list[Floats]]:

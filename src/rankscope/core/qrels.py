@@ -92,13 +92,6 @@ class Qrels:
         return offsets_of([len(grades) for grades in per_query]), np.concatenate(per_query).astype(np.float64)
 
     @cached_property
-    def max_grade(self) -> float:
-        """The highest grade over all queries, 0 where nothing is judged."""
-        if self.kernel_index:
-            return float(self.kernel_index.max_grade)
-        return max(0.0, float(self.rows.grade.max())) if len(self.rows) else 0.0
-
-    @cached_property
     def fractional_row(self) -> int | None:
         """The first row whose grade is not a whole number, or None."""
         if self._is_text:

@@ -213,7 +213,7 @@ def is_vector(kind: pl.DataType) -> bool:
     """Tell whether a column holds lists of numbers."""
     import polars as pl
 
-    return isinstance(kind, pl.List | pl.Array) and kind.inner.is_numeric()  # type: ignore[union-attr]
+    return isinstance(kind, pl.List | pl.Array) and kind.inner.is_numeric()
 
 
 def column_matrix(column: pl.Series, ids: pl.Series, *, where: str) -> Any:
@@ -222,12 +222,13 @@ def column_matrix(column: pl.Series, ids: pl.Series, *, where: str) -> Any:
 
     lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
     lengths = lists.list.len().fill_null(0)
-    odd = lengths != lengths.mode().max()
+    usual = int(lengths.mode().max())  # type: ignore[arg-type]
+    odd = lengths != usual
     if odd.any():
         row = int(odd.arg_max())  # type: ignore[arg-type]
         raise InputError(
             f"{where}: the vector of doc {ids[row]!r} (row {row + 1}) has {lengths[row]} numbers, others have "
-            f"{lengths.mode().max()}",
+            f"{usual}",
             hint="all vectors need the same number of dimensions",
         )
     return lists.explode().to_numpy().reshape(len(lists), -1)

@@ -25,6 +25,7 @@ DEFAULT_TAG = "rankscope"
 
 _NUMBER_BYTES = b"0123456789+-.eE"
 _INTEGER_BYTES = b"0123456789+-"
+_RANK_DIGITS = 19  # more than that are no rank, however many zeros lead them
 _WHITESPACE = re.compile(r"[ \t\n\r\v\f]")
 
 
@@ -94,7 +95,8 @@ def take_ranks(collector: Collector, texts: Sequence[bytes]) -> None:
     if collector.rank is None:
         return
     try:
-        is_plain = not b"".join(texts).translate(None, _INTEGER_BYTES)
+        digits = (text.lstrip(b"+-") for text in texts) if max(map(len, texts)) > _RANK_DIGITS else texts
+        is_plain = not b"".join(texts).translate(None, _INTEGER_BYTES) and max(map(len, digits)) <= _RANK_DIGITS
         collector.rank.extend(array("q", map(int, texts if is_plain else [b""])))
     except (ValueError, OverflowError):
         collector.rank = None

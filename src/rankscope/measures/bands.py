@@ -128,8 +128,7 @@ BANDS: dict[str, BandProfile] = {
             },
             (
                 "its text calls an nDCG@10 of 0.7 good and 0.3 poor, its table very good and fair: the table is followed",
-                "for MAP@100 it names points (0.8 excellent, 0.5 good, 0.2 poor): each word starts at its point, "
-                "'poor' goes up to 'good'",
+                "for MAP@100 it names points (0.8 excellent, 0.5 good, 0.2 poor): words start there, 'poor' goes up to 'good'",
                 "the same distance is 'diverse' from 0.6 in podcast and 'high' from 0.8 here: words, not measurements",
                 "a limit belongs to the band above it, also where the document says '> 0.8'",
             ),

@@ -37,11 +37,15 @@ _ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
 _NEEDS = (Need.SUBTOPICS,)
 
 
+_DATA = Extras(
+    Qrels(QrelsRows(query=["example"] * 5, doc=list("abcdd"), subtopic=["1", "1", "2", "1", "2"], grade=np.ones(5))),
+    TopDocs(("example",), (("a", "b", "c"),)),
+)
+"""Of docs that add the same, the greedy ideal takes the last by id: d, c, b, a."""
+
+
 def _example(score: float, params: dict[str, object], working: str) -> Example:
-    """Return an example with the ranking a, b, c; of the docs that are as good, the greedy ideal takes the last."""
-    rows = QrelsRows(query=["example"] * 5, doc=list("abcdd"), subtopic=["1", "1", "2", "1", "2"], grade=np.ones(5))
-    extras = Extras(Qrels(rows), TopDocs(("example",), (("a", "b", "c"),)))
-    return Example([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", extras)
+    return Example([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", _DATA)
 
 
 def _spellings(name: str) -> tuple[str, ...]:

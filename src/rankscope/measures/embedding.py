@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rankscope.core.arrays import Bools, Floats, log2, safe_divide
-from rankscope.core.embeddings import Block, make_embeddings
+from rankscope.core.arrays import Bools, Floats, Ints, log2, safe_divide
+from rankscope.core.embeddings import Block, Embeddings, make_embeddings, squared_lengths
 from rankscope.core.hits import Hits
 from rankscope.core.qrels import Qrels
 from rankscope.core.top import TopDocs
@@ -40,15 +39,19 @@ def distances(cosines: Floats, kind: str) -> Floats:
     return 1 - cosines if kind == "cosine" else np.arccos(cosines) / math.pi
 
 
-def mean_cosine_distance(block: Block) -> Floats:
-    """Return the mean of 1 - cosine over all pairs of each query.
+def sums_of_cosines(block: Block) -> Floats:
+    """Return the sum of the cosines over all ordered pairs of each query, and the number of its vectors.
 
     The cosines of all pairs are what is left of the squared length of the sum of unit vectors once each vector's
     product with itself is taken away: one sum per query instead of a product per pair.
     """
     total = (block.scale[:, None, :] @ block.vectors)[:, 0].astype(np.float64)
-    n_vectors, n_directed = block.has.sum(axis=1), (block.scale > 0).sum(axis=1)
-    cosines = np.einsum("qd,qd->q", total, total) - n_directed
+    return np.column_stack((squared_lengths(total) - (block.scale > 0).sum(axis=1), block.has.sum(axis=1)))
+
+
+def mean_cosine_distances(embeddings: Embeddings, rows: Ints) -> Floats:
+    """Return the mean of 1 - cosine over all pairs of each query, whose results have these rows."""
+    cosines, n_vectors = embeddings.over_rows(rows, sums_of_cosines).T
     return np.clip(1 - safe_divide(cosines, n_vectors * (n_vectors - 1)), 0.0, 2.0)
 
 
@@ -78,18 +81,18 @@ def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, di
     """
     del hits
     if distance == "cosine":
-        return extras.embeddings.per_query(extras.top.cut(k), mean_cosine_distance)  # type: ignore[no-any-return]
+        return mean_cosine_distances(extras.embeddings, extras.embeddings.row_matrix(extras.top.cut(k)))
     return extras.embeddings.per_query(extras.top.cut(k), lambda block: mean_distance(block, distance), exact=True)  # type: ignore[no-any-return]
 
 
-def sorted_distances(block: Block, kind: str) -> tuple[Floats, NDArray[np.int64]]:
+def sorted_distances(block: Block, kind: str) -> tuple[Floats, Ints]:
     """Return the distances of all pairs of each query, smallest first, and how many pairs there are."""
     cosines, is_pair = block.pair_cosines()
     far = np.where(is_pair, distances(cosines, kind), math.inf)
     return np.sort(far, axis=1), is_pair.sum(axis=1)
 
 
-def at_place(ordered: Floats, place: NDArray[np.int64], exists: Bools) -> Floats:
+def at_place(ordered: Floats, place: Ints, exists: Bools) -> Floats:
     """Return the value at a place of each row, NaN where there is none."""
     padded = np.concatenate((ordered, np.full((len(ordered), 1), math.nan)), axis=1)
     return np.asarray(padded[np.arange(len(padded)), np.where(exists, place, -1)])
@@ -149,7 +152,7 @@ def median_distance(hits: Hits, extras: Extras, *, k: int | None = None, distanc
 
 def closest_before(block: Block) -> Floats:
     """Return the highest cosine of each result with any result above it; 0 where none is above 0."""
-    return np.tril(block.cosines(), -1).max(axis=2, initial=0.0)
+    return np.asarray(np.tril(block.cosines(), -1).max(axis=2, initial=0.0))
 
 
 def repeated_share(block: Block, threshold: float) -> Floats:
@@ -217,9 +220,7 @@ def novelty_ndcg(
     ideal = hits.ideal_grades >= level
     if k is not None:
         ideal &= hits.ideal_ranks <= k
-    return safe_divide(
-        hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal / log2(hits.ideal_ranks + 1))
-    )
+    return safe_divide(hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal / log2(hits.ideal_ranks + 1)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

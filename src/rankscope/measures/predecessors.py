@@ -71,7 +71,7 @@ def _parakeet() -> dict[str, Any]:
     measures = {
         "relevance": "MeanGain(max_grade=3)",
         "coverage": "TopicCoverage",
-        "diversity": "ContentDiversity",
+        "diversity": "ContentDiversity(field='podcast_id', date='published_at')",
         "precision": "P@10",
         "recall": "R@10",
         "ndcg": "nDCG@10",
@@ -83,7 +83,7 @@ def _parakeet() -> dict[str, Any]:
         "description": "the podcast search's quality metrics: grades 0 to 3, relevant from 2 up, graded nDCG",
         "policies": {"ties": "given", "missing": "zero", "min_rel": 2},
         "variants": {"MeanGain": {"max_grade": 3}},
-        "measures": tuple(name for name in measures.values() if name not in {"TopicCoverage", "ContentDiversity"}),
+        "measures": tuple(name for key, name in measures.items() if key not in {"coverage", "diversity"}),
         "keys": {own.get(key, "mean_reciprocal_rank" if key == "mrr" else key): name for key, name in measures.items()},
         "mean_keys": {f"avg_{key}": name for key, name in measures.items()},
         "notes": (

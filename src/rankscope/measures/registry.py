@@ -7,7 +7,20 @@ from functools import lru_cache
 from rankscope.measures import diversity, embedding, gain, ontology, position, rank, sets, trec, variety
 from rankscope.measures.spec import ALIASES, REGISTRY
 
-__all__ = ["ALIASES", "REGISTRY", "diversity", "embedding", "gain", "load_plugins", "ontology", "position", "rank", "sets", "trec", "variety"]
+__all__ = [
+    "ALIASES",
+    "REGISTRY",
+    "diversity",
+    "embedding",
+    "gain",
+    "load_plugins",
+    "ontology",
+    "position",
+    "rank",
+    "sets",
+    "trec",
+    "variety",
+]
 
 
 @lru_cache(maxsize=1)

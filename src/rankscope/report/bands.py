@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from rankscope.errors import OptionError
 from rankscope.measures.bands import BandProfile, band_of, bands_from, find_bands
+from rankscope.measures.parse import parse_measure
 
 
 def chosen_bands(name_or_path: str) -> BandProfile:
@@ -17,18 +17,25 @@ def chosen_bands(name_or_path: str) -> BandProfile:
 
 def read_bands(path: Path) -> BandProfile:
     """Return bands from a TOML file."""
+    import tomllib  # not needed for bands that come with Rankscope
+
     try:
         record = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptionError(f"{path} is not TOML: {error}", hint="names with @ need quotes: \"nDCG@10\" = …") from None
+        raise OptionError(f"{path} is not TOML: {error}", hint='names with @ need quotes: "nDCG@10" = …') from None
     return bands_from(record, name=path.stem)
 
 
 def band_words(score: float, measure: str, bands: BandProfile) -> str:
     """Return the band of a score in words, or nothing where there is none."""
     return str(band_of(score, measure, bands) or "")
+
+
+def has_words(measure: str, bands: BandProfile) -> bool:
+    """Tell whether there are words for a measure's scores."""
+    return bool(bands.of(parse_measure(measure)))
 
 
 def bands_note(bands: BandProfile) -> str:

@@ -44,7 +44,7 @@ def losses_table(diagnosis: Diagnosis) -> Table:
         ("reached", losses.score),
         (f"lost by the order within the top {k}", losses.order),
         (f"lost by docs that rank below {k}", losses.ranked_low),
-        (f"lost by docs that are not among the {depth} retrieved", losses.not_retrieved),
+        (f"lost by docs that are not among the first {depth}", losses.not_retrieved),
     ]
     rows = [[Cell(name), Cell(f"{value:.4f}", raw=repr(value))] for name, value in parts]
     return Table([f"where {diagnosis.measure} goes", diagnosis.measure], rows)
@@ -60,7 +60,12 @@ def pool_table(diagnosis: Diagnosis) -> Table:
         for cut in diagnosis.pool
     ]
     header = ["candidate pool", "recall", f"R@{diagnosis.k} if ranked perfectly", f"{diagnosis.measure} if so"]
-    return Table(header, rows)
+    last = diagnosis.pool[-1]
+    ceiling = (
+        f"even a perfect re-ranker of the first {last.depth} docs reaches no more than "
+        f"R@{diagnosis.k} {last.best_recall:.4f} and {diagnosis.measure} {last.best_ndcg:.4f}"
+    )
+    return Table(header, rows, notes=(ceiling,))
 
 
 def relevant_docs_table(diagnosis: Diagnosis) -> Table:
@@ -164,7 +169,7 @@ def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: Text
 
 
 def print_lines(lines: Sequence[Line], *, file: TextIO | None = None) -> None:
-    """Draw lines in the terminal, wrapped and indented; piped output has neither colour nor line breaks within lines."""
+    """Draw lines in the terminal, wrapped and indented; piped output has neither colour nor line breaks in lines."""
     from rich.console import Console
     from rich.text import Text
 

@@ -5,21 +5,27 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from rankscope._version import __version__
 from rankscope.core.run import Origin
 from rankscope.core.scores import RunScores, Scores, none_if_nan, show
+from rankscope.measures.bands import BandProfile
+from rankscope.report.bands import band_words, bands_note, has_words
 from rankscope.report.table import Cell, Table, transposed
+
+Value = TypeVar("Value")
 
 MANY = 4
 """From more than this many files on, they are counted instead of named."""
 MANY_MEASURES = 8
 """More measures than this do not fit side by side into a terminal."""
+MANY_WITH_WORDS = 3
+"""As above, where scores have words beside them."""
 
 
-def summary_table(scores: Scores) -> Table:
+def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
     summary = scores.mean()
     best, counted = best_values(scores), counts_among(scores)
@@ -30,17 +36,18 @@ def summary_table(scores: Scores) -> Table:
         ]
         for name in scores
     ]
-    return Table(["run", *scores.measures], rows, notes=tuple(notes(scores)))
+    return in_words(Table(["run", *scores.measures], rows, notes=tuple(notes(scores))), bands)
 
 
-def readable_table(scores: Scores) -> Table:
+def readable_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return the summary with the runs side by side, one row per measure, where these are many."""
-    table = summary_table(scores)
-    many = len(scores.measures) > MANY_MEASURES and len(scores) < len(scores.measures)
+    table = summary_table(scores, bands=bands)
+    room = MANY_MEASURES if bands is None else MANY_WITH_WORDS
+    many = len(scores.measures) > room and len(scores) < len(scores.measures)
     return transposed(table, corner="measure") if many else table
 
 
-def query_table(scores: Scores) -> Table:
+def query_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per query and run."""
     single, counted = len(scores) == 1, counts_among(scores)
     header = ["query", *([] if single else ["run"]), *scores.measures]
@@ -51,7 +58,41 @@ def query_table(scores: Scores) -> Table:
             cells = (number_cell(v, None, whole=m in counted) for m, v in zip(run.measures, values, strict=True))
             by_query.setdefault(query, []).append([*names, *cells])
     rows = [row for rows in by_query.values() for row in rows]
-    return Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores)))
+    return in_words(Table(header, rows, n_name_columns=1 if single else 2, notes=tuple(notes(scores))), bands)
+
+
+def in_words(table: Table, bands: BandProfile | None) -> Table:
+    """Return the table with the word of its band beside each score: 0.7123 very good, 0.7-0.9."""
+    if bands is None:
+        return table
+    rows = [[worded(cell, name, bands) for name, cell in zip(table.header, row, strict=True)] for row in table.rows]
+    return dataclasses.replace(table, rows=rows, notes=(*table.notes, bands_note(bands)))
+
+
+def worded(cell: Cell, measure: str, bands: BandProfile) -> Cell:
+    """Return a cell with the word for its score; one without a score as it is."""
+    words = word_cell(cell, measure, bands).text
+    return dataclasses.replace(cell, text=f"{cell.text} {words}") if words else cell
+
+
+def with_word_columns(table: Table, bands: BandProfile) -> Table:
+    """Return the table with the words in columns of their own, for programs that read the scores as numbers."""
+    names = table.header[table.n_name_columns :]
+    worded = [i for i, name in enumerate(table.header) if name in names and has_words(name, bands)]
+
+    header = beside(table.header, {i: f"{table.header[i]} band" for i in worded})
+    rows = [beside(row, {i: word_cell(row[i], table.header[i], bands) for i in worded}) for row in table.rows]
+    return dataclasses.replace(table, header=header, rows=rows)
+
+
+def beside(row: Sequence[Value], added: Mapping[int, Value]) -> list[Value]:
+    """Return a row with some values added right behind those at the positions given."""
+    return [value for i, old in enumerate(row) for value in ([old, added[i]] if i in added else [old])]
+
+
+def word_cell(cell: Cell, measure: str, bands: BandProfile) -> Cell:
+    """Return the word for the score in another cell."""
+    return Cell(band_words(float(cell.raw), measure, bands) if cell.raw else "")
 
 
 def best_values(scores: Scores) -> dict[str, float]:

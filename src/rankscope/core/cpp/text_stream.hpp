@@ -27,15 +27,16 @@ class TextStream {
   const TextSource& source() const { return source_; }
 
   void feed(Bytes text) {
+    const size_t line_end = text.rfind('\n');
+    if (line_end != Bytes::npos) whole_lines_ = unfinished_.size() + line_end + 1;
     unfinished_.append(text);
-    if (unfinished_.size() < kBlockSize) return;
-    const size_t line_end = unfinished_.rfind('\n');
-    if (line_end == std::string::npos) return;
-    std::string rest = unfinished_.substr(line_end + 1);
-    unfinished_.resize(line_end + 1);
+    if (unfinished_.size() < kBlockSize || whole_lines_ == 0) return;
+    std::string rest = unfinished_.substr(whole_lines_);
+    unfinished_.resize(whole_lines_);
     add_block();
     unfinished_ = std::move(rest);
     unfinished_.reserve(2 * kBlockSize);
+    whole_lines_ = 0;
   }
 
   Aligned<TextSource> finish(const QrelsIndex& qrels, int n_threads) {
@@ -96,6 +97,7 @@ class TextStream {
   TextSource source_;
   std::unique_ptr<Engine<TextSource>> engine_;
   std::string unfinished_;         // what has arrived since the last whole block
+  size_t whole_lines_ = 0;         // how much of it are whole lines
   std::deque<std::string> texts_;  // a deque, so that a block stays where it is while others are added
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -22,8 +22,6 @@ from rankscope.measures.parse import parse_measures
 from rankscope.measures.spec import Measure
 
 __all__ = [
-    "DEFAULT_K",
-    "DEFAULT_POOL_CUTS",
     "SEVERITIES",
     "Diagnosis",
     "Finding",
@@ -34,13 +32,8 @@ __all__ = [
     "position_report",
 ]
 
-DEFAULT_K = 10
-DEFAULT_POOL_CUTS = (10, 50, 100, 1000)
 
-
-def diagnose(
-    qrels: Qrels, run: Run, measure: Measure, policies: Policies, *, pool_cuts: Sequence[int] = DEFAULT_POOL_CUTS
-) -> Diagnosis:
+def diagnose(qrels: Qrels, run: Run, measure: Measure, policies: Policies, *, pool_cuts: Sequence[int]) -> Diagnosis:
     """Explain a run; `measure` is an nDCG with a cut-off, `pool_cuts` are the depths of the candidate pool."""
     k = int(measure.options["k"])
     check_cuts([k, *pool_cuts])

@@ -63,23 +63,26 @@ def shows_incomplete(view: View) -> Bools:
 
 def shows_ceiling(view: View) -> Bools:
     """Tell where the pool has something, but too little for a good ranking."""
-    return (view.ceiling < limit.LOW_CEILING) & (view.found(view.depth) > 0)
+    poor: Bools = (view.ceiling < limit.LOW_CEILING) & (view.found(view.depth) > 0)
+    return poor
 
 
 def shows_zero(view: View) -> Bools:
     """Tell where nothing relevant was retrieved."""
-    return view.hits.answered & (view.found(view.depth) == 0)
+    nothing: Bools = view.found(view.depth) == 0
+    return view.hits.answered & nothing
 
 
 def shows_unjudged(view: View) -> Bools:
     """Tell where the top has too many unjudged docs; not where the qrels hold relevant docs only."""
-    return (view.share_unjudged() > limit.UNJUDGED_SHARE) & view.has_nonrelevant
+    unjudged: Bools = (view.share_unjudged() > limit.UNJUDGED_SHARE) & view.has_nonrelevant
+    return unjudged
 
 
 def shows_few_relevant(view: View) -> Bools:
     """Tell where relevant docs are few, if that is so for a good part of the queries."""
-    few = view.n_relevant < limit.FEW_RELEVANT
-    return few & (few.mean() >= limit.FEW_RELEVANT_SHARE)
+    few: Bools = view.n_relevant < limit.FEW_RELEVANT
+    return few & bool(few.mean() >= limit.FEW_RELEVANT_SHARE)
 
 
 def all_if(view: View, condition: bool) -> Bools:
@@ -95,6 +98,7 @@ def found_and_total(view: View) -> Numbers:
         "below": view.n_below,
         "retrieved": view.hits.n_retrieved,
         "first": view.first,
+        "next": view.next,
     }
 
 
@@ -126,7 +130,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "zero_hits",
-        "zero hits: none of the relevant docs is among the {depth} retrieved",
+        "zero hits: no relevant doc is among the first {depth}",
         shows=shows_zero,
         worst=lambda view: view.n_relevant,
         numbers=found_and_total,
@@ -136,7 +140,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         "pool_ceiling",
-        "candidate pool too poor: even a perfect order of the {depth} docs retrieved stays below nDCG@{k} = {ceiling}",
+        "candidate pool too poor: even a perfect order of the first {depth} docs stays below nDCG@{k} = {ceiling}",
         shows=shows_ceiling,
         worst=lambda view: -view.ceiling,
         numbers=order_numbers,
@@ -159,7 +163,7 @@ CHECKS: tuple[Check, ...] = (
         shows=shows_ranked_low,
         worst=lambda view: view.n_movable / np.minimum(view.n_relevant, view.k) - 1 / (1 + view.n_movable),
         numbers=found_and_total,
-        example="{in_top} of {relevant} relevant docs in the top {k}, {below} more down to rank {depth}",
+        example="{in_top} of {relevant} relevant docs in the top {k}; {below} further down, from rank {next:.0f} on",
         helps="the docs are there, so work on the ranking: re-rank the pool, tune field weights or the fusion",
     ),
     Check(
@@ -184,18 +188,18 @@ CHECKS: tuple[Check, ...] = (
         "bad_at_rank_1",
         "bad result first: the doc at rank 1 was judged and found non-relevant",
         shows=lambda view: view.nonrelevant(1) > 0,
-        worst=lambda view: view.nonrelevant(view.k) * 1.0,
+        worst=lambda view: view.nonrelevant(view.k),
         numbers=judged_numbers,
-        example="first relevant doc {first_words}; {bad_in_top_3} of the first {top} judged non-relevant",
+        example="{first_words}; {bad_in_top_3} of the first {top} judged non-relevant",
         helps="see what these docs have in common (long, popular, one frequent word): that is what the ranking overrates",
     ),
     Check(
         "bad_in_top_3",
         "bad results at the top: most of the first {top} docs were judged and found non-relevant",
         shows=lambda view: 2 * view.nonrelevant(min(limit.SURE_TOP, view.k)) > min(limit.SURE_TOP, view.k),
-        worst=lambda view: view.nonrelevant(view.k) * 1.0,
+        worst=lambda view: view.nonrelevant(view.k),
         numbers=judged_numbers,
-        example="{bad_in_top_3} of the first {top} judged non-relevant; first relevant doc {first_words}",
+        example="{bad_in_top_3} of the first {top} judged non-relevant; {first_words}",
         helps="is the query understood (ambiguous words, a name taken for a word)? penalise what these docs share",
     ),
     Check(
@@ -303,7 +307,7 @@ def example_text(check: Check, view: View, numbers: Mapping[str, float | int | N
     first = numbers["first"]
     in_pool = int(numbers["in_top"] or 0) + int(numbers["below"] or 0)
     words = {
-        "first_words": "not retrieved" if first is None else f"at rank {first:.0f}",
+        "first_words": "no relevant doc retrieved" if first is None else f"first relevant doc at rank {first:.0f}",
         "in_pool": in_pool,
     }
     return check.example.format(**{**limits_in_words(view), **numbers, **words})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,8 +19,12 @@ PERFECT = 1 - 1e-9
 
 
 def worst_queries(view: View) -> list[int]:
-    """Return the queries (by position) with the lowest score, worst first; none that is perfect."""
-    order = np.lexsort((-view.n_relevant, view.score))
+    """Return the queries (by position) with the lowest score, worst first; none that is perfect.
+
+    Among equals those come first whose first relevant doc is not in the pool, or furthest down in it.
+    """
+    first = np.nan_to_num(view.first, nan=math.inf)
+    order = np.lexsort((-view.n_relevant, -first, view.score))
     return [i for i in order.tolist() if view.score[i] < PERFECT][:N_LISTS]
 
 

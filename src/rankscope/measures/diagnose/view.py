@@ -50,7 +50,8 @@ class View:
     @cached_property
     def n_below(self) -> Ints:
         """Relevant docs that are in the pool, but not in the top k."""
-        return np.maximum(self.found(self.depth) - self.found(self.k), 0)
+        below: Ints = np.maximum(self.found(self.depth) - self.found(self.k), 0)
+        return below
 
     @cached_property
     def n_movable(self) -> Ints:
@@ -62,6 +63,14 @@ class View:
     def first(self) -> Floats:
         """The rank of the first relevant doc, NaN where the pool has none."""
         return first_relevant_ranks(self.hits, self.depth, self.rel)
+
+    @cached_property
+    def next(self) -> Floats:
+        """The rank of the first relevant doc of the pool below the top k, NaN where there is none."""
+        below = (self.hits.grades >= self.rel) & ~self.hits.within(self.k) & self.hits.within(self.depth)
+        ranks = np.full(len(self), math.nan)
+        np.fmin.at(ranks, self.hits.segments[below], self.hits.ranks[below])
+        return ranks
 
     def nonrelevant(self, k: int) -> Ints:
         """Count the docs in the top k that were judged and found non-relevant."""
@@ -165,7 +174,7 @@ class View:
         return int(self.n_unjudged.sum()) / n_shown if n_shown else math.nan
 
     def share_unjudged(self) -> Floats:
-        """The unjudged share of each query's top k, 0 where nothing was retrieved."""
+        """Return the unjudged share of each query's top k, 0 where nothing was retrieved."""
         return np.nan_to_num(safe_divide(self.n_unjudged.astype(np.float64), self.n_shown))
 
 

@@ -9,19 +9,21 @@ from rankscope.measures.diagnose.view import View
 
 WHERE_LOST = {
     "order": (
-        "inside the top {k}: the docs are there, in a poor order",
-        "Work on the order of the first docs first.",
+        "inside the top {k}: relevant docs are there, but not at its first ranks",
+        "Work on the first ranks: the best order of the same {k} docs would reach {reached:.2f}.",
     ),
     "ranked_low": (
         "below the top {k}: relevant docs are retrieved, but ranked too low",
-        "Work on the ranking first: a re-ranker of the first {depth} could win it back.",
+        "Work on the ranking first: a perfect re-ranker of the first {depth} docs would reach {reached:.2f}.",
     ),
     "not_retrieved": (
-        "outside the pool: relevant docs are not among the {depth} retrieved",
-        "Work on retrieval first: no re-ranker can win it back.",
+        "outside the pool: relevant docs are not among the first {depth}",
+        "Work on retrieval first: no re-ranker of these docs gets beyond {reached:.2f}.",
     ),
 }
 """Where nDCG is lost, and what that means."""
+WORTHWHILE = 0.75
+"""A re-ranker need not look at the whole pool: the first docs that could win back this share of the loss will do."""
 
 
 def summary_of(view: View, findings: Sequence[Finding]) -> str:
@@ -40,9 +42,20 @@ def verdict(view: View, findings: Sequence[Finding]) -> Iterator[str]:
     where, advice = WHERE_LOST[part]
     missing, lost = 1 - losses.score, getattr(losses, part)
     share = "Most" if lost > missing / 2 else "The largest part"
+    depth, reached = reach_of(part, view)
     place = where.format(k=view.k, depth=view.depth)
     yield f"{share} of what is missing to 1 ({lost:.2f} of {missing:.2f}) is lost {place}."
-    yield advice.format(depth=view.depth)
+    yield advice.format(k=view.k, depth=depth, reached=reached)
+
+
+def reach_of(part: str, view: View) -> tuple[int, float]:
+    """Return the depth to which docs should be re-ranked against a loss, and what nDCG that could reach at best."""
+    if part == "order":
+        return view.k, float(view.reordered.mean())
+    low, high = float(view.reordered.mean()), float(view.ceiling.mean())
+    target = low + WORTHWHILE * (high - low) if part == "ranked_low" else high
+    reached = ((depth, float(view.best_score(depth).mean())) for depth in view.cuts if depth >= view.k)
+    return next((one for one in reached if one[1] >= target), (view.depth, high))
 
 
 def largest(losses: Losses) -> str:

@@ -1,0 +1,114 @@
+"""Import a file of the frameworks that Rankscope replaces: say what it holds, and write it as qrels and runs.
+
+FILE is JSON, JSONL or CSV, plain or compressed, or a run directory; what it is is told from its content. With -o it is
+written to FOLDER: qrels.txt, runs/*.run, queries.jsonl, docs.jsonl, opinions.jsonl (flags and choices), scores.jsonl
+(the numbers that the file itself states) and summary.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator
+
+from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.errors import OptionError
+from rankscope.io.predecessors import KINDS, ImportedCollection, Written, import_file, problems_of, write_collection
+from rankscope.io.predecessors.content import read_json
+from rankscope.io.predecessors.write import summary_of
+
+FORMATS = ("text", "json")
+FOUND_SOMETHING = 1
+
+EPILOG = f"""\
+kinds:
+{chr(10).join(f"  {name:<18} {kind.description}" for name, kind in KINDS.items())}
+
+examples:
+  rankscope import benchmark-test-cases.json --practitioners practitioners.json -o doctors
+  rankscope import german/tiny_v1.json -o hpo
+  rankscope import --check my_cases.json
+  rankscope import results/retrieval/tiny/BioLORD/20250121 -o biolord
+
+exit codes: 0 fine, 1 --check found something, 2 could not run"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE", help="the file or run directory to import")
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="write what was found to a new folder")
+    parser.add_argument("--kind", metavar="KIND", help="what FILE is, where its content is not to decide")
+    parser.add_argument("--query", metavar="TEXT", help="what was searched for, where the file does not say")
+    parser.add_argument("--practitioners", metavar="FILE", help="ids and names of the people that test cases name")
+    parser.add_argument(
+        "--unresolved", metavar="WORD", default="keep",
+        help="names that match nobody: keep (the default) as relevant docs that are never found, or drop",
+    )  # fmt: skip
+    parser.add_argument("--check", action="store_true", help="only check a file of HPO test cases against its schema")
+    add_format_option(parser, FORMATS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import, or check, and say what was found."""
+    form = chosen_format(args.format, FORMATS)
+    if args.check:
+        return check(args, form)
+    found = import_file(
+        args.file,
+        kind=args.kind,
+        query=args.query,
+        practitioners=args.practitioners,
+        unresolved=args.unresolved,
+    )
+    written = write_collection(found, args.output) if args.output else None
+    if form == "json":
+        print(json.dumps(summary_of(found, written.files if written else {}), indent=1, ensure_ascii=False))
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in lines_of(found, written))
+    return 0
+
+
+def check(args: argparse.Namespace, form: str) -> int:
+    """Check a file of test cases, and print every problem."""
+    if args.output:
+        raise OptionError("--check writes nothing, so -o makes no sense with it", hint="leave out one of them")
+    problems = problems_of(read_json(args.file))
+    if form == "json":
+        print(json.dumps([dataclasses.asdict(problem) for problem in problems], indent=1, ensure_ascii=False))
+    else:
+        for problem in problems:
+            print(f"{args.file}: {problem}")
+        print(f"{args.file}: {len(problems)} problems" if problems else f"{args.file}: a valid test-case file")
+    return FOUND_SOMETHING if problems else 0
+
+
+def lines_of(found: ImportedCollection, written: Written | None) -> Iterator[str]:
+    """Yield what was found, line by line."""
+    yield f"{found.kind}: {found.title}"
+    n_judged = len({judgment.query for judgment in found.judgments})
+    counts = {
+        "queries": (len(found.queries), f"{n_judged} with judgments" if found.judgments else ""),
+        "judgments": (len(found.judgments), ""),
+        "runs": (len(found.runs), ", ".join(run.name for run in found.runs)),
+        "docs": (len(found.docs), ""),
+        "opinions": (len(found.opinions), ""),
+        "scores": (len(found.scores), "as the file states them"),
+    }
+    for name, (count, detail) in counts.items():
+        if count:
+            yield f"  {name:<10} {count}" + (f" ({detail})" if detail else "")
+    for note in found.notes:
+        yield f"  note       {note}"
+    if written:
+        yield f"written to {written.folder}: {', '.join([*written.files, 'summary.json'])}"
+        yield from next_step(written)
+
+
+def next_step(written: Written) -> Iterator[str]:
+    """Say how to go on, where there is something to evaluate."""
+    qrels = next((name for name in written.files if name.startswith("qrels.")), None)
+    runs = [name for name in written.files if name.startswith("runs/")]
+    if qrels and runs:
+        yield f"next: rankscope evaluate {' '.join(str(written.folder / name) for name in (qrels, *runs))}"

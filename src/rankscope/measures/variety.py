@@ -1,0 +1,508 @@
+"""Coverage, variety and fairness: what fields of the docs (topics, source, date, group) say of the results.
+
+A doc without a value, or that the table of docs does not have, is reported by `evaluate`; each measure says what it
+does with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from rankscope.core.arrays import Floats
+from rankscope.core.doc_table import DocTable, values_in, whole_value
+from rankscope.core.hits import Hits
+from rankscope.core.qrels import Qrels
+from rankscope.core.top import TopDocs
+from rankscope.errors import InputError, MeasureError
+from rankscope.measures.extras import Extras, Need
+from rankscope.measures.sets import _level
+from rankscope.measures.spec import Example, Family, measure
+
+_FAIRNESS = "Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018"
+_NOTHING = "nothing was retrieved"
+_DAY_SECONDS = 86_400
+_YEAR_MONTH = len("2024-01")
+
+Docs = Sequence[str]
+
+
+def _example(docs: Mapping[str, Mapping[str, Any]], *, shown: Docs | None = None, relevant: Docs = ()) -> Extras:
+    """Return the data of an example: a table of docs, and which of them are shown, in this order."""
+    fields: dict[str, dict[str, Any]] = {}
+    for doc, values in docs.items():
+        for name, value in values.items():
+            fields.setdefault(name, {})[doc] = value
+    ranking = tuple(docs) if shown is None else tuple(shown)
+    judged = {**dict.fromkeys(ranking, 0), **dict.fromkeys(relevant, 1)}
+    top = TopDocs(("example",), (ranking,))
+    return Extras(Qrels({"example": judged}), top, docs=DocTable(fields, frozenset(docs)))
+
+
+def per_ranking(extras: Extras, k: int | None, score: Callable[[Docs], float]) -> Floats:
+    """Return the score of every query's first k docs."""
+    rankings = extras.top.cut(k)
+    return np.fromiter(map(score, rankings), dtype=np.float64, count=len(rankings))
+
+
+def share(part: float, whole: float) -> float:
+    """Divide, giving NaN (undefined) where the whole is 0."""
+    return part / whole if whole else math.nan
+
+
+def all_values(field: Mapping[str, Any], docs: Iterable[str]) -> set[Hashable]:
+    """Return every value that any of the docs has."""
+    return set(chain.from_iterable(values_in(field[doc]) for doc in docs if doc in field))
+
+
+_TOPICS = {"a": {"topics": ["soup", "beans"]}, "b": {"topics": ["soup"]}, "c": {"topics": ["bread", "cake"]}}
+
+
+@measure(
+    "TopicCoverage", "Topic coverage of the collection", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
+    monotone=False, formula=r"|\bigcup_{r \le k} T(d_r)| \,/\, |\bigcup_{d} T(d)|", range=(0, 1),
+    undefined="no doc of the table has a topic", aliases=("topic_coverage", "subtopic_coverage"),
+    cite="the podcast search parakeet; after Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003",
+    example=Example(
+        [None, None], [1], 2 / 4, {"k": 2}, "soup and beans, of soup, beans, bread and cake",
+        extras=_example(_TOPICS, shown=["a", "b"]),
+    ),
+)  # fmt: skip
+def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "topics") -> Floats:
+    """Answers: what share of all topics of the collection do the first k docs touch?
+
+    Collection-wide, so a focused query cannot reach 1; TopicRecall asks for the query's own topics. The field may hold
+    one value or a list. A doc without a topic adds none.
+    """
+    del hits
+    topics = extras.docs.field(field)
+    n_topics = len(all_values(topics, topics))
+    return per_ranking(extras, k, lambda docs: share(len(all_values(topics, docs)), n_topics))
+
+
+@measure(
+    "TopicRecall", "Topic recall of the query", family=Family.VARIETY, needs=[Need.DOCS], monotone=False,
+    formula=r"|\bigcup_{r \le k} T(d_r) \cap T^*| \,/\, |T^*|, \quad T^* = \bigcup_{d\ \text{relevant}} T(d)", range=(0, 1),
+    undefined="no relevant doc of the query has a topic", aliases=("topic_recall", "SRecall"),
+    cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003 (subtopic recall)",
+    example=Example(
+        [1, 0], [1, 1, 0], 2 / 4, {"k": 2}, "relevant docs a and c have soup, beans, bread, cake; a and b show soup, beans",
+        extras=_example(_TOPICS, shown=["a", "b"], relevant=["a", "c"]),
+    ),
+)  # fmt: skip
+def topic_recall(
+    hits: Hits, extras: Extras, *, k: int | None = None, field: str = "topics", rel: float | None = None
+) -> Floats:
+    """Answers: what share of the topics of the query's relevant docs do the first k docs touch?
+
+    Topics come from a field of the docs; where judgments name subtopics, StRecall goes by those. A doc without a topic
+    adds none, on either side.
+    """
+    topics, level = extras.docs.field(field), _level(rel)
+    scores = []
+    for query, docs in zip(hits.query_ids, extras.top.cut(k), strict=True):
+        judged = extras.qrels.judged[query]
+        wanted = all_values(topics, (doc for doc, grade in judged.items() if grade >= level))
+        scores.append(share(len(wanted & all_values(topics, docs)), len(wanted)))
+    return np.array(scores, dtype=np.float64)
+
+
+def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
+    """Count the values that the docs have; those without any may share one."""
+    values = {whole_value(field[doc]) for doc in docs if doc in field}
+    return len(values) + (missing == "own" and any(doc not in field for doc in docs))
+
+
+@measure(
+    "Distinct", "Distinct values", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
+    formula=r"|\{f(d_r) : r \le k\}| \,/\, n", range=(0, 1), undefined=_NOTHING,
+    cite="the podcast search parakeet (podcast coverage, result uniqueness); Clarke et al., SIGIR 2008",
+    aliases={"source_coverage": {}, "podcast_coverage": {"field": "podcast_id"}, "ResultUniqueness": {"field": "id"}, "result_uniqueness": {"field": "id"}},
+    example=Example(
+        [None, None, None, None], [1], 2 / 4, {"k": 4, "field": "source"}, "sources x, x, y and one missing: x and y, of 4 docs",
+        extras=_example({"a": {"source": "x"}, "b": {"source": "x"}, "c": {"source": "y"}, "d": {}}),
+    ),
+)  # fmt: skip
+def distinct_values(
+    hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", missing: str = "ignore"
+) -> Floats:
+    """Answers: how many different values (sources, authors, categories …) do the first k docs have, per doc?
+
+    The divisor is the number of docs shown, k at most, those without a value included. With `missing='ignore'` such a doc adds
+    no value; with `missing='own'` all of them together add one. A list is one value as a whole, whatever its order.
+    `field='id'` counts the docs themselves: 1, since a run has no doc twice.
+    """
+    del hits
+    values = extras.docs.field(field)
+    return per_ranking(extras, k, lambda docs: share(n_distinct(values, docs, missing), len(docs)))
+
+
+def as_date(value: Any, doc: str) -> datetime:
+    """Return a date from ISO text (also a year, or year and month) or a date; times with a zone become UTC."""
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, date):
+        moment = datetime.combine(value, time())
+    else:
+        moment = parse_date(str(value).strip(), doc)
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def parse_date(text: str, doc: str) -> datetime:
+    """Return the date that an ISO text stands for."""
+    whole = {4: f"{text}-01-01", _YEAR_MONTH: f"{text}-01"}.get(len(text), text)
+    try:
+        return datetime.fromisoformat(whole)
+    except ValueError:
+        raise InputError(
+            f"{text!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
+        ) from None
+
+
+def dates_of(field: Mapping[str, Any], docs: Iterable[str]) -> list[datetime]:
+    """Return the dates of the docs that have one, oldest first."""
+    return sorted(as_date(field[doc], doc) for doc in docs if doc in field)
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalStatistics:
+    """How dates are spread."""
+
+    n_dates: int
+    unique_dates: int
+    min_date: str | None
+    """ISO text; None where there is no date."""
+    max_date: str | None
+    span_days: float
+    """From the oldest to the newest; NaN where there is no date."""
+    uniformity: float
+    """The share of neighbouring dates that differ, as DateDistinct; NaN for fewer than two."""
+    gap_entropy: float
+    """How even the gaps are, as GapEntropy; NaN for fewer than three."""
+
+
+def temporal_statistics(dates: Iterable[Any]) -> TemporalStatistics:
+    """Return how dates, as ISO texts or dates, are spread; None and empty texts are left out."""
+    moments = sorted(as_date(value, "?") for value in dates if value not in (None, ""))
+    return TemporalStatistics(
+        n_dates=len(moments),
+        unique_dates=len(set(moments)),
+        min_date=shown_date(moments[0]) if moments else None,
+        max_date=shown_date(moments[-1]) if moments else None,
+        span_days=span_days(moments),
+        uniformity=changes_share(moments),
+        gap_entropy=gap_entropy_of(moments),
+    )
+
+
+def shown_date(moment: datetime) -> str:
+    """Return a date as ISO text, with the time where it has one."""
+    return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
+
+
+def changes_share(moments: Sequence[datetime]) -> float:
+    """Return the share of neighbours in time that differ."""
+    return share(len(set(moments)) - 1, len(moments) - 1) if moments else math.nan
+
+
+def span_days(moments: Sequence[datetime]) -> float:
+    """Return the days between the oldest and the newest."""
+    return (moments[-1] - moments[0]).total_seconds() / _DAY_SECONDS if moments else math.nan
+
+
+def entropy(amounts: Iterable[float]) -> float:
+    """Return the Shannon entropy of amounts taken as shares of their sum, in nats."""
+    positive = [amount for amount in amounts if amount > 0]
+    total = sum(positive)
+    return -sum(amount / total * math.log(amount / total) for amount in positive)
+
+
+def normalised(value: float, n: int) -> float:
+    """Return an entropy as a share of the most that n outcomes can have; NaN where there is no choice."""
+    return min(1.0, max(0.0, value / math.log(n))) if n > 1 else math.nan
+
+
+def gap_entropy_of(moments: Sequence[datetime]) -> float:
+    """Return how evenly the gaps between dates share the time from the oldest to the newest."""
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(moments)]
+    return normalised(entropy(gaps), len(gaps))
+
+
+_DATES = {"a": {"date": "2024-01-01"}, "b": {"date": "2024-01-04"}, "c": {"date": "2024-01-01"}, "d": {}}
+
+
+@measure(
+    "DateDistinct", "Temporal coverage", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
+    formula=r"(u - 1) / (n - 1)", range=(0, 1), undefined="fewer than two of the first k docs have a date",
+    cite="the podcast search parakeet (temporal coverage)", aliases=("temporal_coverage", "temporal_uniformity", "DateDistinctAdjacent"),
+    example=Example(
+        [None] * 4, [1], 1 / 2, {"k": 4}, "three docs have a date, two dates differ: (2 - 1)/(3 - 1)", extras=_example(_DATES)
+    ),
+)  # fmt: skip
+def date_distinct(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
+    """Answers: of the first k docs put in the order of their dates, what share of neighbours differ in date?
+
+    It equals (different dates - 1) / (dated docs - 1), and says nothing of how far apart they are: see DateSpan and
+    GapEntropy. Docs without a date are left out.
+    """
+    del hits
+    dates = extras.docs.field(field)
+    return per_ranking(extras, k, lambda docs: changes_share(dates_of(dates, docs)))
+
+
+@measure(
+    "DateSpan", "Date span in days", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
+    formula=r"\max_{r \le k} t_r - \min_{r \le k} t_r", range=(0, math.inf), undefined="none of the first k docs has a date",
+    zero_if_undefined=False, cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
+    aliases=("date_span",),
+    example=Example([None] * 4, [1], 3, {"k": 4}, "from 1 to 4 January", extras=_example(_DATES)),
+)  # fmt: skip
+def date_span(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
+    """Answers: how many days lie between the oldest and the newest of the first k docs?
+
+    Docs without a date are left out; a single date spans 0 days.
+    """
+    del hits
+    dates = extras.docs.field(field)
+    return per_ranking(extras, k, lambda docs: span_days(dates_of(dates, docs)))
+
+
+@measure(
+    "GapEntropy", "Evenness of dates", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
+    formula=r"-\frac{1}{\ln(n-1)} \sum_i g_i \ln g_i, \quad g_i = (t_{i+1} - t_i) / (t_n - t_1)", range=(0, 1),
+    undefined="fewer than three of the first k docs have a date",
+    cite="Shannon, A Mathematical Theory of Communication, 1948 (entropy of the gaps, divided by the most it can be)",
+    aliases=("gap_entropy",),
+    example=Example(
+        [None] * 3, [1], -(0.25 * math.log(0.25) + 0.75 * math.log(0.75)) / math.log(2), {"k": 3},
+        "gaps of 1 and 3 days of 4: -(0.25 ln 0.25 + 0.75 ln 0.75)/ln 2 = 0.8113",
+        extras=_example({"a": {"date": "2024-01-05"}, "b": {"date": "2024-01-01"}, "c": {"date": "2024-01-02"}}),
+    ),
+)  # fmt: skip
+def gap_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
+    """Answers: how evenly are the first k docs spread between the oldest and the newest of them?
+
+    1 where all gaps between neighbouring dates are equal, 0 where all but one gap are none (or all dates are one).
+    Docs without a date are left out.
+    """
+    del hits
+    dates = extras.docs.field(field)
+    return per_ranking(extras, k, lambda docs: gap_entropy_of(dates_of(dates, docs)))
+
+
+@measure(
+    "ContentDiversity", "Diversity of sources and dates", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
+    monotone=False, formula=r"\tfrac12 \left(|sources| / n + |dates| / n\right)", range=(0, 1),
+    undefined="fewer than two docs were retrieved", cite="the podcast search parakeet (content diversity)", aliases=("content_diversity",),
+    example=Example(
+        [None] * 4, [1], (3 / 4 + 2 / 4) / 2, {"k": 4}, "sources x, x, y and none make 3 of 4, two dates make 2 of 4",
+        extras=_example({
+            "a": {"source": "x", "date": "2024-01-01"}, "b": {"source": "x", "date": "2024-01-01"},
+            "c": {"source": "y", "date": "2024-01-04"}, "d": {},
+        }),
+    ),
+)  # fmt: skip
+def content_diversity(
+    hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", date: str = "date"
+) -> Floats:
+    """Answers: do the first k docs come from many sources and many dates?
+
+    The mean of distinct sources per doc and distinct dates per doc. Docs without a source together count as one more
+    source, docs without a date add none, and the divisor is all docs shown: that is how parakeet computes it. Distinct
+    and DateDistinct say the two apart.
+    """
+    del hits
+    sources, dates = extras.docs.field(field), extras.docs.field(date)
+
+    def score(docs: Docs) -> float:
+        if len(docs) <= 1:
+            return math.nan
+        return (n_distinct(sources, docs, "own") + len(set(dates_of(dates, docs)))) / (2 * len(docs))
+
+    return per_ranking(extras, k, score)
+
+
+@measure(
+    "CategoryEntropy", "Evenness of categories", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
+    formula=r"-\frac{1}{\ln \min(n, C)} \sum_c p_c \ln p_c", range=(0, 1),
+    undefined="the first k docs have fewer than two values, or the table has a single one",
+    cite="Shannon, A Mathematical Theory of Communication, 1948", aliases=("category_entropy",),
+    example=Example(
+        [None] * 3, [1], -(1 / 3 * math.log(1 / 3) + 2 / 3 * math.log(2 / 3)) / math.log(2), {"k": 3},
+        "x, x, y: -(2/3 ln 2/3 + 1/3 ln 1/3), divided by ln 2 for the two categories there are = 0.9183",
+        extras=_example({"a": {"category": "x"}, "b": {"category": "x"}, "c": {"category": "y"}}),
+    ),
+)  # fmt: skip
+def category_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "category") -> Floats:
+    """Answers: how evenly do the first k docs share the categories?
+
+    Shannon's entropy of the values among the results, divided by the most it could be: with n values shown and C
+    different ones in the table, ln min(n, C). Every value of a list counts. Docs without a value are left out.
+    """
+    del hits
+    categories = extras.docs.field(field)
+    n_categories = len(all_values(categories, categories))
+
+    def score(docs: Docs) -> float:
+        counts = Counter(chain.from_iterable(values_in(categories[doc]) for doc in docs if doc in categories))
+        return normalised(entropy(counts.values()), min(counts.total(), n_categories))
+
+    return per_ranking(extras, k, score)
+
+
+def times_shown(extras: Extras, k: int | None) -> Counter[str]:
+    """Count in how many queries' first k docs each doc of the table is."""
+    shown = chain.from_iterable(set(docs) for docs in extras.top.cut(k))
+    return Counter(doc for doc in shown if doc in extras.docs.doc_ids)
+
+
+_SHOP: dict[str, dict[str, Any]] = {"a": {}, "b": {}, "c": {}, "d": {}}
+
+
+@measure(
+    "CatalogCoverage", "Catalogue coverage over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
+    monotone=False, formula=r"|\bigcup_q \{d_{q,r} : r \le k\}| \,/\, |\text{table}|", range=(0, 1), undefined="the table has no docs",
+    cite="Ge, Delgado-Battenfeld & Jannach, Beyond Accuracy: Coverage and Serendipity, RecSys 2010",
+    aliases=("catalog_coverage", "catalogue_coverage"),
+    example=Example([None, None], [1], 2 / 4, {"k": 2}, "two of the four docs of the table", extras=_example(_SHOP, shown=["a", "b"])),
+)  # fmt: skip
+def catalog_coverage(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
+    """Answers: what share of all docs is shown to anybody, over all queries together?
+
+    One number for the whole run, repeated for every query, so that its mean is that number; intervals and tests over
+    queries mean nothing here. Docs that the table does not have are not counted (but reported).
+    """
+    return np.full(len(hits), share(len(times_shown(extras, k)), len(extras.docs.doc_ids)))
+
+
+def gini_of(counts: Iterable[int], n: int) -> float:
+    """Return the Gini coefficient of counts over n things, of which those not counted have 0."""
+    positive = sorted(counts)
+    places = range(n - len(positive) + 1, n + 1)
+    weighted = sum(place * count for place, count in zip(places, positive, strict=True))
+    return share(2 * weighted - (n + 1) * sum(positive), n * sum(positive))
+
+
+@measure(
+    "Gini", "Concentration of attention over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
+    monotone=False, better="lower", zero_if_undefined=False,
+    formula=r"\frac{2 \sum_i i\, c_{(i)}}{N \sum_i c_i} - \frac{N + 1}{N}", range=(0, 1), undefined="no doc of the table is shown",
+    cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009", aliases=("gini_index",),
+    example=Example(
+        [None, None], [1], 1 / 2, {"k": 2}, "shown 0, 0, 1 and 1 times: 2·(3·1 + 4·1)/(4·2) - 5/4", extras=_example(_SHOP, shown=["a", "b"])
+    ),
+)  # fmt: skip
+def gini(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
+    """Answers: how unequally is being shown shared among all docs, over all queries together?
+
+    0 where every doc of the table is shown equally often, close to 1 where one doc is shown always. One number for the
+    whole run, repeated for every query; intervals and tests over queries mean nothing here. Docs that the table does
+    not have are not counted (but reported).
+    """
+    counts = times_shown(extras, k)
+    return np.full(len(hits), gini_of(counts.values(), len(extras.docs.doc_ids)))
+
+
+def attention_share(
+    extras: Extras,
+    k: int | None,
+    weights: Callable[[int], float],
+    *,
+    name: str,
+    field: str,
+    group: str | None,
+    missing: str,
+) -> Floats:
+    """Return the share of attention, given by rank, that goes to the docs of a group."""
+    if group is None:
+        raise MeasureError(f"{name} needs a group", hint=f"write {name}(field='{field}', group='…')@10")
+    members = extras.docs.field(field)
+
+    def score(docs: Docs) -> float:
+        seen = [(doc, weights(rank)) for rank, doc in enumerate(docs, 1) if missing == "own" or doc in members]
+        mine = sum(weight for doc, weight in seen if doc in members and group in map(str, values_in(members[doc])))
+        return share(mine, sum(weight for _, weight in seen))
+
+    return per_ranking(extras, k, score)
+
+
+_GROUPS = _example({"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group": "new"}})
+
+
+@measure(
+    "Exposure", "Exposure of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
+    formula=r"\sum_{r \le k,\, d_r \in G} \frac{1}{\log_2(r+1)} \Big/ \sum_{r \le k} \frac{1}{\log_2(r+1)}", range=(0, 1),
+    undefined=_NOTHING, cite=_FAIRNESS, aliases=("group_exposure",),
+    example=Example(
+        [None] * 3, [1], 1.5 / (1.5 + 1 / math.log2(3)), {"k": 3, "group": "new"},
+        "ranks 1 and 3: (1 + 0.5) / (1 + 0.6309 + 0.5) = 0.7039", extras=_GROUPS,
+    ),
+)  # fmt: skip
+def exposure(
+    hits: Hits,
+    extras: Extras,
+    *,
+    k: int | None = None,
+    field: str = "group",
+    group: str | None = None,
+    missing: str = "own",
+) -> Floats:
+    """Answers: what share of the reader's attention, which falls as 1/log2(rank + 1), goes to the docs of a group?
+
+    Name the group: Exposure(field='publisher', group='small')@10. Neither high nor low is good in itself: compare with
+    the group's share of the relevant docs. A doc whose field is a list belongs to every group in it. Docs without a value take attention as a
+    group of their own; `missing='ignore'` leaves them out of the total.
+    """
+    del hits
+    return attention_share(
+        extras,
+        k,
+        lambda rank: 1 / math.log2(rank + 1),
+        name="Exposure",
+        field=field,
+        group=group,
+        missing=missing,
+    )
+
+
+@measure(
+    "GroupShare", "Rank-biased share of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
+    formula=r"\sum_{r \le k,\, d_r \in G} p^{r-1} \Big/ \sum_{r \le k} p^{r-1}", range=(0, 1), undefined=_NOTHING,
+    cite="Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair Group Representation, WWW 2019",
+    aliases=("group_share",),
+    example=Example(
+        [None] * 3, [1], (1 + 0.25) / (1 + 0.5 + 0.25), {"k": 3, "group": "new", "p": 0.5},
+        "ranks 1 and 3: (1 + 0.25) / (1 + 0.5 + 0.25)", extras=_GROUPS,
+    ),
+)  # fmt: skip
+def group_share(
+    hits: Hits,
+    extras: Extras,
+    *,
+    k: int | None = None,
+    field: str = "group",
+    group: str | None = None,
+    p: float = 0.8,
+    missing: str = "own",
+) -> Floats:
+    """Answers: what share of the docs that a reader sees, who goes on to the next rank with chance p, is of a group?
+
+    As Exposure, with the attention of rank-biased precision: p to the power of rank - 1.
+    """
+    del hits
+    return attention_share(
+        extras,
+        k,
+        lambda rank: p ** (rank - 1),
+        name="GroupShare",
+        field=field,
+        group=group,
+        missing=missing,
+    )

@@ -28,7 +28,7 @@ def describe_machine() -> dict[str, str]:
         "ours": versions(OUR_BIN, OURS),
         "kernel": said_by(OUR_BIN, KERNEL),
         "peers": versions(PEERS_BIN, PEERS),
-        "load when started": f"{os.getloadavg()[0]:.1f}",
+        "load before timing": f"{os.getloadavg()[0]:.1f}",
     }
 
 

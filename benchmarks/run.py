@@ -101,12 +101,16 @@ def short(job: Job) -> str:
     return re.sub(r"/\S*/", "", " ".join(job.command))
 
 
+def print_machine(machine: dict[str, str], *, markdown: bool) -> None:
+    """Print what the figures depend on."""
+    for name, fact in machine.items():
+        print(f"- {name}: {fact}" if markdown else f"{name}: {fact}")
+
+
 def print_tables(plan: Plan, samples: dict[Job, list[Sample]], *, quick: bool, markdown: bool) -> None:
-    """Print the machine, the comparisons and the growth."""
+    """Print the comparisons and the growth."""
     render = as_markdown if markdown else as_text
     measured = {job: medians(taken) for job, taken in samples.items()}
-    for name, fact in describe_machine().items():
-        print(f"- {name}: {fact}" if markdown else f"{name}: {fact}")
     rows = [comparison_row(row, measured) for row in plan.comparisons]
     rows += [floor_row(row, measured) for row in plan.floors]
     if rows:
@@ -118,13 +122,13 @@ def print_tables(plan: Plan, samples: dict[Job, list[Sample]], *, quick: bool, m
         print("\n" + render(GROWTH_HEADER, growth_rows(plan.growth, measured, n_rows=n_rows)))
 
 
-def save(samples: dict[Job, list[Sample]], args: argparse.Namespace) -> None:
+def save(samples: dict[Job, list[Sample]], args: argparse.Namespace, machine: dict[str, str]) -> None:
     """Keep every single figure."""
     jobs = [
         {**dataclasses.asdict(job), "samples": [dataclasses.asdict(sample) for sample in taken]}
         for job, taken in samples.items()
     ]
-    facts = {"machine": describe_machine(), "quick": args.quick, "rounds": args.rounds, "jobs": jobs}
+    facts = {"machine": machine, "quick": args.quick, "rounds": args.rounds, "jobs": jobs}
     RESULTS.write_text(json.dumps(facts, indent=1))
     say(f"All figures are in {RESULTS}")
 
@@ -144,12 +148,14 @@ def main() -> None:
         references = check_all(names, quick=args.quick)
         say("Warming up …")
         warm_up(sections, files("small"), quick=args.quick)
+        machine = describe_machine()
         plan = make_plan(files, sections, quick=args.quick)
         samples = measure(plan.jobs, rounds=args.rounds, references=references)
     except BenchmarkError as error:
         sys.exit(str(error))
+    print_machine(machine, markdown=args.markdown)
     print_tables(plan, samples, quick=args.quick, markdown=args.markdown)
-    save(samples, args)
+    save(samples, args, machine)
 
 
 if __name__ == "__main__":

@@ -28,16 +28,16 @@ from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.text import TrecText as TrecFile
 from rankscope.io.text import bad_run_lines, trec_text
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
-from rankscope.measures.explain import Explanation
-from rankscope.measures.explain import explain as explain_score
 from rankscope.measures.extras import Extras, Need, check_needs
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.profiles import Profile, find_profile
+from rankscope.measures.profiles import VERSIONS, Profile, find_profile
 from rankscope.measures.spec import Measure
-from rankscope.measures.trec_text import VERSIONS, TrecText
 
 if TYPE_CHECKING:
     from rankscope.measures.diagnose import Diagnosis  # loaded when it is used
+
+if TYPE_CHECKING:
+    from rankscope.measures.explain import Explanation
 
 Progress = Callable[[int, int], None]
 SEEN_DOCS = 10
@@ -251,8 +251,11 @@ def score_all(
         hits = align(qrels, run, policies, threads=per_run)
         if not looks_at_docs:
             return scores_of(hits, run, measures, policies), ()
-        top = top_docs(run, hits.query_ids, policies, depth=depth_needed(measures))
+        depth = None if policies.judged_only else depth_needed(measures)
+        top = top_docs(run, hits.query_ids, policies, depth=depth)
         extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
+        if policies.judged_only:
+            extras = extras.judged_only()
         lacking = tuple(lacking_notes(run.name or "run", measures, extras))
         return scores_of(hits, run, measures, policies, extras), lacking
 
@@ -279,16 +282,24 @@ def explain(
     profile: str | None = None,
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
+    embeddings: Any = None,
+    docs: Any = None,
+    ontology: Any = None,
     **policies: Any,
 ) -> Explanation:
     """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`."""
+    from rankscope.measures.explain import explain as explain_score
+
     chosen = find_profile(profile) if profile else None
     decided = decide_policies(chosen, policies)
     wanted = decide_measures(chosen, measure)
     if len(wanted) != 1:
         raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    return explain_score(judged, load_run(run, options=options), as_id(query), wanted[0], decided)
+    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
+    check_needs(wanted[0].name, wanted[0].spec.needs, qrels=judged, given=side)
+    loaded = load_run(run, options=options)
+    return explain_score(judged, loaded, as_id(query), wanted[0], decided, side=side)
 
 
 def diagnose(
@@ -337,6 +348,8 @@ def trec_eval_text(
 
     `complete` is its -c: queries that the run does not answer count as 0.
     """
+    from rankscope.measures.trec_text import TrecText
+
     if profile not in VERSIONS:
         raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
     if complete:

@@ -231,7 +231,7 @@ def test_words_in_csv_have_columns_of_their_own(files, rankscope):
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert rows == [{"run": "good", "nDCG@10": "1.0", "nDCG@10 band": "excellent, 0.9-1", "AP": "1.0"}]
     done = rankscope("evaluate", "qrels.txt", run, "-q", "-m", "nDCG@10", "--bands", "rag", "--format", "csv")
-    assert list(csv.DictReader(io.StringIO(done.out)))[0]["nDCG@10 band"] == "excellent, 0.9-1"
+    assert next(csv.DictReader(io.StringIO(done.out)))["nDCG@10 band"] == "excellent, 0.9-1"
 
 
 def test_without_bands_nothing_changes(files, rankscope):

@@ -77,7 +77,7 @@ def test_pool_ceiling():
     finding = found(diagnosis)["pool_ceiling"]
     assert finding.examples[0].numbers["ceiling"] == pytest.approx(1 / (1 + 1 / LOG3))
     assert finding.examples[0].numbers["score"] == pytest.approx((1 / LOG3) / (1 + 1 / LOG3))
-    assert finding.examples[0].text == "nDCG@10 is 0.39 and cannot exceed 0.61: 1 of 2 relevant docs retrieved"
+    assert finding.examples[0].text == "nDCG@10 is 0.387 and cannot exceed 0.613: 1 of 2 relevant docs retrieved"
     # 3 of 4: (1 + 0.6309 + 0.5) / (1 + 0.6309 + 0.5 + 0.4307) = 0.832, above 0.8
     assert "pool_ceiling" not in found(diagnosed(relevant(4), ["r0", "r1", "r2", "x0"]))
     # nothing at all is a finding of its own

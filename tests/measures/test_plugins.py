@@ -7,7 +7,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.measures import registry
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import Example, Family, Names, measure
 
 
 class Plugin:
@@ -29,11 +29,10 @@ def plugin(monkeypatch):
     monkeypatch.setattr(
         importlib.metadata, "entry_points", lambda *, group: [Plugin()] if group == "rankscope.measures" else []
     )
-    registry.load_plugins.cache_clear()  # it may have looked already
+    monkeypatch.setattr(Names, "load_rest", staticmethod(registry.load_rest))  # it may have looked already
     yield
     registry.REGISTRY.pop("Twice")
     registry.ALIASES.pop("twice")
-    registry.load_plugins.cache_clear()
 
 
 @pytest.mark.usefixtures("plugin")

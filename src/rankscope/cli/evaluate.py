@@ -26,7 +26,7 @@ from rankscope.core.scores import Scores
 from rankscope.errors import OptionError
 from rankscope.measures.bands import BANDS, BandProfile
 from rankscope.measures.evaluate import DEFAULT_MEASURES
-from rankscope.measures.trec_text import VERSIONS
+from rankscope.measures.profiles import VERSIONS
 from rankscope.report.bands import chosen_bands
 from rankscope.report.evaluation import (
     json_lines,

@@ -41,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show every rank, also those that add nothing")
     add_format_option(parser, FORMATS, note="default: table, or JSON to a file")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    parser.add_argument("--embeddings", metavar="FILE", help="for measures by embedding: as for rankscope evaluate")
+    parser.add_argument(
+        "--docs", metavar="FILE", help="for measures by topic, source, date …: as for rankscope evaluate"
+    )
     add_policy_options(parser)
     add_file_options(parser)
 
@@ -57,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
         profile=args.profile,
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
+        embeddings=args.embeddings,
+        docs=args.docs,
         **policies_from(args),
     )
     with output_to(args.output) as stream:

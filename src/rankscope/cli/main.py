@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads would spin on the cores the kernel needs
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = show_warning
+            warnings.showwarning = WarningsOnce()
             warnings.simplefilter("always", RankscopeWarning)
             code = dispatch(given)
             sys.stdout.flush()
@@ -125,9 +125,17 @@ def print_error(error: RankscopeError) -> None:
         print(f"hint: {error.hint}", file=sys.stderr)
 
 
-def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning as one line."""
-    print(f"warning: {message}", file=sys.stderr)
+class WarningsOnce:
+    """Prints warnings as lines, each text once however often it is given."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        """Print a warning that has not been printed yet."""
+        if str(message) not in self._said:
+            self._said.add(str(message))
+            print(f"warning: {message}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -76,11 +76,24 @@ def read_embeddings(path: str) -> Embeddings:
     raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
 
 
-def open_arrays(path: str, **options: Any) -> Any:
-    """Open a file of NumPy's."""
+def open_array(path: str, **options: Any) -> Any:
+    """Open a file that holds one array."""
     try:
         return np.load(path, allow_pickle=False, **options)
     except (ValueError, EOFError, OSError) as error:
+        raise cannot_load(path, error) from error
+
+
+def arrays_in(path: str) -> dict[str, Any]:
+    """Read the arrays of an archive."""
+    import zipfile
+    import zlib
+
+    damage = (ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error)
+    try:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except damage as error:
         raise cannot_load(path, error) from error
 
 
@@ -95,7 +108,7 @@ def cannot_load(path: str, error: Exception) -> FormatError:
 
 def read_npy(path: str, ids_path: Path) -> Embeddings:
     """Map a matrix into memory, and read its ids from the other file."""
-    return make_embeddings(read_ids(ids_path), open_arrays(path, mmap_mode="r"), where=path)
+    return make_embeddings(read_ids(ids_path), open_array(path, mmap_mode="r"), where=path)
 
 
 def ids_beside(path: str) -> Path:
@@ -116,7 +129,7 @@ def read_ids(path: Path) -> Iterable[Any]:
     if not path.exists():
         raise missing(path)
     if path.suffix.lower() == ".npy":
-        return np.asarray(open_arrays(str(path)))
+        return np.asarray(open_array(str(path)))
     text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
     if path.suffix.lower() == ".json":
         return json_ids(text, str(path))
@@ -139,11 +152,7 @@ def json_ids(text: str, where: str) -> list[Any]:
 
 def read_npz(path: str) -> Embeddings:
     """Read ids and vectors from an archive of arrays, or a vector per doc where every array is one."""
-    with open_arrays(path) as archive:
-        try:
-            arrays = {name: archive[name] for name in archive.files}
-        except ValueError as error:
-            raise cannot_load(path, error) from error
+    arrays = arrays_in(path)
     ids = named(arrays, _ID_ARRAYS) or only(name for name, array in arrays.items() if array.dtype.kind in "US")
     vectors = named(arrays, VECTOR_NAMES) or only(name for name, array in arrays.items() if array.ndim > 1)
     if ids is not None and vectors is not None:
@@ -227,8 +236,7 @@ def column_matrix(column: pl.Series, ids: pl.Series, *, where: str) -> Any:
     if odd.any():
         row = int(odd.arg_max())  # type: ignore[arg-type]
         raise InputError(
-            f"{where}: the vector of doc {ids[row]!r} (row {row + 1}) has {lengths[row]} numbers, others have "
-            f"{usual}",
+            f"{where}: the vector of doc {ids[row]!r} (row {row + 1}) has {lengths[row]} numbers, others have {usual}",
             hint="all vectors need the same number of dimensions",
         )
     return lists.explode().to_numpy().reshape(len(lists), -1)

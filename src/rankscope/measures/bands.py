@@ -16,7 +16,7 @@ from typing import Any
 
 from rankscope.errors import MeasureError, OptionError, did_you_mean
 from rankscope.measures.parse import is_known, parse_measure
-from rankscope.measures.registry import ALIASES, REGISTRY, load_plugins
+from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
 
 SCHEMA_HINT = 'write `[bands]`, then `"nDCG@10" = [[0, 0.5, "poor"], [0.5, 0.8, "good"], [0.8, 1, "very good"]]`'
@@ -173,8 +173,6 @@ def bands_from(record: Mapping[str, Any], *, name: str) -> BandProfile:
 def band_key(written: str, where: str) -> tuple[str, tuple[float, float]]:
     """Return the name under which a measure's bands are kept, and the measure's range."""
     alias, at, cutoff = (part.strip() for part in written.partition("@"))
-    if not is_known(alias):
-        load_plugins()
     if not is_known(alias):
         hint = did_you_mean(alias, [*REGISTRY, *ALIASES]) or "`rankscope measures` lists them all"
         raise MeasureError(f"{where}: there is no measure {written!r}", hint=hint)

@@ -32,7 +32,7 @@ def depth_needed(measures: Sequence[Measure]) -> int | None:
     for measure in measures:
         if measure.spec.needs:
             k = measure.arguments(rel=1.0).get("k")
-            if k is None:
+            if k is None or measure.options.get("judged_only"):  # which docs remain is only known once all are there
                 return None
             depths.append(k)
     return max(depths, default=0)

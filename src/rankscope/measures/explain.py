@@ -18,8 +18,10 @@ from rankscope.core.qrels import Qrels
 from rankscope.core.ranking import ranked_docs
 from rankscope.core.reference import considered
 from rankscope.core.run import Run
+from rankscope.core.top import TopDocs
 from rankscope.errors import InputError, did_you_mean
 from rankscope.measures.evaluate import check_grades, score_hits
+from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
 from rankscope.measures.spec import Measure, Workings
 
@@ -61,13 +63,23 @@ class Explanation:
         return {**record, "score": None if math.isnan(self.score) else self.score}
 
 
-def explain(qrels: Qrels, run: Run, query: str, measure: Measure, policies: Policies) -> Explanation:
-    """Show how one query's score of one measure comes about."""
+def explain(
+    qrels: Qrels,
+    run: Run,
+    query: str,
+    measure: Measure,
+    policies: Policies,
+    *,
+    side: Mapping[Need, Any] | None = None,
+) -> Explanation:
+    """Show how one query's score of one measure comes about; `side` is what the measure needs beyond grades."""
     check_grades(qrels, [measure], policies)
     hits = one_query(align(qrels, run, policies), query)
     docs = retrieved_docs(qrels, run, query, policies)
     if measure.options.get("judged_only") or policies.judged_only:
         hits, docs = hits.judged_only(), [doc for doc in docs if qrels.judged[query].get(doc, -1) >= 0]
+    if measure.spec.needs:
+        return explain_docs(qrels, hits, docs, measure, policies, side=side or {})
     values, _ = score_hits(hits, [measure], policies)
     workings = workings_of(measure, hits, policies)
     gain = measure.options.get("gain", "linear")
@@ -85,6 +97,47 @@ def explain(qrels: Qrels, run: Run, query: str, measure: Measure, policies: Poli
         divisor_name=workings.divisor_name,
         divisor=divisor,
         ideal=ideal_steps(qrels.judged[query], workings, gain, limit=measure.options.get("k")),
+    )
+
+
+def explain_docs(
+    qrels: Qrels, hits: Hits, docs: Sequence[str], measure: Measure, policies: Policies, *, side: Mapping[Need, Any]
+) -> Explanation:
+    """Show how the score of a measure that looks at the docs themselves changes from rank to rank."""
+    query, grade_of = hits.query_ids[0], qrels.judged[hits.query_ids[0]]
+    given = {str(need): data for need, data in side.items()}
+
+    def score_of(n: int) -> float:
+        extras = Extras(qrels, TopDocs((query,), (tuple(docs[:n]),)), **given)
+        return float(score_hits(hits.first(n), [measure], policies, extras)[0][0, 0])
+
+    shown = docs[: measure.arguments(rel=policies.relevance_level).get("k")]
+    reached = [score_of(n) for n in range(len(shown) + 1)]
+    down_to = f"{measure.name} down to here"
+    steps = tuple(
+        Step(
+            rank,
+            doc,
+            grade_of.get(doc),
+            {down_to: reached[rank]},
+            float(np.nan_to_num(reached[rank] - reached[rank - 1])),
+        )
+        for rank, doc in enumerate(shown, 1)
+    )
+    score = score_of(len(docs))
+    return Explanation(
+        query=query,
+        measure=measure.name,
+        formula=measure.spec.formula,
+        score=score,
+        undefined=measure.spec.undefined,
+        n_retrieved=len(docs),
+        steps=steps,
+        sum_name="sum of changes",
+        total=score,
+        divisor_name="",
+        divisor=None,
+        ideal=(),
     )
 
 

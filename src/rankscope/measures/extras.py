@@ -52,7 +52,8 @@ class Extras:
 
 def check_needs(name: str, needs: Iterable[Need], *, qrels: Qrels, given: Iterable[Need]) -> None:
     """Refuse a measure whose data is not there, saying how to give it."""
-    have = {Need.TOP, *given, *({Need.SUBTOPICS} if qrels.rows.subtopic is not None else ())}
+    have = {Need.TOP, *given}
     for need in needs:
-        if need not in have:
+        has_subtopics = need is Need.SUBTOPICS and qrels.rows.subtopic is not None
+        if need not in have and not has_subtopics:
             raise MeasureError(f"{name} needs {need}", hint=HOW_TO_GIVE[need])

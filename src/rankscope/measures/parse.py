@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.errors import MeasureError, did_you_mean
-from rankscope.measures.registry import ALIASES, REGISTRY, load_plugins
+from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
 
 _CUTS = "5,10,15,20,30,100,200,500,1000"
@@ -94,8 +94,6 @@ def parse_one(text: str) -> list[Measure]:
     if level := _RANX_LEVEL.fullmatch(text):
         return [measure.with_params({"rel": int(level.group(2))}) for measure in parse_one(level.group(1))]
     params = parse_params(inside, text) if inside else {}
-    if not is_known(name) and not is_trec_name(name):
-        load_plugins()
     if is_known(name):
         return build(name, params, split_cutoffs(cutoffs), text)
     return parse_trec(name, params, cutoffs, text)

@@ -36,6 +36,9 @@ class Profile:
         return tuple(measure.with_params(self.variants.get(measure.base, {})) for measure in measures)
 
 
+VERSIONS = {"trec_eval-9": 9, "trec_eval-10": 10}
+"""The versions of trec_eval whose text can be reproduced, by profile."""
+
 _BEIR_CUTS = (1, 3, 5, 10, 100, 1000)
 _TREC_NOTES = (
     "the number of relevant docs that -c reports for all queries counts grades from 1 up whatever -l says, as the program does",

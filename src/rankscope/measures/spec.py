@@ -6,10 +6,10 @@ A measure without docstring, example or citation cannot be registered.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from rankscope.core.hits import Hits
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
+
+Value = TypeVar("Value")
 
 
 class Family(StrEnum):
@@ -193,8 +195,48 @@ class Measure:
         return self.name
 
 
-REGISTRY: dict[str, MeasureSpec] = {}
-ALIASES: dict[str, tuple[str, dict[str, Any]]] = {}
+class Names(MutableMapping[str, Value]):
+    """Names of measures, of which the less usual ones are loaded when they are first asked for.
+
+    Most evaluations use a handful of well-known measures; looking for plugins and loading every family would cost
+    them more time than the evaluation.
+    """
+
+    load_rest: ClassVar[Callable[[], None] | None] = None
+    """Registers all other measures; set where the families are known, and taken away once it has been called."""
+
+    def __init__(self) -> None:
+        self.loaded: dict[str, Value] = {}
+        """What has been registered so far."""
+
+    def complete(self) -> dict[str, Value]:
+        """Load what has not been loaded, and return everything."""
+        load, Names.load_rest = Names.load_rest, None
+        if load is not None:
+            load()
+        return self.loaded
+
+    def __getitem__(self, name: str) -> Value:
+        return self.loaded[name] if name in self.loaded else self.complete()[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.loaded or name in self.complete()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.complete())
+
+    def __len__(self) -> int:
+        return len(self.complete())
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self.loaded[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self.loaded[name]
+
+
+REGISTRY: Names[MeasureSpec] = Names()
+ALIASES: Names[tuple[str, dict[str, Any]]] = Names()
 """Other names, in lower case, with the parameters they imply."""
 
 
@@ -234,7 +276,7 @@ def measure(
     def register(function: Callable[..., Floats]) -> Callable[..., Floats]:
         if not (function.__doc__ and cite and example):
             raise MeasureError(f"{name} cannot be registered: it needs a docstring, an example and a citation")
-        if name in REGISTRY:
+        if name in REGISTRY.loaded:
             raise MeasureError(f"{name} is already registered")
         REGISTRY[name] = MeasureSpec(
             name=name, title=title, family=family, function=function, formula=formula, range=range, better=better,
@@ -243,6 +285,9 @@ def measure(
             about_relevance=about_relevance, graded=graded, whole_grades=whole_grades, monotone=monotone, workings=workings, needs=frozenset(needs),
         )  # fmt: skip
         for alias, params in {name: {}, **by_alias}.items():
+            taken = ALIASES.loaded.get(alias.lower(), (name, {}))[0]
+            if taken != name:
+                raise MeasureError(f"{name} cannot be called {alias} as well: {taken} is")
             ALIASES[alias.lower()] = (name, dict(params))
         return function
 

@@ -19,11 +19,11 @@ from rankscope.core.scores import summarise
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.measures.gain import scale_top
 from rankscope.measures.parse import gain_map
+from rankscope.measures.profiles import VERSIONS
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.sets import counts_at, n_found
 from rankscope.measures.spec import Measure
 
-VERSIONS = {"trec_eval-9": 9, "trec_eval-10": 10}
 _CUTS = "5,10,15,20,30,100,200,500,1000"
 _TENTHS = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1"
 _MAX_DIGIT = 9

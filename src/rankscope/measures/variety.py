@@ -90,7 +90,7 @@ def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: s
 @measure(
     "TopicRecall", "Topic recall of the query", family=Family.VARIETY, needs=[Need.DOCS], monotone=False,
     formula=r"|\bigcup_{r \le k} T(d_r) \cap T^*| \,/\, |T^*|, \quad T^* = \bigcup_{d\ \text{relevant}} T(d)", range=(0, 1),
-    undefined="no relevant doc of the query has a topic", aliases=("topic_recall", "SRecall"),
+    undefined="no relevant doc of the query has a topic", aliases=("topic_recall",),
     cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003 (subtopic recall)",
     example=Example(
         [1, 0], [1, 1, 0], 2 / 4, {"k": 2}, "relevant docs a and c have soup, beans, bread, cake; a and b show soup, beans",

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
-from rankscope.measures.registry import REGISTRY, load_plugins
+from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Example, Family, MeasureSpec
 
 WIDTH = 100
@@ -16,7 +16,6 @@ WIDTH = 100
 
 def by_family() -> dict[Family, list[MeasureSpec]]:
     """Return the measures, those of plugins too, grouped by the kind of question they answer."""
-    load_plugins()
     return {family: [spec for spec in REGISTRY.values() if spec.family is family] for family in Family}
 
 

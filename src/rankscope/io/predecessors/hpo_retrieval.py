@@ -73,7 +73,7 @@ def language_of(metadata: Mapping[str, Any], where: str) -> tuple[str | None, st
     if metadata.get("language"):
         return str(metadata["language"]), "as its metadata says"
     path = Path(where)
-    for folder in reversed(path.parts[:-1]):
+    for folder in reversed(path.parts[-3:-1]):
         if found := language_of_word(folder):
             return found, f"after its folder {folder}"
     found = language_of_word(re.split(r"[_.-]", path.name)[0])

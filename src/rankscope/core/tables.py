@@ -15,7 +15,7 @@ def table_source(data: Any) -> TableSource | None:
     if module is None:
         return None
     try:
-        table = module.table_of(data.__arrow_c_stream__())
+        table = arrow_table(module, data)
     except (ImportError, RuntimeError, TypeError, ValueError):
         return None  # pandas needs pyarrow for this, and not every column has an Arrow type
     names = table.names
@@ -24,3 +24,11 @@ def table_source(data: Any) -> TableSource | None:
     if any(names.count(name) != 1 for name in found.values()):
         return None
     return TableSource(data, table, {role: names.index(name) for role, name in found.items()})
+
+
+def arrow_table(module: Any, data: Any) -> Any:
+    """Return a table as the kernel sees it."""
+    if hasattr(data, "get_columns") and hasattr(data, "n_chunks") and data.n_chunks() > 1:
+        # polars would copy a frame that comes in several chunks into one; its columns it hands out as they are
+        return module.table_of_columns([column.__arrow_c_stream__() for column in data.get_columns()])
+    return module.table_of(data.__arrow_c_stream__())

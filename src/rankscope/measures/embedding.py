@@ -166,7 +166,7 @@ def repeated_share(block: Block, threshold: float) -> Floats:
 @measure(
     "Redundancy", "Share of near-duplicates", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
     monotone=False, better="lower", zero_if_undefined=False,
-    formula=r"|\{i \le k : \exists j < i,\ \cos(v_i, v_j) \ge t\}| / n", range=(0, 1),
+    formula=r"|\{i \le k : \max_{j<i} \cos(v_i, v_j) \ge t\}| / n", range=(0, 1),
     undefined="none of the first k docs has a vector",
     cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005", aliases=("redundancy_rate",),
     example=Example(
@@ -240,7 +240,7 @@ def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str
 
 @measure(
     "RelDiv", "Relevance and diversity in one", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False,
-    formula=r"1 \Big/ \left(\frac{w}{\mathrm{nDCG}_k} + \frac{1-w}{\mathrm{ILD}_k}\right)", range=(0, 2),
+    formula=r"1 / (w / \mathrm{nDCG}_k + (1-w) / \mathrm{ILD}_k)", range=(0, 2),
     undefined="nDCG or ILD is undefined", cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
     aliases=("relevance_diversity",),
     example=Example(

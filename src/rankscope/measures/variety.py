@@ -67,7 +67,7 @@ _TOPICS = {"a": {"topics": ["soup", "beans"]}, "b": {"topics": ["soup"]}, "c": {
 
 @measure(
     "TopicCoverage", "Topic coverage of the collection", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, formula=r"|\bigcup_{r \le k} T(d_r)| \,/\, |\bigcup_{d} T(d)|", range=(0, 1),
+    monotone=False, formula=r"|\text{topics of the top } k| / |\text{topics of the table}|", range=(0, 1),
     undefined="no doc of the table has a topic", aliases=("topic_coverage", "subtopic_coverage"),
     cite="the podcast search parakeet; after Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003",
     example=Example(
@@ -89,7 +89,7 @@ def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: s
 
 @measure(
     "TopicRecall", "Topic recall of the query", family=Family.VARIETY, needs=[Need.DOCS], monotone=False,
-    formula=r"|\bigcup_{r \le k} T(d_r) \cap T^*| \,/\, |T^*|, \quad T^* = \bigcup_{d\ \text{relevant}} T(d)", range=(0, 1),
+    formula=r"|\text{topics of relevant docs that the top } k \text{ have}| / |\text{topics of relevant docs}|", range=(0, 1),
     undefined="no relevant doc of the query has a topic", aliases=("topic_recall",),
     cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003 (subtopic recall)",
     example=Example(
@@ -122,7 +122,7 @@ def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
 
 @measure(
     "Distinct", "Distinct values", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"|\{f(d_r) : r \le k\}| \,/\, n", range=(0, 1), undefined=_NOTHING,
+    formula=r"|\{f(d_r) : r \le k\}| / n", range=(0, 1), undefined=_NOTHING,
     cite="the podcast search parakeet (podcast coverage, result uniqueness); Clarke et al., SIGIR 2008",
     aliases={"source_coverage": {}, "podcast_coverage": {"field": "podcast_id"}, "ResultUniqueness": {"field": "id"}, "result_uniqueness": {"field": "id"}},
     example=Example(
@@ -135,9 +135,9 @@ def distinct_values(
 ) -> Floats:
     """Answers: how many different values (sources, authors, categories …) do the first k docs have, per doc?
 
-    The divisor is the number of docs shown, k at most, those without a value included. With `missing='ignore'` such a doc adds
-    no value; with `missing='own'` all of them together add one. A list is one value as a whole, whatever its order.
-    `field='id'` counts the docs themselves: 1, since a run has no doc twice.
+    The divisor is the number of docs shown, k at most, those without a value included. With `missing='ignore'` such a
+    doc adds no value; with `missing='own'` all of them together add one. A list is one value as a whole, whatever its
+    order. `field='id'` counts the docs themselves: 1, since a run has no doc twice.
     """
     del hits
     values = extras.docs.field(field)
@@ -299,7 +299,7 @@ def gap_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str 
 
 @measure(
     "ContentDiversity", "Diversity of sources and dates", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, formula=r"\tfrac12 \left(|sources| / n + |dates| / n\right)", range=(0, 1),
+    monotone=False, formula=r"(|\text{sources}| + |\text{dates}|) / (2n)", range=(0, 1),
     undefined="fewer than two docs were retrieved", cite="the podcast search parakeet (content diversity)", aliases=("content_diversity",),
     example=Example(
         [None] * 4, [1], (3 / 4 + 2 / 4) / 2, {"k": 4}, "sources x, x, y and none make 3 of 4, two dates make 2 of 4",
@@ -368,7 +368,7 @@ _SHOP: dict[str, dict[str, Any]] = {"a": {}, "b": {}, "c": {}, "d": {}}
 
 @measure(
     "CatalogCoverage", "Catalogue coverage over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, formula=r"|\bigcup_q \{d_{q,r} : r \le k\}| \,/\, |\text{table}|", range=(0, 1), undefined="the table has no docs",
+    monotone=False, formula=r"|\text{docs in the top } k \text{ of any query}| / |\text{docs of the table}|", range=(0, 1), undefined="the table has no docs",
     cite="Ge, Delgado-Battenfeld & Jannach, Beyond Accuracy: Coverage and Serendipity, RecSys 2010",
     aliases=("catalog_coverage", "catalogue_coverage"),
     example=Example([None, None], [1], 2 / 4, {"k": 2}, "two of the four docs of the table", extras=_example(_SHOP, shown=["a", "b"])),
@@ -393,7 +393,7 @@ def gini_of(counts: Iterable[int], n: int) -> float:
 @measure(
     "Gini", "Concentration of attention over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
     monotone=False, better="lower", zero_if_undefined=False,
-    formula=r"\frac{2 \sum_i i\, c_{(i)}}{N \sum_i c_i} - \frac{N + 1}{N}", range=(0, 1), undefined="no doc of the table is shown",
+    formula=r"\frac{2 \sum_i i\, c_i}{N \sum_i c_i} - \frac{N + 1}{N} \quad (c_1 \le c_2 \le …)", range=(0, 1), undefined="no doc of the table is shown",
     cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009", aliases=("gini_index",),
     example=Example(
         [None, None], [1], 1 / 2, {"k": 2}, "shown 0, 0, 1 and 1 times: 2·(3·1 + 4·1)/(4·2) - 5/4", extras=_example(_SHOP, shown=["a", "b"])
@@ -438,7 +438,7 @@ _GROUPS = _example({"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group":
 
 @measure(
     "Exposure", "Exposure of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"\sum_{r \le k,\, d_r \in G} \frac{1}{\log_2(r+1)} \Big/ \sum_{r \le k} \frac{1}{\log_2(r+1)}", range=(0, 1),
+    formula=r"\frac{\sum_{r \le k, d_r \in G} 1 / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}", range=(0, 1),
     undefined=_NOTHING, cite=_FAIRNESS, aliases=("group_exposure",),
     example=Example(
         [None] * 3, [1], 1.5 / (1.5 + 1 / math.log2(3)), {"k": 3, "group": "new"},
@@ -457,8 +457,8 @@ def exposure(
     """Answers: what share of the reader's attention, which falls as 1/log2(rank + 1), goes to the docs of a group?
 
     Name the group: Exposure(field='publisher', group='small')@10. Neither high nor low is good in itself: compare with
-    the group's share of the relevant docs. A doc whose field is a list belongs to every group in it. Docs without a value take attention as a
-    group of their own; `missing='ignore'` leaves them out of the total.
+    the group's share of the relevant docs. A doc whose field is a list belongs to every group in it. Docs without a
+    value take attention as a group of their own; `missing='ignore'` leaves them out of the total.
     """
     del hits
     return attention_share(
@@ -474,7 +474,7 @@ def exposure(
 
 @measure(
     "GroupShare", "Rank-biased share of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"\sum_{r \le k,\, d_r \in G} p^{r-1} \Big/ \sum_{r \le k} p^{r-1}", range=(0, 1), undefined=_NOTHING,
+    formula=r"\frac{\sum_{r \le k, d_r \in G} p^{r-1}}{\sum_{r \le k} p^{r-1}}", range=(0, 1), undefined=_NOTHING,
     cite="Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair Group Representation, WWW 2019",
     aliases=("group_share",),
     example=Example(

@@ -63,7 +63,8 @@ def example_lines(example: Example) -> Iterator[str]:
 
 _WORDS = {
     "sum": "Σ", "prod": "Π", "cdot": "·", "le": "≤", "ge": "≥", "beta": "β", "epsilon": "ε", "quad": " ", "left": "",
-    "right": "", ";": "", ",": "", "{": "{", "}": "}",
+    "right": "", ";": "", ",": "", "{": "{", "}": "}", " ": " ", "cap": "∩", "cup": "∪", "bigcup": "∪", "alpha": "α",
+    "in": "∈", "max": "max", "min": "min",
 }  # fmt: skip
 """How the words of LaTeX read in a terminal; others, such as log and min, stay as they are."""
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
@@ -75,7 +76,7 @@ def plain_formula(formula: str) -> str:
     for _ in range(2):  # a script may have a script of its own
         formula = re.sub(r"(?<!\\)([_^])\{([^{}]*)\}", lambda found: found[1] + grouped(found[2]), formula)
     formula = re.sub(rf"\\frac{_BRACED}{_BRACED}", lambda found: f"{grouped(found[1])}/{grouped(found[2])}", formula)
-    formula = re.sub(r"\\([A-Za-z]+|[;,{}])", lambda found: _WORDS.get(found[1], found[1]), formula)
+    formula = re.sub(r"\\([A-Za-z]+|[;,{} ])", lambda found: _WORDS.get(found[1], found[1]), formula)
     return re.sub(r" {2,}", " ", formula).strip()
 
 
@@ -101,7 +102,9 @@ def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
 
 def measure_text(spec: MeasureSpec) -> str:
     """Return everything about one measure as text."""
-    lines = [f"{usual_name(spec)}: {spec.title} (family: {spec.family})", "", spec.description, ""]
+    lines = [f"{usual_name(spec)}: {spec.title} (family: {spec.family})", ""]
+    for paragraph in spec.description.split("\n\n"):
+        lines += [*hanging(" ".join(paragraph.split()), ""), ""]
     for heading, text in facts(spec):
         shown = plain_formula(text) if heading == "formula" else text
         for i, line in enumerate(shown.split("\n")):

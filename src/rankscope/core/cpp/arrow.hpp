@@ -56,45 +56,78 @@ struct Released {
 template <class Structure>
 using Owned = std::unique_ptr<Structure, Released<Structure>>;
 
+// Reads all arrays of a stream; the last one comes without a release function.
+inline std::vector<Owned<ArrowArray>> arrays_in(ArrowArrayStream* stream) {
+  std::vector<Owned<ArrowArray>> arrays;
+  for (;;) {
+    Owned<ArrowArray> array(new ArrowArray{});
+    if (stream->get_next(stream, array.get()) != 0) throw std::runtime_error("the table's rows cannot be read");
+    if (!array->release) return arrays;
+    arrays.push_back(std::move(array));
+  }
+}
+
+inline Owned<ArrowSchema> schema_of(ArrowArrayStream* stream) {
+  Owned<ArrowSchema> schema(new ArrowSchema{});
+  if (stream->get_schema(stream, schema.get()) != 0) throw std::runtime_error("the table's schema cannot be read");
+  return schema;
+}
+
 class ArrowTable {
  public:
-  explicit ArrowTable(ArrowArrayStream* stream) : schema_(new ArrowSchema{}) {
-    if (stream->get_schema(stream, schema_.get()) != 0) throw std::runtime_error("the table's schema cannot be read");
-    if (std::strcmp(schema_->format, "+s") != 0) throw std::runtime_error("this is a single column, not a table");
-    for (;;) {
-      Owned<ArrowArray> batch(new ArrowArray{});
-      if (stream->get_next(stream, batch.get()) != 0) throw std::runtime_error("the table's rows cannot be read");
-      if (!batch->release) break;
-      batches_.push_back(std::move(batch));
+  ArrowTable(const ArrowTable&) = delete;
+
+  // From a stream of tables.
+  explicit ArrowTable(ArrowArrayStream* stream) {
+    schemas_.push_back(schema_of(stream));
+    if (std::strcmp(schemas_[0]->format, "+s") != 0) throw std::runtime_error("this is a single column, not a table");
+    for (int64_t i = 0; i < schemas_[0]->n_children; ++i) types_.push_back(schemas_[0]->children[i]);
+    arrays_.push_back(arrays_in(stream));
+    for (const Owned<ArrowArray>& table : arrays_[0]) {
+      has_gaps_ |= table->null_count != 0 && table->n_buffers > 0 && table->buffers[0];
+      parts_.emplace_back();
+      for (int64_t i = 0; i < table->n_children; ++i)
+        parts_.back().push_back({table->children[i], table->offset + table->children[i]->offset, table->length});
+    }
+  }
+
+  // From one stream per column, all of which must come in parts of the same lengths.
+  explicit ArrowTable(const std::vector<ArrowArrayStream*>& columns) {
+    for (ArrowArrayStream* stream : columns) {
+      schemas_.push_back(schema_of(stream));
+      types_.push_back(schemas_.back().get());
+      arrays_.push_back(arrays_in(stream));
+    }
+    for (size_t part = 0; part < arrays_[0].size(); ++part) {
+      parts_.emplace_back();
+      for (const std::vector<Owned<ArrowArray>>& arrays : arrays_) {
+        if (arrays.size() != arrays_[0].size() || arrays[part]->length != arrays_[0][part]->length)
+          throw std::runtime_error("the columns come in different parts");
+        parts_.back().push_back({arrays[part].get(), arrays[part]->offset, arrays[part]->length});
+      }
     }
   }
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (int64_t i = 0; i < schema_->n_children; ++i) {
-      const char* name = schema_->children[i]->name;  // which the standard lets its owner leave out
-      names.emplace_back(name ? name : "");
-    }
+    for (const ArrowSchema* type : types_) names.emplace_back(type->name ? type->name : "");  // it may be left out
     return names;
   }
 
-  std::string format(int column) const {
-    const ArrowSchema* child = schema_->children[column];
-    return child->dictionary ? "dictionary" : child->format;
-  }
+  std::string format(int column) const { return types_[column]->dictionary ? "dictionary" : types_[column]->format; }
 
   // Returns the columns as batches, or nothing where one of them is of a type, or has gaps, not meant for speed.
   bool batches(int query, int doc, int score, int rank, std::vector<Batch>& out) const {
     size_t first_row = 0;
-    for (const Owned<ArrowArray>& array : batches_) {
-      if (array->length == 0) continue;
-      if (array->null_count != 0 && array->n_buffers > 0 && array->buffers[0]) return false;
+    for (const std::vector<Part>& parts : parts_) {
+      if (has_gaps_) return false;
       Batch batch;
       batch.first_row = first_row;
-      batch.n_rows = static_cast<size_t>(array->length);
-      if (!ids(*array, query, batch.query) || !ids(*array, doc, batch.doc)) return false;
-      if (!scores(*array, score, batch.score)) return false;
-      if (rank >= 0 && !ranks(*array, rank, batch.rank)) return false;
+      batch.n_rows = static_cast<size_t>(parts[query].length);
+      if (batch.n_rows == 0) continue;
+      if (!ids(parts[query], format(query), batch.query) || !ids(parts[doc], format(doc), batch.doc)) return false;
+      if (!scores(parts[score], format(score), batch.score)) return false;
+      if (rank >= 0 && !ranks(parts[rank], format(rank), batch.rank)) return false;
       out.push_back(batch);
       first_row += batch.n_rows;
     }
@@ -102,10 +135,16 @@ class ArrowTable {
   }
 
  private:
-  static bool has_gaps(const ArrowArray& column, int64_t from, int64_t length) {
-    const auto* valid = static_cast<const uint8_t*>(column.buffers[0]);
-    if (!valid || column.null_count == 0) return false;
-    for (int64_t i = from; i < from + length; ++i)
+  // Some consecutive rows of a column.
+  struct Part {
+    const ArrowArray* column;
+    int64_t from, length;
+  };
+
+  static bool has_gaps(const Part& part) {
+    const auto* valid = static_cast<const uint8_t*>(part.column->buffers[0]);
+    if (!valid || part.column->null_count == 0) return false;
+    for (int64_t i = part.from; i < part.from + part.length; ++i)
       if (!(valid[i / 8] >> (i % 8) & 1)) return true;
     return false;
   }
@@ -119,10 +158,10 @@ class ArrowTable {
   }
 
   // Whether the rows of a column can be read where they are.
-  static bool is_readable(const ArrowArray& column, const std::string& type, int64_t from, int64_t length) {
+  static bool is_readable(const Part& part, const std::string& type) {
     const size_t alignment = alignment_of(type);
-    if (alignment == 0 || has_gaps(column, from, length)) return false;
-    return reinterpret_cast<uintptr_t>(column.buffers[1]) % alignment == 0;
+    if (alignment == 0 || has_gaps(part)) return false;
+    return reinterpret_cast<uintptr_t>(part.column->buffers[1]) % alignment == 0;
   }
 
   template <class Value>
@@ -130,11 +169,10 @@ class ArrowTable {
     return static_cast<const Value*>(column.buffers[1]) + from;
   }
 
-  bool ids(const ArrowArray& table, int index, IdChunk& out) const {
-    const ArrowArray& column = *table.children[index];
-    const std::string type = format(index);
-    const int64_t from = table.offset + column.offset;
-    if (!is_readable(column, type, from, table.length)) return false;
+  static bool ids(const Part& part, const std::string& type, IdChunk& out) {
+    if (!is_readable(part, type)) return false;
+    const ArrowArray& column = *part.column;
+    const int64_t from = part.from;
     using Kind = IdChunk::Kind;
     if (type == "u") {
       out = IdChunk{Kind::offsets32, values<int32_t>(column, from), static_cast<const char*>(column.buffers[2])};
@@ -160,26 +198,25 @@ class ArrowTable {
     return true;
   }
 
-  bool scores(const ArrowArray& table, int index, ScoreChunk& out) const {
-    const ArrowArray& column = *table.children[index];
-    const std::string type = format(index);
-    const int64_t from = table.offset + column.offset;
-    if ((type != "g" && type != "f") || !is_readable(column, type, from, table.length)) return false;
+  static bool scores(const Part& part, const std::string& type, ScoreChunk& out) {
+    if ((type != "g" && type != "f") || !is_readable(part, type)) return false;
     out.single = type == "f";
-    out.values = out.single ? static_cast<const void*>(values<float>(column, from)) : values<double>(column, from);
+    out.values = out.single ? static_cast<const void*>(values<float>(*part.column, part.from))
+                            : values<double>(*part.column, part.from);
     return true;
   }
 
-  bool ranks(const ArrowArray& table, int index, const int64_t*& out) const {
-    const ArrowArray& column = *table.children[index];
-    const int64_t from = table.offset + column.offset;
-    if (format(index) != "l" || !is_readable(column, "l", from, table.length)) return false;
-    out = values<int64_t>(column, from);
+  static bool ranks(const Part& part, const std::string& type, const int64_t*& out) {
+    if (type != "l" || !is_readable(part, type)) return false;
+    out = values<int64_t>(*part.column, part.from);
     return true;
   }
 
-  Owned<ArrowSchema> schema_;
-  std::vector<Owned<ArrowArray>> batches_;
+  std::vector<Owned<ArrowSchema>> schemas_;
+  std::vector<std::vector<Owned<ArrowArray>>> arrays_;
+  std::vector<const ArrowSchema*> types_;   // by column
+  std::vector<std::vector<Part>> parts_;    // by part of the table, then by column
+  bool has_gaps_ = false;                   // whether whole rows are missing
 };
 
 }  // namespace rankscope

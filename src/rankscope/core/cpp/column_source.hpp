@@ -1,6 +1,7 @@
 // Columns as a source: ids as text or whole numbers and scores, each where its owner keeps it.
 #pragma once
 
+#include <type_traits>
 #include <vector>
 
 #include "qrels_index.hpp"
@@ -15,6 +16,8 @@ struct IdChunk {
   const void* values = nullptr;        // bytes, offsets, views or numbers, the first one being of the first row
   const char* bytes = nullptr;         // the text that offsets point into
   const void* const* buffers = nullptr;  // the texts that views point into
+
+  bool is_text() const { return kind <= Kind::views; }
 
   Bytes at(size_t row, char* buffer) const {
     switch (kind) {
@@ -79,22 +82,30 @@ struct Batch {
   const int64_t* rank = nullptr;
 };
 
+// The number of a row, and which of its two ids is meant.
+struct RowRef {
+  uint64_t row_and_kind = 0;
+};
+
+// Ids that are text are referred to by their bytes, which lie in memory; ids that are numbers by their rows.
+template <bool kIdsAreText>
 class ColumnSource {
  public:
-  // The number of a row, and which of its two ids is meant.
-  struct IdRef {
-    uint64_t row_and_kind = 0;
-  };
+  using IdRef = std::conditional_t<kIdsAreText, Bytes, RowRef>;
 
   explicit ColumnSource(std::vector<Batch> batches) : batches_(std::move(batches)) {
     for (const Batch& batch : batches_) n_rows_ = batch.first_row + batch.n_rows;
   }
 
-  Bytes view(IdRef ref, char* buffer) const {
-    const size_t row = ref.row_and_kind >> 1;
-    const Batch& batch = batch_of(row);
-    const IdChunk& chunk = ref.row_and_kind & 1 ? batch.doc : batch.query;
-    return chunk.at(row - batch.first_row, buffer);
+  Bytes view(IdRef ref, [[maybe_unused]] char* buffer) const {
+    if constexpr (kIdsAreText) {
+      return ref;
+    } else {
+      const size_t row = ref.row_and_kind >> 1;
+      const Batch& batch = batch_of(row);
+      const IdChunk& chunk = ref.row_and_kind & 1 ? batch.doc : batch.query;
+      return chunk.at(row - batch.first_row, buffer);
+    }
   }
 
   const JudgedDoc* find(const QrelsIndex& qrels, int32_t query, IdRef doc, uint64_t hash, char* buffer) const {
@@ -123,7 +134,8 @@ class ColumnSource {
         if (query.empty() || doc.empty() || score != score) {
           rows.bad(from, from + 1);
         } else {
-          rows.row(from, IdRef{from << 1}, query, IdRef{from << 1 | 1}, doc, score, batch.rank ? batch.rank[i] : 0);
+          rows.row(from, ref_to(query, from << 1), query, ref_to(doc, from << 1 | 1), doc, score,
+                   batch.rank ? batch.rank[i] : 0);
         }
         if (rows.stopped()) return;
       }
@@ -131,6 +143,14 @@ class ColumnSource {
   }
 
  private:
+  static IdRef ref_to([[maybe_unused]] Bytes id, [[maybe_unused]] uint64_t row_and_kind) {
+    if constexpr (kIdsAreText) {
+      return id;
+    } else {
+      return IdRef{row_and_kind};
+    }
+  }
+
   const Batch& batch_of(size_t row) const {
     if (batches_.size() == 1) return batches_[0];
     size_t low = 0, high = batches_.size();

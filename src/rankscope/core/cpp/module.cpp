@@ -242,12 +242,20 @@ class Stream {
   TextStream stream_;
 };
 
-nb::object align_batches(const Qrels& qrels, std::vector<Batch> batches, const Options& options, int n_threads) {
-  const ColumnSource source(std::move(batches));
-  const Aligned<ColumnSource> aligned = align(source, qrels, options, n_threads);
+template <bool kIdsAreText>
+nb::object align_columns(const Qrels& qrels, std::vector<Batch> batches, const Options& options, int n_threads) {
+  const ColumnSource<kIdsAreText> source(std::move(batches));
+  const Aligned<ColumnSource<kIdsAreText>> aligned = align(source, qrels, options, n_threads);
   if (!aligned.bad.empty()) return nb::none();
   return nb::make_tuple(arrays_of(aligned.answered, aligned.results), aligned.n_rows, aligned.n_other_queries,
                         texts_of(aligned.other_queries), duplicate_of(aligned, source, qrels.index()));
+}
+
+nb::object align_batches(const Qrels& qrels, std::vector<Batch> batches, const Options& options, int n_threads) {
+  const bool are_text = std::all_of(batches.begin(), batches.end(),
+                                    [](const Batch& batch) { return batch.query.is_text() && batch.doc.is_text(); });
+  return are_text ? align_columns<true>(qrels, std::move(batches), options, n_threads)
+                  : align_columns<false>(qrels, std::move(batches), options, n_threads);
 }
 
 nb::object align_table(const Qrels& qrels, const ArrowTable& table, int query, int doc, int score, int rank,
@@ -337,11 +345,24 @@ nb::tuple ideal_of(const Qrels& qrels) {
   return nb::make_tuple(raw(n_grades), raw(grades));
 }
 
-ArrowTable* table_of(nb::capsule stream) {
-  auto* pointer = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream.ptr(), "arrow_array_stream"));
-  if (!pointer) throw nb::python_error();
+ArrowArrayStream* stream_in(nb::handle capsule) {
+  auto* stream = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+  if (!stream) throw nb::python_error();
+  return stream;
+}
+
+ArrowTable* table_of(nb::capsule capsule) {
+  ArrowArrayStream* stream = stream_in(capsule);
   nb::gil_scoped_release release;  // the table's owner may compute it on threads of its own that need the lock
-  return new ArrowTable(pointer);
+  return new ArrowTable(stream);
+}
+
+ArrowTable* table_of_columns(nb::list capsules) {
+  std::vector<ArrowArrayStream*> streams;
+  for (nb::handle capsule : capsules) streams.push_back(stream_in(capsule));
+  if (streams.empty()) throw std::runtime_error("a table needs columns");
+  nb::gil_scoped_release release;
+  return new ArrowTable(streams);
 }
 
 }  // namespace
@@ -362,6 +383,7 @@ NB_MODULE(_kernel, m) {
       .def_prop_ro("names", &ArrowTable::names)
       .def("format", &ArrowTable::format, "column"_a);
   m.def("table_of", &table_of, "stream"_a, nb::rv_policy::take_ownership);
+  m.def("table_of_columns", &table_of_columns, "streams"_a, nb::rv_policy::take_ownership);
   m.def("align_text", &align_text, "qrels"_a, "data"_a, "ties"_a, "single"_a, "first"_a, "drop_self"_a, "depth"_a,
         "threads"_a);
   nb::class_<Stream>(m, "TextStream")

@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from rankscope.core.align import align
@@ -19,12 +18,11 @@ from rankscope.core.ids import as_id
 from rankscope.core.kernel import index_qrels_dict, index_qrels_text, n_cores
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import IndexedQrels, Qrels
-from rankscope.core.rows import RunRows
+from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.core.run import Origin, Run
 from rankscope.core.scores import QrelsInfo, RunScores, Scores
 from rankscope.core.top import top_docs
 from rankscope.errors import BadLine, InputError, MeasureError, OptionError, RankscopeWarning
-from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.text import TrecText as TrecFile
 from rankscope.io.text import bad_run_lines, trec_text
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from rankscope.measures.diagnose import Diagnosis  # loaded when it is used
 
 if TYPE_CHECKING:
+    from rankscope.io import ReadFile
     from rankscope.measures.explain import Explanation
 
 Progress = Callable[[int, int], None]
@@ -71,11 +70,13 @@ class FileSource:
     @cached_property
     def text(self) -> TrecFile | None:
         """The file as TREC text, where that is its format."""
-        return trec_text(self.path, format_name=self.options.format, columns=self.options.columns)
+        return trec_text(self.path, "run", format_name=self.options.format, columns=self.options.columns)
 
     @cached_property
     def file(self) -> ReadFile[RunRows]:
         """What reading the file row by row gave."""
+        from rankscope.io import read_run
+
         options = self.options
         file = read_run(
             self.path,
@@ -156,17 +157,24 @@ def indexed(data: Any) -> Any:
 
 def read_qrels_file(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Any, Origin]:
     """Return qrels from a file, read by the kernel where that can be, and where they come from."""
-    text = trec_text(path, format_name=options.format, columns=options.columns)
+    text = trec_text(path, "qrels", format_name=options.format, columns=options.columns)
     if text is not None:
         index = index_qrels_text(text.data())
         if index is not None:
             origin = Origin(text.name, "trec", text.sha256)
-            return IndexedQrels(index, lambda: read_qrels(path, format="trec").rows), origin
-    file = read_qrels(
-        path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
-    )
+            return IndexedQrels(index, lambda: read_rows(path, ReadOptions(format="trec")).rows), origin
+    file = read_rows(path, options)
     warn_of_skipped(file.path, file.bad_lines)
     return file.rows, Origin(file.path, file.format, lambda: file.sha256)
+
+
+def read_rows(path: str | os.PathLike[str], options: ReadOptions) -> ReadFile[QrelsRows]:
+    """Return the rows of a qrels file, whatever its format."""
+    from rankscope.io import read_qrels
+
+    return read_qrels(
+        path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
+    )
 
 
 def evaluate(
@@ -439,10 +447,12 @@ def with_distinct_names(runs: list[Run]) -> list[Run]:
 
 def name_of(path: str) -> str:
     """Return a run's name from its file's: the last part, without the suffixes of data files."""
-    pure = PurePath(path)
-    while pure.suffix.lower() in _DATA_SUFFIXES and pure.stem:
-        pure = pure.with_suffix("")
-    return "stdin" if path == "-" else pure.name
+    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
+    stem, suffix = os.path.splitext(name)  # noqa: PTH122 (as above)
+    while suffix.lower() in _DATA_SUFFIXES:
+        name = stem
+        stem, suffix = os.path.splitext(name)  # noqa: PTH122 (as above)
+    return "stdin" if path == "-" else name
 
 
 def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:

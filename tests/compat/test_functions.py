@@ -85,6 +85,12 @@ class TestProfiles:
         assert found.mean == compat.evaluate_as("dartboard", {"q": ["x", "a"]}, {"q": ["a"]}).mean
         assert found.per_query["q"]["NDCG@10"] == found.mean["NDCG@10"]
 
+    def test_cut_offs_that_were_asked_for_have_names_too(self):
+        scores = rs.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["R@12", "P@3"], profile="ranking_algo")["run"]
+        assert compat.in_their_words(scores, "ranking_algo").mean == {
+            "averagePrecisionAt3": pytest.approx(1 / 3), "averageRecallAt12": 1.0,
+        }  # fmt: skip
+
     def test_a_profile_without_names_of_its_own_is_refused(self):
         with pytest.raises(OptionError, match="has no names of its own"):
             compat.evaluate_as("beir", {}, {})

@@ -1,12 +1,13 @@
 """Importing the files of the four predecessors: small files written by hand after FORMATS.md."""
 
+import contextlib
 import json
 
 import pytest
 
 import rankscope as rs
 from rankscope import compat
-from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
 from rankscope.io.predecessors import KINDS, content_of, import_file, kind_of, write_collection
 from rankscope.io.predecessors.names import normalised, resolve
 from rankscope.io.predecessors.podcast_search import matching_query
@@ -417,3 +418,43 @@ class TestKinds:
     def test_the_first_kind_that_fits_is_taken(self, save):
         assert kind_of(content_of(save(CASES))) == "doctor-test-cases"
         assert len(KINDS) == 18
+
+
+WHOLE_FILES = [
+    CASES,
+    {"success": True, "variants": [VARIANT], "groundTruthIds": ["p1"], "evaluation": {"parallel": {"mrr": 1}}},
+    {"testCase": {"id": "c"}, "variants": [VARIANT], "measurements": {"precisionAt3": {"parallel": 1}, "groundTruth": ["p1"]}},
+    {"baseline": "b", "results": [{"id": "c", "groundTruthIds": ["p"], "evaluation": {"mrr": 1}}], "summary": {"x": 1}},
+    {"summary": {"averageMRR": {"v": 1}}, "results": [{"testCaseId": "c", "groundTruth": {"ids": ["p"], "names": ["A"]}}]},
+    {"trainIds": ["a"], "holdoutIds": ["b"]},
+    {"byId": {"c": {"top12_names": ["A"], "verification": {"per_doctor": [{"practitioner_name": "A"}]}, "metrics": {}}}},
+    {"machine learning": {"e1": 3}},
+    {"e1": ["t"]},
+    [{"episode_id": "e", "_distance": 0.5}],
+    {"metadata": {"query": "x"}, "results": [{"episode_id": "e", "relevance": 50}]},
+    [{"text": "a", "expected_hpo_ids": ["HP:0001250"]}],
+    [{"doc_id": "d", "full_text": "t", "annotations": [{"hpo_id": "HP:0001250", "assertion_status": "affirmed"}]}],
+    {"model": "m", "mrr_dense": 0.5, "confidence_intervals": {"mrr_dense": {"ci_lower": 0.1}}},
+    {"methods": ["m"], "metrics": {"m": {"AP": 0.5}}},
+    TestRagBenchmark.CACHE,
+]  # fmt: skip
+ODD = [None, 7, -1.5, True, "text", "", [], [1], {}, {"a": None}, [{"a": 1}]]
+
+
+def with_odd_values(content):
+    """Yield the content with each of its values in turn replaced by something odd."""
+    places = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in list(places):
+        for odd in (*ODD, *with_odd_values(value)):
+            changed = dict(content) if isinstance(content, dict) else list(content)
+            changed[key] = odd
+            yield changed
+
+
+@pytest.mark.parametrize("content", WHOLE_FILES, ids=kind_of)
+def test_whatever_a_file_holds_it_is_imported_or_refused_with_words(content, save):
+    for odd in with_odd_values(content):
+        with contextlib.suppress(RankscopeError):  # any other error fails the test
+            found = import_file(save(odd))
+            assert found.qrels_rows is not None
+            assert all(run.rows is not None for run in found.runs)

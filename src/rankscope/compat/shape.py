@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,8 +125,11 @@ def canonical(keys: Mapping[str, str]) -> dict[str, str]:
 
 def cuts_of(scores: RunScores, profile: Profile) -> tuple[int, ...]:
     """Return the profile's cut-offs and those that the scores have besides, in order."""
+    if not profile.cuts:
+        return ()
+    deepest = max(profile.cuts) if any("{max_k}" in key for key in profile.mean_keys) else math.inf
     asked = {known(name).options.get("k") for name in scores.measures}
-    return tuple(sorted({*profile.cuts, *(k for k in asked if k and profile.cuts and k < max(profile.cuts))}))
+    return tuple(sorted({*profile.cuts, *(k for k in asked if k and k <= deepest)}))
 
 
 def mean_of(column: Floats) -> float | None:

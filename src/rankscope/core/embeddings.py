@@ -15,7 +15,7 @@ from rankscope.core.ids import as_ids
 from rankscope.core.kernel import n_cores
 from rankscope.errors import DuplicateError, InputError
 
-_BLOCK_BYTES = 1 << 21  # little enough for a core's own cache, enough to outweigh the cost of a call
+_BLOCK_BYTES = 1 << 22  # small enough for the cache, large enough to outweigh the cost of a call
 _MIN_BLOCKS_PER_THREAD = 8
 _MATRIX = 2
 _SAFE_SQUARES = {4: (1e-30, 1e30), 8: (1e-280, 1e280)}

@@ -15,10 +15,9 @@ from typing import TypeAlias
 import numpy as np
 
 from rankscope.core.arrays import Floats, Ints, offsets_of, positions_in_segment, segment_sum
+from rankscope.core.similarities import INFORMATION, SIMILARITIES
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
 
-SIMILARITIES = ("lin", "resnik", "jc", "rel", "phentrieve_hybrid", "phentrieve_simple")
-INFORMATION = ("graph", "annotations")
 N_SHOWN = 3
 
 _PAIRS_AT_ONCE = 1 << 16

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import BadLinesError
 from rankscope.io.compression import decompressed
-from rankscope.io.detect import Layout, empty, layout_of
+from rankscope.io.detection import Layout, empty, layout_of
 from rankscope.io.formats import HANDLERS, Format, check_format
 from rankscope.io.kinds import QRELS, RUN, Collector, Kind, Rows, check_chosen
 from rankscope.io.records import ReadFile

@@ -1,74 +1,133 @@
-"""TREC text as bytes, for the kernel, which reads them itself; and the errors for what it finds malformed."""
+"""TREC text as bytes, for the kernel, which reads them itself; and the errors for what it finds malformed.
+
+Most files are plain TREC text, and to see that takes one look at the first line: what other formats need is only
+loaded for other formats.
+"""
 
 from __future__ import annotations
 
-import io
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.errors import BadLine, BadLinesError
-from rankscope.io import trec
-from rankscope.io.compression import decompressed
-from rankscope.io.detect import layout_of
-from rankscope.io.formats import check_format
-from rankscope.io.kinds import RUN, Collector
-from rankscope.io.read import Ticker
-from rankscope.io.source import PathLike, Progress, Reading, Source, source_of
 
 _CHUNK_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 14
+_OTHER_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1", b"PK\x03\x04")
+_MANY_FIELDS = 1 << 30
+LAYOUTS = {"run": (6, _MANY_FIELDS, 4), "qrels": (4, 4, 3)}
+"""For either kind: the least and the most fields of a line, and which of them is a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrecText:
     """A file of TREC text."""
 
-    source: Source
-    compression: str | None
+    name: str
+    """The file that is read: "-" is standard input."""
+    compression: str | None = None
+    content: bytes | None = None
+    """What was read from something that can be read only once."""
 
     @property
-    def name(self) -> str:
-        """The file that is read: "-" is standard input."""
-        return self.source.name
+    def source(self) -> Any:
+        """The same as a source of the readers."""
+        from rankscope.io.source import Source
+
+        return Source(self.name, self.content)
 
     def sha256(self) -> str:
         """Return the digest of the file as stored."""
-        return self.source.sha256()
+        digest: str = self.source.sha256()
+        return digest
 
     def data(self) -> NDArray[np.uint8]:
         """Return the text as bytes: mapped into memory where it is a plain file, else decompressed."""
-        if self.compression is None and self.source.content is None:
-            with Path(self.source.name).open("rb") as file:
+        if self.compression is None and self.content is None:
+            with open(self.name, "rb") as file:  # noqa: PTH123 (pathlib takes longer to load than to read a small file)
                 return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
-    def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
+    def chunks(self, progress: Callable[[int, int], None] | None = None) -> Iterator[bytes]:
         """Yield the text bit by bit as it is decompressed."""
-        with self.source.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
-            tick = Ticker(raw, self.source.n_bytes, progress)
+        from rankscope.io.compression import decompressed
+        from rankscope.io.read import Ticker
+
+        source = self.source
+        with source.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
+            tick = Ticker(raw, source.n_bytes, progress)
             while chunk := stream.read(_CHUNK_BYTES):
                 yield chunk
                 tick()
 
 
-def trec_text(path: PathLike, *, format_name: str | None, columns: Mapping[str, str] | None) -> TrecText | None:
-    """Return a file as TREC text, or None where it is in another format."""
+def trec_text(
+    path: str | os.PathLike[str], kind: str, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+) -> TrecText | None:
+    """Return a file as TREC text of a kind, run or qrels, or None where it is in another format."""
+    if format_name is None and not columns and is_plain(path, kind):
+        return TrecText(os.fspath(path))
+    from rankscope.io.detection import layout_of
+    from rankscope.io.formats import check_format
+    from rankscope.io.source import source_of
+
     check_format(format_name)
     if columns or format_name not in (None, "trec"):
         return None
     source = source_of(path)
     layout = layout_of(source, format_name=format_name)
-    return TrecText(source, layout.compression) if layout.format == "trec" else None
+    return TrecText(source.name, layout.compression, source.content) if layout.format == "trec" else None
+
+
+def is_plain(path: str | os.PathLike[str], kind: str) -> bool:
+    """Tell whether a file surely is plain TREC text, by its first line; any doubt is left to closer inspection."""
+    if not os.path.isfile(path):  # noqa: PTH113 (as above)
+        return False
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 (as above)
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+    return not head.startswith(_OTHER_MAGIC) and b"\0" not in head and is_trec_line(first_line(head), kind)
+
+
+def first_line(head: bytes) -> list[bytes]:
+    """Return the fields of the first line that is neither blank nor a comment, or none where it is not whole."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    whole = lines[:-1] if len(head) == _HEAD_BYTES else lines
+    return next((line.split() for line in whole if line.strip() and not line.lstrip().startswith(b"#")), [])
+
+
+def is_trec_line(fields: list[bytes], kind: str) -> bool:
+    """Tell whether fields are those of a line of TREC text."""
+    least, most, number = LAYOUTS[kind]
+    if not least <= len(fields) <= most:
+        return False
+    try:
+        float(fields[number])
+    except ValueError:
+        return False
+    return True
 
 
 def bad_run_lines(
     name: str, numbered: Sequence[tuple[int, bytes]], *, n_good: int, lenient: bool
 ) -> tuple[BadLine, ...]:
     """Let the reader of lines say what is wrong with each; raise it where that is not to be tolerated."""
+    if not numbered:
+        return ()
+    import io
+
+    from rankscope.io import trec
+    from rankscope.io.kinds import RUN, Collector
+    from rankscope.io.source import Reading
+
     reading = Reading(name, io.BytesIO())
     trec.take_lines(reading, Collector(), RUN, numbered=numbered)
     if reading.bad_lines and not (lenient and n_good):

@@ -10,7 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from rankscope.core.ontology import INFORMATION, SIMILARITIES
+from rankscope.core.similarities import INFORMATION, SIMILARITIES
 from rankscope.errors import MeasureError
 
 REQUIRED = inspect.Parameter.empty

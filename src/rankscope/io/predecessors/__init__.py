@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rankscope.errors import FormatError, OptionError, did_you_mean
+from rankscope.errors import FormatError, OptionError, RankscopeError, did_you_mean
 from rankscope.io.predecessors import doctor_search, hpo_retrieval, podcast_search, rag_diversity
 from rankscope.io.predecessors.content import read_csv, read_json, read_text
 from rankscope.io.predecessors.hpo_schema import Problem, problems_of, test_case_schema
@@ -197,13 +197,26 @@ def import_file(
     content = content_of(path)
     chosen = checked_kind(kind, content, path) if kind else kind_of(content, where=str(path))
     name_of = doctor_search.directory_of(read_json(practitioners), str(practitioners)) if practitioners else {}
-    found = KINDS[chosen].load(content, str(path), Options(query, name_of, unresolved == "keep"))
+    found = load(chosen, content, str(path), Options(query, name_of, unresolved == "keep"))
     repeats = [
         f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
         for run in found.runs
         if run.n_repeats
     ]
     return dataclasses.replace(found, notes=(*found.notes, *repeats))
+
+
+def load(kind: str, content: Any, where: str, options: Options) -> ImportedCollection:
+    """Import content of a kind; where a value is not of the type it has in such files, say so."""
+    try:
+        return KINDS[kind].load(content, where, options)
+    except RankscopeError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FormatError(
+            f"{where} looks like {kind} ({KINDS[kind].description}), but a value in it is of another type: {error}",
+            hint="compare it with a file that the original wrote, or say what it is with --kind",
+        ) from error
 
 
 def content_of(path: PathLike) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.io.detect import detect_source
+from rankscope.io.detection import detect_source
 from rankscope.io.formats import check_format
 from rankscope.io.kinds import KINDS, Kind
 from rankscope.io.read import read_source

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from rankscope.report.table import Cell, Table, print_rich, to_csv, to_latex, to_markdown, transposed
+from rankscope.report.table import Cell, Table, print_table, to_csv, to_latex, to_markdown, transposed
 
 ODD = 'a|b_c & 50% #1 $x {y} ~z ^w \\n "q", [red]'
 
@@ -51,7 +51,7 @@ def test_csv_quotes_and_has_full_precision(table):
 
 def test_terminal_shows_text_as_it_is(table):
     stream = io.StringIO()
-    print_rich(table, file=stream)
+    print_table(table, file=stream)
     assert ODD in stream.getvalue()
     assert "0.5000*" in stream.getvalue()
     assert stream.getvalue().splitlines()[-1] == "* the best value"
@@ -59,7 +59,7 @@ def test_terminal_shows_text_as_it_is(table):
 
 def test_long_names_are_not_cut_in_pipes():
     stream = io.StringIO()
-    print_rich(Table(["run", "x"], [[Cell("n" * 300), Cell("1")]]), file=stream)
+    print_table(Table(["run", "x"], [[Cell("n" * 300), Cell("1")]]), file=stream)
     assert "n" * 300 in stream.getvalue()
 
 

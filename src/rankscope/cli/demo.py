@@ -16,7 +16,7 @@ from rankscope.cli.explain import print_explanation
 from rankscope.demo import QRELS, RUNS, demo_file
 from rankscope.errors import OptionError
 from rankscope.report.evaluation import readable_table
-from rankscope.report.table import print_rich
+from rankscope.report.table import print_table
 
 EPILOG = """\
 examples:
@@ -70,7 +70,7 @@ def show(path_of: dict[str, Path]) -> None:
     run_name, query, measure = EXPLAINED
     print(INTRODUCTION)
     print(f"$ rankscope evaluate {' '.join(path_of)}\n", flush=True)
-    print_rich(readable_table(evaluate(path_of[QRELS], [path_of[name] for name in RUNS])))
+    print_table(readable_table(evaluate(path_of[QRELS], [path_of[name] for name in RUNS])))
     print(FINDING)
     print(f"$ rankscope explain {QRELS} {run_name} --query {query} -m {measure}\n")
     print_explanation(explain(path_of[QRELS], path_of[run_name], query, measure))

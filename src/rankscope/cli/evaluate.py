@@ -36,7 +36,7 @@ from rankscope.report.evaluation import (
     summary_table,
     with_word_columns,
 )
-from rankscope.report.table import print_rich, to_csv, to_latex, to_markdown
+from rankscope.report.table import print_table, to_csv, to_latex, to_markdown
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "trec")
 FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
@@ -182,7 +182,7 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":
-        print_rich(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
+        print_table(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
     elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
         stream.write(to_csv(with_word_columns(table, bands) if bands else table))

@@ -20,7 +20,7 @@ from rankscope.cli.options import (
 )
 from rankscope.measures.explain import Explanation
 from rankscope.report.explanation import conclusion, ideal_table, ranking_table
-from rankscope.report.table import print_rich
+from rankscope.report.table import print_table
 
 FORMATS = ("table", "json")
 
@@ -80,10 +80,10 @@ def print_explanation(explanation: Explanation, *, every_rank: bool = False, fil
         f"{explanation.measure} of query {explanation.query}; {explanation.n_retrieved} docs were retrieved\n",
         file=file,
     )
-    print_rich(ranking_table(explanation, every_rank=every_rank), file=file)
+    print_table(ranking_table(explanation, every_rank=every_rank), file=file)
     if explanation.ideal:
         print("\nthe ideal ranking, from all judged docs\n", file=file)
-        print_rich(ideal_table(explanation), file=file)
+        print_table(ideal_table(explanation), file=file)
     print(file=file)
     for line in conclusion(explanation):
         print(line, file=file)

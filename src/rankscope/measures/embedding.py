@@ -45,9 +45,10 @@ def sums_of_cosines(block: Block) -> Floats:
     The cosines of all pairs are what is left of the squared length of the sum of unit vectors once each vector's
     product with itself is taken away: one sum per query instead of a product per pair.
     """
-    total = (block.scale[:, None, :] @ block.vectors)[:, 0]
-    squares = squared_lengths(total).astype(np.float64)
-    return np.column_stack((squares - np.count_nonzero(block.scale, axis=1), np.count_nonzero(block.has, axis=1)))
+    total = (block.scale[:, None, :] @ block.vectors)[:, 0].astype(np.float64)
+    return np.column_stack(
+        (squared_lengths(total) - np.count_nonzero(block.scale, axis=1), np.count_nonzero(block.has, axis=1))
+    )
 
 
 def mean_cosine_distances(embeddings: Embeddings, rows: Ints) -> Floats:

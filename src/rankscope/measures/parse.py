@@ -168,7 +168,8 @@ def unknown(name: str, text: str) -> MeasureError:
     """Return the error for a name that is not known, with the names that come closest."""
     return MeasureError(
         f"there is no measure {name!r}" + (f" (in {text!r})" if name != text else ""),
-        hint=did_you_mean(name, [*REGISTRY, *ALIASES, *GROUPS]) or "`rankscope measures` lists them all",
+        hint=did_you_mean(name, [*REGISTRY, *filter(str.isascii, ALIASES), *GROUPS])
+        or "`rankscope measures` lists them all",
     )
 
 

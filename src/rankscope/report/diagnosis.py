@@ -14,7 +14,7 @@ from rankscope.measures.diagnose import SEVERITIES, Diagnosis, Finding, Position
 from rankscope.measures.diagnose.records import QueryList, RankBand
 from rankscope.report.evaluation import closed_object
 from rankscope.report.findings import Line, printable
-from rankscope.report.table import Cell, Table, print_rich
+from rankscope.report.table import Cell, Table, print_table
 
 STYLES = {"serious": "bold red", "moderate": "yellow", "remark": "dim"}
 SEVERITIES_IN_WORDS = (
@@ -158,11 +158,11 @@ def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: Text
         positions_table(diagnosis),
         *([positions_table(diagnosis, per_query=True)] if per_query else []),
     ):
-        print_rich(table, file=file)
+        print_table(table, file=file)
         print_lines([Line("")], file=file)
     for query in diagnosis.worst:
         print_lines([Line(f"one of the worst, {query_title(query, diagnosis)}", style="bold")], file=file)
-        print_rich(query_table(query), file=file)
+        print_table(query_table(query), file=file)
         print_lines([Line("")], file=file)
     if diagnosis.best:
         print_lines([Line(best_words(diagnosis))], file=file)

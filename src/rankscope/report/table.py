@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO
 
+_GAP = "   "
 BEST = "bold green"
 
 
@@ -95,17 +98,71 @@ def to_csv(table: Table) -> str:
     return stream.getvalue()
 
 
-def print_rich(table: Table, *, title: str | None = None, file: TextIO | None = None) -> None:
-    """Draw the table in the terminal; piped output has neither colour nor line breaks within rows."""
+def print_table(table: Table, *, file: TextIO | None = None) -> None:
+    """Draw the table: with colour where somebody looks at it in a terminal, else as plain text in one piece."""
+    stream = file or sys.stdout
+    if stream.isatty() or os.environ.get("FORCE_COLOR"):
+        print_rich(table, stream)
+    else:
+        rule = "─" if can_encode("─", stream) else "-"
+        stream.write("".join(f"{line}\n" for line in plain_lines(table, rule=rule)))
+
+
+def can_encode(text: str, stream: TextIO) -> bool:
+    """Tell whether a stream can take a text."""
+    try:
+        text.encode(stream.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:
+    """Yield the lines of the table as plain text; a file has no width, so nothing is folded."""
+    marked = marked_columns(table)
+    header = [f"{heading} " if i in marked else heading for i, heading in enumerate(table.header)]
+    rows = [[marked_text(cell, i in marked) for i, cell in enumerate(row)] for row in table.rows]
+    widths = [max(map(width_of, column)) for column in zip(header, *rows, strict=True)]
+    yield aligned(header, widths, table.n_name_columns)
+    yield rule * (sum(widths) + len(_GAP) * (len(widths) - 1))
+    for row in rows:
+        yield aligned(row, widths, table.n_name_columns)
+    yield from shown_notes(table)
+
+
+def aligned(cells: Sequence[str], widths: Sequence[int], n_name_columns: int) -> str:
+    """Put cells below one another: names to the left, numbers to the right."""
+    padded = []
+    for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        blanks = " " * (width - width_of(cell))
+        padded.append(cell + blanks if i < n_name_columns else blanks + cell)
+    return _GAP.join(padded).rstrip()
+
+
+def width_of(text: str) -> int:
+    """Return how many places a text takes in a terminal: Chinese or Japanese characters take two, accents none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)
+
+
+def shown_notes(table: Table) -> list[str]:
+    """Return the notes, with what the mark means where there is one."""
+    return [*table.notes, "* the best value"] if marked_columns(table) else list(table.notes)
+
+
+def print_rich(table: Table, stream: TextIO) -> None:
+    """Draw the table in a terminal."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    console = Console(highlight=False, file=file)
-    if not console.is_terminal:
-        console = Console(highlight=False, file=file, width=100_000, legacy_windows=False)
-    drawn = RichTable(box=SIMPLE_HEAD, title=title, title_justify="left", show_edge=False, pad_edge=False)
+    console = Console(highlight=False, file=stream)
+    drawn = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     marked = marked_columns(table)
     for i, heading in enumerate(table.header):
         text = Text(f"{heading} " if i in marked else heading)
@@ -115,7 +172,7 @@ def print_rich(table: Table, *, title: str | None = None, file: TextIO | None = 
             *(Text(marked_text(cell, i in marked), style=BEST if cell.best else "") for i, cell in enumerate(row))
         )
     console.print(drawn)
-    for note in [*table.notes, "* the best value"] if marked else table.notes:
+    for note in shown_notes(table):
         console.print(Text(note, style="dim"), soft_wrap=True)
 
 

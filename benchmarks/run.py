@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from guard import check_means, check_workload
 from machine import describe_machine
@@ -122,6 +123,13 @@ def print_tables(plan: Plan, samples: dict[Job, list[Sample]], *, quick: bool, m
         print("\n" + render(GROWTH_HEADER, growth_rows(plan.growth, measured, n_rows=n_rows)))
 
 
+def print_diversity(*, markdown: bool) -> None:
+    """Print how long diversity by embedding takes, against scipy, in a process of its own."""
+    script = Path(__file__).parent / "ild.py"
+    text = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.rstrip()
+    print(f"\n```text\n{text}\n```" if markdown else f"\n{text}")
+
+
 def save(samples: dict[Job, list[Sample]], args: argparse.Namespace, machine: dict[str, str]) -> None:
     """Keep every single figure."""
     jobs = [
@@ -155,6 +163,8 @@ def main() -> None:
         sys.exit(str(error))
     print_machine(machine, markdown=args.markdown)
     print_tables(plan, samples, quick=args.quick, markdown=args.markdown)
+    if not args.only:
+        print_diversity(markdown=args.markdown)
     save(samples, args, machine)
 
 

@@ -7,12 +7,14 @@ import inspect
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rankscope import errors
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
+from rankscope.io.predecessors import test_case_schema
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
-from rankscope.report.evaluation import json_schema
+from rankscope.report import diagnosis, evaluation, findings
 from rankscope.report.teaching import by_family, measure_markdown, usual_name
 
 HERE = Path(__file__).parent / "generated"
@@ -26,8 +28,23 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "errors.md": errors_page(),
         "profiles.md": profiles_page(),
-        "schema/evaluate.schema.json": json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n",
+        **{f"schema/{name}.schema.json": schema_text(schema) for name, schema in schemas().items()},
     }
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return the schema of every JSON record that is printed, and of the files that are checked."""
+    return {
+        "evaluate": evaluation.json_schema(),
+        "validate": findings.json_schema(),
+        "diagnose": diagnosis.json_schema(),
+        "test-cases": test_case_schema(),
+    }
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """Return a schema as it is published."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def measures_page() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope._version import __version__
 
 if TYPE_CHECKING:
-    from rankscope.api import ReadOptions, diagnose, evaluate, explain, load_qrels, load_run
+    from rankscope.api import ReadOptions, diagnose, evaluate, explain, load_qrels, load_run, robustness
     from rankscope.core.policies import Policies
     from rankscope.core.qrels import Qrels
     from rankscope.core.run import Run
@@ -40,6 +40,7 @@ _HOME = {
     "load_run": "rankscope.api",
     "parse_measure": "rankscope.measures.parse",
     "parse_measures": "rankscope.measures.parse",
+    "robustness": "rankscope.api",
 }
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "load_run",
     "parse_measure",
     "parse_measures",
+    "robustness",
 ]
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from rankscope.io import ReadFile
     from rankscope.measures.explain import Explanation
+    from rankscope.measures.robustness import Robustness
 
 Progress = Callable[[int, int], None]
 SEEN_DOCS = 10
@@ -372,6 +373,22 @@ def trec_eval_text(
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     tag = loaded.tag or loaded.name or "rankscope"
     return "".join(f"{line}\n" for line in text.lines(hits, tag=tag))
+
+
+def robustness(
+    scores: Scores, measure: str, *, baseline: str | None = None, alpha: float = 1.0
+) -> dict[str, Robustness]:
+    """Return how evenly each run serves its queries by one measure, and how much it risks against a baseline run.
+
+    `alpha` says how much more a loss against the baseline counts than a gain.
+    """
+    from rankscope.measures.robustness import robustness as robustness_of
+
+    reference = None if baseline is None else scores[baseline].column(measure)
+    return {
+        name: robustness_of(run.column(measure), baseline=None if name == baseline else reference, alpha=alpha)
+        for name, run in scores.items()
+    }
 
 
 def decide_policies(profile: Profile | None, given: Mapping[str, Any]) -> Policies:

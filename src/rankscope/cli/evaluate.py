@@ -7,7 +7,7 @@ QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow f
 from __future__ import annotations
 
 import argparse
-from pathlib import PurePath
+import os
 from typing import TextIO
 
 from rankscope.api import evaluate, load_qrels, trec_eval_text
@@ -131,7 +131,7 @@ def form_of(output: str | None) -> str:
     """Return the format that a file's extension stands for."""
     if output in (None, "-"):
         return "table"
-    suffix = PurePath(str(output)).suffix.lower()
+    suffix = os.path.splitext(str(output))[1].lower()  # noqa: PTH122 (pathlib takes long to load)
     if suffix not in BY_EXTENSION:
         known = ", ".join(BY_EXTENSION)
         raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {known}, or say --format")

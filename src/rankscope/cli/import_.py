@@ -8,15 +8,14 @@ written to FOLDER: qrels.txt, runs/*.run, queries.jsonl, docs.jsonl, opinions.js
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 from collections.abc import Iterator
 
 from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.cli.test_cases import check_test_cases
 from rankscope.errors import OptionError
-from rankscope.io.predecessors import KINDS, ImportedCollection, Written, import_file, problems_of, write_collection
-from rankscope.io.predecessors.content import read_json
+from rankscope.io.predecessors import KINDS, ImportedCollection, Written, import_file, write_collection
 from rankscope.io.predecessors.write import summary_of
 
 FORMATS = ("text", "json")
@@ -54,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
     """Import, or check, and say what was found."""
     form = chosen_format(args.format, FORMATS)
     if args.check:
-        return check(args, form)
+        if args.output:
+            raise OptionError("--check writes nothing, so -o makes no sense with it", hint="leave out one of them")
+        return check_test_cases(args.file, as_json=form == "json")
     found = import_file(
         args.file,
         kind=args.kind,
@@ -68,20 +69,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         sys.stdout.writelines(f"{line}\n" for line in lines_of(found, written))
     return 0
-
-
-def check(args: argparse.Namespace, form: str) -> int:
-    """Check a file of test cases, and print every problem."""
-    if args.output:
-        raise OptionError("--check writes nothing, so -o makes no sense with it", hint="leave out one of them")
-    problems = problems_of(read_json(args.file))
-    if form == "json":
-        print(json.dumps([dataclasses.asdict(problem) for problem in problems], indent=1, ensure_ascii=False))
-    else:
-        for problem in problems:
-            print(f"{args.file}: {problem}")
-        print(f"{args.file}: {len(problems)} problems" if problems else f"{args.file}: a valid test-case file")
-    return FOUND_SOMETHING if problems else 0
 
 
 def lines_of(found: ImportedCollection, written: Written | None) -> Iterator[str]:

@@ -7,14 +7,13 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TextIO
 
 from rankscope.api import Progress, ReadOptions
 from rankscope.cli.style import words
 from rankscope.core.policies import CHOICES, Policies
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.io import FORMATS
+from rankscope.io.names import FORMATS
 from rankscope.measures.profiles import PROFILES
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant")
@@ -137,6 +136,8 @@ def output_to(path: str | None) -> Iterator[TextIO]:
     if path in (None, "-"):
         yield sys.stdout
         return
+    from pathlib import Path  # it takes longer to load than a small evaluation
+
     target = Path(str(path))
     if not target.parent.is_dir():
         raise OptionError(f"cannot write {path}: there is no folder {target.parent}")

@@ -2,7 +2,7 @@
 
 QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow format, plain or compressed
 (.gz .bz2 .xz .zst); - is standard input. Malformed lines are findings too: the rest of the file is looked at,
-unless --strict is given.
+unless --strict is given. A file of test cases, given by itself, is checked against its schema.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from rankscope.cli.options import (
     one_stdin,
     read_options_from,
 )
+from rankscope.cli.test_cases import check_test_cases
 from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.core.validate import malformed_lines, validate, worst_first
 from rankscope.io import ReadFile, read_qrels, read_run
@@ -38,6 +39,7 @@ EPILOG = f"""\
 examples:
   rankscope validate qrels.txt bm25.run dense.run.gz
   rankscope validate qrels.txt bm25.run --format json
+  rankscope validate test_cases.json
 
 {LEVELS_IN_WORDS}
 exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 could not run"""
@@ -47,8 +49,8 @@ Rows = TypeVar("Rows", QrelsRows, RunRows)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("qrels", metavar="QRELS", help="the judgments")
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
+    parser.add_argument("qrels", metavar="QRELS", help="the judgments, or by itself a file of test cases")
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="one or more runs")
     add_format_option(parser, FORMATS)
     add_file_options(parser)
     for option, what in STRICTNESS.items():
@@ -59,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
     """Look at the files and print what was found."""
     one_stdin([args.qrels, *args.runs])
     form = chosen_format(args.format, FORMATS)
+    if not args.runs:
+        return check_test_cases(args.qrels, as_json=form == "json")
     report = report_on(args)
     if form == "json":
         sys.stdout.write(json_text(report))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -73,19 +73,20 @@ def safe_divide(numerator: Floats, denominator: Floats | Ints) -> Floats:
     return quotient
 
 
-@lru_cache(maxsize=1)
-def log2_table() -> Floats:
+@cache
+def log2_table(size: int) -> Floats:
     """Return log2(0), log2(1), log2(2), … from the C library, whose last bit NumPy's own log2 need not share."""
-    table = np.zeros(LOG2_TABLE_SIZE)
-    table[1:] = np.fromiter(map(math.log2, range(1, LOG2_TABLE_SIZE)), dtype=np.float64)
+    table = np.zeros(size)
+    table[1:] = np.fromiter(map(math.log2, range(1, size)), dtype=np.float64)
     table.flags.writeable = False
     return table
 
 
 def log2(numbers: Ints) -> Floats:
     """Return the base-2 logarithm of whole numbers from 1 up, as the C library gives it."""
-    if not len(numbers) or int(numbers.max()) < LOG2_TABLE_SIZE:
-        return log2_table()[numbers]
+    largest = int(numbers.max()) if len(numbers) else 0
+    if largest < LOG2_TABLE_SIZE:
+        return log2_table(2048 if largest < 2048 else LOG2_TABLE_SIZE)[numbers]  # noqa: PLR2004 (most runs end at 1000)
     return np.fromiter(map(math.log2, numbers.tolist()), dtype=np.float64, count=len(numbers))
 
 

@@ -59,6 +59,12 @@ class Hits:
         """The rank, from 1, that each judged doc has in the ideal ranking."""
         return positions_in_segment(self.ideal_segments, len(self)) + 1
 
+    def ideal_within(self, k: int) -> tuple[Ints, Ints]:
+        """Return the k best judged docs of each query: their places in `ideal_grades`, and their ranks."""
+        lengths = np.minimum(np.diff(self.ideal_offsets), k)
+        ranks = np.arange(int(lengths.sum()), dtype=np.int64) - np.repeat(offsets_of(lengths)[:-1], lengths) + 1
+        return np.repeat(self.ideal_offsets[:-1], lengths) + ranks - 1, ranks
+
     def per_query(self, values: Floats | Ints | Bools) -> Floats:
         """Sum a value per hit over the hits of each query."""
         return segment_sum(values, self.segments, len(self))

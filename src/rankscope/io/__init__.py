@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankscope.io.conversion import convert
     from rankscope.io.detection import detect
-    from rankscope.io.formats import FORMATS
+    from rankscope.io.names import FORMATS
     from rankscope.io.read import read_qrels, read_run, sha256_of
     from rankscope.io.records import Conversion, Detected, ReadFile
     from rankscope.io.write import write_qrels, write_run
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Conversion": "records",
     "Detected": "records",
-    "FORMATS": "formats",
+    "FORMATS": "names",
     "ReadFile": "records",
     "convert": "conversion",
     "detect": "detection",

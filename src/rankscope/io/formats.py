@@ -30,7 +30,6 @@ def explain_row(kind: Kind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int
 class Format:
     """How one format is recognised by name, read and written."""
 
-    description: str
     suffixes: tuple[str, ...]
     read: Callable[[Reading, Kind[Any]], Collector]
     write: Callable[[AnyRows, BinaryIO], None]
@@ -41,51 +40,43 @@ class Format:
 HANDLERS: Mapping[str, Format] = MappingProxyType(
     {
         "trec": Format(
-            "TREC text: `query Q0 doc rank score tag` for runs, `query iteration doc grade` for qrels.",
             ("trec", "txt", "run", "qrels"),
             trec.read,
             trec.write,
             trec.explain,
         ),
         "beir": Format(
-            "BEIR qrels: a folder with qrels/test.tsv, or a TSV with the header `query-id corpus-id score`.",
             (),
             beir.read,
             beir.write,
         ),
         "json": Format(
-            'JSON: {"query": {"doc": number}} as ranx and pytrec_eval have it, lists of docs, or a list of rows.',
             ("json",),
             json_file.read,
             json_file.write,
         ),
         "jsonl": Format(
-            "JSONL: one JSON object a row, its keys the columns.",
             ("jsonl", "ndjson"),
             jsonl.read,
             jsonl.write,
         ),
         "csv": Format(
-            "CSV with a header, separated by commas or semicolons.",
             ("csv",),
             csv_file.read_csv,
             csv_file.write_csv,
         ),
         "tsv": Format(
-            "TSV with a header.",
             ("tsv",),
             csv_file.read_tsv,
             csv_file.write_tsv,
         ),
         "parquet": Format(
-            "Apache Parquet.",
             ("parquet", "pq"),
             polars_file.read_parquet,
             polars_file.write_parquet,
             is_text=False,
         ),
         "arrow": Format(
-            "Apache Arrow IPC, also called Feather.",
             ("arrow", "feather", "ipc"),
             polars_file.read_arrow,
             polars_file.write_arrow,
@@ -93,9 +84,6 @@ HANDLERS: Mapping[str, Format] = MappingProxyType(
         ),
     }
 )
-
-FORMATS: Mapping[str, str] = MappingProxyType({name: handler.description for name, handler in HANDLERS.items()})
-"""Every format by name, with a sentence that describes it."""
 
 _FORMAT_OF_SUFFIX = {suffix: name for name, handler in HANDLERS.items() for suffix in handler.suffixes}
 

@@ -15,6 +15,7 @@ from rankscope.core.arrays import (
     running_sum,
     safe_divide,
     segment_max,
+    segment_sum,
 )
 from rankscope.core.hits import Hits
 from rankscope.errors import GradeError
@@ -65,6 +66,15 @@ def ideal_terms(hits: Hits, k: int | None, gain: Any, rel: float | None) -> Floa
     """Return the discounted gains of the ideal ranking, 0 beyond k."""
     gains = ideal_gains(hits, gain, rel)
     return (gains if k is None else np.where(hits.ideal_ranks <= k, gains, 0.0)) / log2(hits.ideal_ranks + 1)
+
+
+def ideal_dcg(hits: Hits, k: int | None, gain: Any, rel: float | None) -> Floats:
+    """Return the DCG of the ideal ranking of each query."""
+    if k is None or isinstance(gain, tuple):  # a map may rank grades otherwise than they are numbered
+        return hits.per_ideal(ideal_terms(hits, k, gain, rel))
+    places, ranks = hits.ideal_within(k)
+    gains = np.maximum(gains_of(hits.ideal_grades[places], gain, rel), 0.0)
+    return segment_sum(gains / log2(ranks + 1), hits.ideal_segments[places], len(hits))
 
 
 def _dcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
@@ -138,7 +148,7 @@ def ndcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float |
     The ideal is made from all judged docs, retrieved or not. The gain is the grade itself; `gain='exp2'` is the
     form of Burges et al. 2005, `gain='binary'` counts grades from `rel` up as 1.
     """
-    return safe_divide(dcg(hits, k=k, gain=gain, rel=rel), hits.per_ideal(ideal_terms(hits, k, gain, rel)))
+    return safe_divide(dcg(hits, k=k, gain=gain, rel=rel), ideal_dcg(hits, k, gain, rel))
 
 
 def scale_top(hits: Hits, max_grade: Any) -> Floats:

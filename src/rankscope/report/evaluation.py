@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -212,12 +211,16 @@ def run_record(run: RunScores) -> dict[str, Any]:
 
 def json_text(scores: Scores) -> str:
     """Return the JSON record as text."""
+    import json
+
     return json.dumps(json_record(scores), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def json_lines(scores: Scores, *, per_query: bool) -> str:
     """Return one JSON object per run, or per run and query."""
     records = scores.records() if per_query else ({"run": name, **row} for name, row in scores.mean().to_dict().items())
+    import json
+
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import re
@@ -91,6 +90,8 @@ def escape_latex(text: str) -> str:
 
 def to_csv(table: Table) -> str:
     """Render as CSV, numbers at full precision."""
+    import csv
+
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(table.header)

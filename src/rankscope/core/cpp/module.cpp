@@ -175,6 +175,7 @@ nb::list bad_lines_of(const std::vector<Range>& bad, const TextSource& source) {
   nb::list lines;
   size_t number = 1, next = 0;
   for (Bytes block : source.blocks()) {
+    if (next == bad.size()) break;  // lines are only counted as far as there is something to be found
     const char* counted = block.data();
     const char* const end = counted + block.size();
     for (; next < bad.size(); ++next) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 #include <vector>
@@ -12,10 +14,10 @@ namespace rankscope {
 
 constexpr int32_t kNone = -1;
 
-// At most half full; with very few entries rather emptier, since most of what is sought is not there.
+// At most two thirds full; with very few entries rather emptier, since most of what is sought is not there.
 inline size_t table_size_for(size_t n_entries) {
   size_t size = 16;
-  while (size < 2 * n_entries) size *= 2;
+  while (size < n_entries + n_entries / 2) size *= 2;
   return size;
 }
 
@@ -84,13 +86,14 @@ class QrelsIndex {
     for (size_t i = queries_[query].first_doc; i < queries_[query].last_doc; ++i) visit(docs_[i]);
   }
 
-  // The grades of a query from 0 up, best first.
+  // The grades of a query from 0 up, best first: there are few different ones, so they are counted, not sorted.
   std::vector<double> ideal_grades(size_t query) const {
-    std::vector<double> grades;
+    std::map<double, size_t, std::greater<double>> n_docs;
     for_each_doc(query, [&](const JudgedDoc& doc) {
-      if (doc.grade >= 0) grades.push_back(doc.grade);
+      if (doc.grade >= 0) ++n_docs[doc.grade];
     });
-    std::sort(grades.begin(), grades.end(), std::greater<double>());
+    std::vector<double> grades;
+    for (const auto& [grade, n] : n_docs) grades.insert(grades.end(), n, grade);
     return grades;
   }
 
@@ -138,12 +141,14 @@ class QrelsIndex {
 
   void insert(Query& query, const Judgment& judgment) {
     const uint64_t hash = hash_of(judgment.doc);
-    if (find_doc(static_cast<int32_t>(&query - queries_.data()), judgment.doc, hash)) {
-      has_duplicates_ = true;
-      return;
-    }
     size_t place = hash & query.mask;
-    while (slots_[query.first_slot + place].doc) place = (place + 1) & query.mask;
+    for (; slots_[query.first_slot + place].doc; place = (place + 1) & query.mask) {
+      const Slot& slot = slots_[query.first_slot + place];
+      if (slot.tag == tag_of(hash) && docs_[slot.doc - 1].id == judgment.doc) {
+        has_duplicates_ = true;
+        return;
+      }
+    }
     docs_[query.last_doc++] = JudgedDoc{judgment.doc, judgment.grade};
     slots_[query.first_slot + place] = Slot{tag_of(hash), static_cast<uint32_t>(query.last_doc)};
   }

@@ -13,7 +13,7 @@ constexpr int kQrelsFields = 4;
 // Returns false where a line is malformed.
 inline bool read_qrels_text(Bytes text, std::vector<Judgment>& judgments) {
   if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
-  judgments.reserve(text.size() / 16);
+  judgments.reserve(text.size() / 20);
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     Bytes fields[kQrelsFields];

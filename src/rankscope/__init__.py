@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from rankscope._version import __version__
 
 if TYPE_CHECKING:
-    from rankscope.api import ReadOptions, diagnose, evaluate, explain, load_qrels, load_run, robustness
+    from rankscope.api import diagnose, evaluate, explain, robustness
     from rankscope.core.policies import Policies
     from rankscope.core.qrels import Qrels
     from rankscope.core.run import Run
     from rankscope.core.scores import Aggregate, RunScores, Scores
     from rankscope.errors import RankscopeError, RankscopeWarning
     from rankscope.io import convert
+    from rankscope.loading import ReadOptions, load_qrels, load_run
     from rankscope.measures.parse import parse_measure, parse_measures
     from rankscope.measures.spec import Measure
 
@@ -28,7 +29,7 @@ _HOME = {
     "Qrels": "rankscope.core.qrels",
     "RankscopeError": "rankscope.errors",
     "RankscopeWarning": "rankscope.errors",
-    "ReadOptions": "rankscope.api",
+    "ReadOptions": "rankscope.loading",
     "Run": "rankscope.core.run",
     "RunScores": "rankscope.core.scores",
     "Scores": "rankscope.core.scores",
@@ -36,8 +37,8 @@ _HOME = {
     "diagnose": "rankscope.api",
     "evaluate": "rankscope.api",
     "explain": "rankscope.api",
-    "load_qrels": "rankscope.api",
-    "load_run": "rankscope.api",
+    "load_qrels": "rankscope.loading",
+    "load_run": "rankscope.loading",
     "parse_measure": "rankscope.measures.parse",
     "parse_measures": "rankscope.measures.parse",
     "robustness": "rankscope.api",
@@ -71,6 +72,6 @@ def __getattr__(name: str) -> Any:
     """Load a part of the library when it is first used, so that importing it costs almost nothing."""
     if name not in _HOME:
         raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
-    import_module("rankscope.api")  # it teaches Run and Qrels to read files
+    import_module("rankscope.loading")  # it teaches Run and Qrels to read files
     value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.api import ReadOptions, load_qrels, load_run
 from rankscope.core import kernel
 from rankscope.core.align import align
 from rankscope.core.hits import Hits
 from rankscope.core.policies import Policies
+from rankscope.loading import ReadOptions, load_qrels, load_run
 
 ARRAYS = ("answered", "n_retrieved", "offsets", "ranks", "grades", "ideal_offsets", "ideal_grades")
 NUMBERS = ("query_ids", "max_grade", "n_missing", "n_other_queries")

@@ -10,7 +10,7 @@ import argparse
 import os
 from typing import TextIO
 
-from rankscope.api import evaluate, load_qrels, trec_eval_text
+from rankscope.api import evaluate, trec_eval_text
 from rankscope.cli.options import (
     add_file_options,
     add_format_option,
@@ -24,6 +24,7 @@ from rankscope.cli.options import (
 )
 from rankscope.core.scores import Scores
 from rankscope.errors import OptionError
+from rankscope.loading import load_qrels
 from rankscope.measures.bands import BANDS, BandProfile
 from rankscope.measures.evaluate import DEFAULT_MEASURES
 from rankscope.measures.profiles import VERSIONS

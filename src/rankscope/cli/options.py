@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from rankscope.api import Progress, ReadOptions
 from rankscope.cli.style import words
 from rankscope.core.policies import CHOICES, Policies
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.io.names import FORMATS
+from rankscope.loading import Progress, ReadOptions
 from rankscope.measures.profiles import PROFILES
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant")

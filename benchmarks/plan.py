@@ -1,4 +1,4 @@
-"""What is compared with what, and what the issue asks for. One row of the table is one entry here."""
+"""What is compared with what, and the goal of each. One row of the table is one entry here."""
 
 from __future__ import annotations
 

@@ -181,12 +181,13 @@ def diagnose(
     profile: str | None = None,
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
+    embeddings: Any = None,
     **policies: Any,
 ) -> Diagnosis:
     """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
 
-    `k` is how many docs a reader sees, `pool_cuts` are depths of the candidate pool; the other arguments are those of
-    `evaluate`.
+    `k` is how many docs a reader sees, `pool_cuts` are depths of the candidate pool; `embeddings` show
+    which results repeat one another; the other arguments are those of `evaluate`.
     """
     from rankscope.measures.diagnose import check_cuts  # nothing else needs it
     from rankscope.measures.diagnose import diagnose as diagnose_run
@@ -197,7 +198,8 @@ def diagnose(
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_run(run, options=options)
-    diagnosis = diagnose_run(judged, loaded, measure, decided, pool_cuts=pool_cuts)
+    vectors = load_side_data(embeddings=embeddings, docs=None, ontology=None).get(Need.EMBEDDINGS)
+    diagnosis = diagnose_run(judged, loaded, measure, decided, pool_cuts=pool_cuts, embeddings=vectors)
     for note in id_notes(judged, loaded):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     return diagnosis

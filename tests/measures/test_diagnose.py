@@ -415,3 +415,16 @@ def test_empty_lists_are_no_trouble():
     diagnosis = rs.diagnose({"a": {"r": 1}, "b": {"r": 1}}, {"a": {"x": 1.0}})
     assert diagnosis.losses.not_retrieved == 1
     assert [cut.depth for cut in diagnosis.pool] == [1]
+
+
+def test_redundant_results_are_found_where_there_are_embeddings():
+    vectors = {"a": [1.0, 0.0], "b": [1.0, 0.01], "c": [0.0, 1.0], "d": [1.0, 0.0]}  # b and d repeat a: 2 of 4
+    told = found(diagnosed({"a": 1}, ["a", "b", "c", "d"], embeddings=vectors))["redundant"]
+    assert told.n_queries == 1
+    assert told.examples[0].numbers["repeated"] == 0.5
+    assert "50%" in told.examples[0].text
+
+
+def test_different_results_are_not_redundant():
+    assert "redundant" not in found(diagnosed({"a": 1}, ["a", "c"], embeddings={"a": [1.0, 0.0], "c": [0.0, 1.0]}))
+    assert "redundant" not in found(diagnosed({"a": 1}, ["a", "b"]))

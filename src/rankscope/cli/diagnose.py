@@ -49,6 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pool-cuts", type=ranks, metavar="N,...", default=POOL_CUTS,
         help=f"depths of the candidate pool to look at (default: {usual})",
     )  # fmt: skip
+    parser.add_argument(
+        "--embeddings", metavar="FILE",
+        help="vectors of docs, to see which results repeat one another: .npy with ids beside it, .npz or .parquet",
+    )  # fmt: skip
     add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
     add_format_option(parser, FORMATS, note="default: table, or JSON to a file")
@@ -81,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
         profile=args.profile,
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
+        embeddings=args.embeddings,
         **policies_from(args),
     )
     with output_to(args.output) as stream:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rankscope.core.align import align
+from rankscope.core.arrays import Floats
 from rankscope.core.hits import Hits
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.run import Run
+from rankscope.core.top import top_docs
 from rankscope.errors import InputError, OptionError
 from rankscope.measures.diagnose.checks import findings_of
 from rankscope.measures.diagnose.lists import best_queries, query_list, worst_queries
@@ -18,6 +21,7 @@ from rankscope.measures.diagnose.records import SEVERITIES, Diagnosis, Finding
 from rankscope.measures.diagnose.view import View, view_of
 from rankscope.measures.diagnose.words import summary_of
 from rankscope.measures.evaluate import check_grades
+from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.spec import Measure
 
@@ -33,7 +37,15 @@ __all__ = [
 ]
 
 
-def diagnose(qrels: Qrels, run: Run, measure: Measure, policies: Policies, *, pool_cuts: Sequence[int]) -> Diagnosis:
+def diagnose(
+    qrels: Qrels,
+    run: Run,
+    measure: Measure,
+    policies: Policies,
+    *,
+    pool_cuts: Sequence[int],
+    embeddings: Any = None,
+) -> Diagnosis:
     """Explain a run; `measure` is an nDCG with a cut-off, `pool_cuts` are the depths of the candidate pool."""
     k = int(measure.options["k"])
     check_cuts([k, *pool_cuts])
@@ -45,6 +57,8 @@ def diagnose(qrels: Qrels, run: Run, measure: Measure, policies: Policies, *, po
             f"no query has a doc of grade {view.rel:g} or better, so there is nothing to find",
             hint="lower --min-rel, or check the grades with `rankscope validate`",
         )
+    if embeddings is not None:
+        view = replace(view, redundancy=redundancy_of(view, qrels, run, policies, embeddings))
     worst = worst_queries(view)
     best = best_queries(view, but=worst)
     findings = findings_of(view, without_relevant(hits, view))
@@ -67,6 +81,12 @@ def diagnose(qrels: Qrels, run: Run, measure: Measure, policies: Policies, *, po
         worst=tuple(query_list(view, i, qrels, run, policies) for i in worst),
         best=tuple(query_list(view, i, qrels, run, policies) for i in best),
     )
+
+
+def redundancy_of(view: View, qrels: Qrels, run: Run, policies: Policies, embeddings: Any) -> Floats:
+    """Return the share of the top k that nearly repeats an earlier doc, for each query of the view."""
+    extras = Extras(qrels, top_docs(run, view.hits.query_ids, policies, depth=view.k), embeddings=embeddings)
+    return parse_measures(f"Redundancy@{view.k}")[0](view.hits, extras=extras)
 
 
 def without_relevant(hits: Hits, view: View) -> list[str]:

@@ -1,6 +1,6 @@
 """The checks: each tells which queries show a symptom, and what usually helps against it.
 
-Another symptom (redundant results, say, once the view holds embeddings) is one more entry of CHECKS.
+Another symptom is one more entry of CHECKS.
 """
 
 from __future__ import annotations
@@ -54,6 +54,16 @@ def shows_poor_order(view: View) -> Bools:
     return (view.reordered - view.score >= limit.ORDER_LOSS) & (view.found(view.k) > 1)
 
 
+def shows_redundant(view: View) -> Bools:
+    """Tell where much of the top nearly repeats what stands above it; NaN, for docs without vectors, is not much."""
+    return shares_repeated(view) >= limit.REDUNDANT_SHARE
+
+
+def shares_repeated(view: View) -> Floats:
+    """Return the share of the top that nearly repeats an earlier doc, 0 where that is not known."""
+    return np.zeros(len(view)) if view.redundancy is None else np.nan_to_num(view.redundancy)
+
+
 def shows_incomplete(view: View) -> Bools:
     """Tell where the top is right, yet much was not retrieved at all."""
     top = min(limit.SURE_TOP, view.k)
@@ -100,6 +110,11 @@ def found_and_total(view: View) -> Numbers:
         "first": view.first,
         "next": view.next,
     }
+
+
+def repeat_numbers(view: View) -> Numbers:
+    """Return how much of the top nearly repeats an earlier doc."""
+    return {**found_and_total(view), "repeated": shares_repeated(view)}
 
 
 def order_numbers(view: View) -> Numbers:
@@ -183,6 +198,15 @@ CHECKS: tuple[Check, ...] = (
         numbers=order_numbers,
         example="nDCG@{k} {score:.2f}, in the best order of the same docs {reordered:.2f}",
         helps="the top has the right docs in the wrong order: re-rank it, or train on grades, not only on relevant or not",
+    ),
+    Check(
+        "redundant",
+        "redundant results: {redundant:.0%} or more of the top {k} nearly repeats a doc above it",
+        shows=shows_redundant,
+        worst=shares_repeated,
+        numbers=repeat_numbers,
+        example="{repeated:.0%} of the top {k} nearly repeats an earlier doc",
+        helps="remove near-duplicates before ranking, group docs by source, or diversify the top (MMR or the like)",
     ),
     Check(
         "bad_at_rank_1",
@@ -287,6 +311,7 @@ def limits_in_words(view: View) -> dict[str, float]:
         "order": limit.ORDER_LOSS,
         "unjudged": limit.UNJUDGED_SHARE,
         "ceiling": limit.LOW_CEILING,
+        "redundant": limit.REDUNDANT_SHARE,
         "few": limit.FEW_RELEVANT,
         "few_queries": limit.FEW_QUERIES,
     }

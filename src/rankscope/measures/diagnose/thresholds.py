@@ -38,6 +38,9 @@ FEW_RELEVANT_SHARE = 0.2
 FEW_QUERIES = 50
 """Below this number of queries, means differ by chance more than systems do (Buckley & Voorhees, SIGIR 2000)."""
 
+REDUNDANT_SHARE = 0.2
+"""From two near-repeats in a top ten on, a reader notices, and places are lost for something new."""
+
 SERIOUS_SHARE = 0.2
 """Where one query in five is concerned, it shapes the mean."""
 

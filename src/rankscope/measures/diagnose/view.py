@@ -29,6 +29,8 @@ class View:
     rel: float
     cuts: tuple[int, ...]
     """Depths of the candidate pool, rising; the last is where it ends."""
+    redundancy: Floats | None = None
+    """The share of the top k that nearly repeats an earlier doc; None where no embeddings are given."""
 
     def __len__(self) -> int:
         return len(self.hits)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 BENCHMARKS = Path(__file__).resolve().parent
 JOBS = BENCHMARKS / "jobs"
-BUILD = BENCHMARKS.parent / "build" / "bench"
+ROOT = BENCHMARKS.parent
+BUILD = ROOT / "build" / "bench"
 RESULTS = BUILD / "results.json"
 PYCACHE = BUILD / "pycache"
 
-OUR_BIN = Path(sys.executable).parent
+OUR_VENV = BUILD / "our-venv"
+OUR_BIN = OUR_VENV / "bin"
 PEERS_VENV = BUILD / "peers-venv"
 PEERS_BIN = PEERS_VENV / "bin"

@@ -1,4 +1,8 @@
-"""Installs the peers into an environment of their own, so that nothing of theirs enters ours."""
+"""Installs Rankscope and its peers, each as users do, into environments of their own.
+
+Nothing of theirs enters ours, and nothing of either is slowed by what development needs: an editable installation, as
+in .venv, has hooks that cost every start of Python a few milliseconds.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,43 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from paths import BENCHMARKS, PEERS_BIN, PEERS_VENV
+from paths import BENCHMARKS, OUR_VENV, PEERS_VENV, ROOT
 
 REQUIREMENTS = BENCHMARKS / "peers.txt"
-STAMP = PEERS_VENV / "installed"
+TABLES = ("pandas", "pyarrow")
+"""What the tables are made with that are evaluated; Rankscope itself needs neither."""
 
 
-def install_peers() -> None:
-    """Make the peers' environment, unless it is there already with the same list of requirements."""
-    wanted = stamp_of(REQUIREMENTS)
-    if STAMP.exists() and STAMP.read_text() == wanted:
+def install_all() -> None:
+    """Make both environments, unless they are there already as they should be."""
+    install(PEERS_VENV, "--requirement", str(REQUIREMENTS), made_from=[REQUIREMENTS])
+    source = [path for path in (ROOT / "src").rglob("*") if path.suffix in {".py", ".hpp", ".cpp"}]
+    install(OUR_VENV, str(ROOT), *TABLES, made_from=[ROOT / "pyproject.toml", ROOT / "CMakeLists.txt", *sorted(source)])
+
+
+def install(venv: Path, *wanted: str, made_from: Sequence[Path]) -> None:
+    """Install what is wanted into an environment, where what it is made from has changed."""
+    stamp, now = venv / "installed", stamp_of(made_from)
+    if stamp.exists() and stamp.read_text() == now:
         return
-    print(f"Installing the peers into {PEERS_VENV} …", file=sys.stderr)
-    shutil.rmtree(PEERS_VENV, ignore_errors=True)
-    subprocess.run([sys.executable, "-m", "venv", PEERS_VENV], check=True)
-    pip = [PEERS_BIN / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--requirement", REQUIREMENTS], check=True)
-    STAMP.write_text(wanted)
+    print(f"Installing into {venv} …", file=sys.stderr)
+    shutil.rmtree(venv, ignore_errors=True)
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    pip = [venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, *wanted], check=True)
+    stamp.write_text(now)
 
 
-def stamp_of(requirements: Path) -> str:
-    """Return what changes whenever the list of requirements or our Python does."""
-    return f"{hashlib.sha256(requirements.read_bytes()).hexdigest()} {sys.version}"
+def stamp_of(files: Sequence[Path]) -> str:
+    """Return what changes whenever one of the files or our Python does."""
+    content = hashlib.sha256()
+    for file in files:
+        content.update(file.read_bytes())
+    return f"{content.hexdigest()} {sys.version}"
 
 
 if __name__ == "__main__":
-    install_peers()
+    install_all()

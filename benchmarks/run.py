@@ -15,7 +15,7 @@ from guard import check_means, check_workload
 from machine import describe_machine
 from measure import BenchmarkError, Job, Sample, medians, run_job
 from paths import BENCHMARKS, RESULTS
-from peers import install_peers
+from peers import install_all
 from plan import SECTIONS, Comparison, FilesOf, Floor, Growth, comparisons, floors, growth, workloads_of
 from table import COMPARISON_HEADER, GROWTH_HEADER, as_markdown, as_text, comparison_row, floor_row, growth_rows
 from workloads import Files, files_of, sized
@@ -150,7 +150,7 @@ def main() -> None:
     def files(name: str) -> Files:
         return files_of(sized(quick=args.quick)[name], quick=args.quick)
 
-    install_peers()
+    install_all()
     write_workloads(names, quick=args.quick)
     try:
         references = check_all(names, quick=args.quick)

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import math
 import warnings
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankscope.core.align import align
-from rankscope.core.ids import as_id
 from rankscope.core.kernel import n_cores
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
+from rankscope.core.record import names_of
 from rankscope.core.run import Run
 from rankscope.core.scores import QrelsInfo, RunScores, Scores
-from rankscope.core.top import top_docs
 from rankscope.errors import MeasureError, OptionError, RankscopeWarning
 from rankscope.loading import ReadOptions, load_qrels, load_run, load_runs
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
-from rankscope.measures.extras import Extras, Need, check_needs
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.profiles import VERSIONS, Profile, find_profile
 from rankscope.measures.spec import Measure
 
-if TYPE_CHECKING:
-    from rankscope.measures.diagnose import Diagnosis  # loaded when it is used
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded when they are used
+    from rankscope.measures.diagnose import Diagnosis
     from rankscope.measures.explain import Explanation
+    from rankscope.measures.extras import Need
+    from rankscope.measures.profiles import Profile
     from rankscope.measures.robustness import Robustness
-
 
 SEEN_DOCS = 10
 """How many docs a reader is taken to see, where a diagnosis is not told otherwise."""
@@ -64,14 +58,13 @@ def evaluate(
     `embeddings` ({doc: vector} or a file), `docs` (fields of docs, by id) and `ontology` are for measures that look at
     the docs themselves.
     """
-    chosen = find_profile(profile) if profile else None
+    chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options, threads=threads)
     wanted = decide_measures(chosen, measures)
     check_grades(judged, wanted, decided)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    for measure in wanted:
-        check_needs(measure.name, measure.spec.needs, qrels=judged, given=side)
+    check_side_data(wanted, judged, side)
     loaded = load_runs(runs, options=options)
     scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
@@ -88,6 +81,10 @@ def evaluate(
 
 def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:
     """Load what measures may need beyond qrels and runs; each reader only where it has something to read."""
+    if embeddings is None and docs is None and ontology is None:
+        return {}
+    from rankscope.measures.extras import Need
+
     side: dict[Need, Any] = {}
     if embeddings is not None:
         from rankscope.io.embeddings import load_embeddings
@@ -104,6 +101,15 @@ def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, A
     return side
 
 
+def check_side_data(measures: Iterable[Measure], qrels: Qrels, side: Mapping[Need, Any]) -> None:
+    """Refuse measures whose data is not there; most need none."""
+    for measure in measures:
+        if measure.spec.needs:
+            from rankscope.measures.extras import check_needs
+
+            check_needs(measure.name, measure.spec.needs, qrels=qrels, given=side)
+
+
 def score_all(
     qrels: Qrels,
     runs: Sequence[Run],
@@ -117,10 +123,13 @@ def score_all(
     n_threads = threads or n_cores()
     looks_at_docs = any(measure.spec.needs for measure in measures)
 
-    def score(run: Run, per_run: int) -> tuple[RunScores, tuple[str, ...]]:
+    def score(run: Run, per_run: int | None) -> tuple[RunScores, tuple[str, ...]]:
         hits = align(qrels, run, policies, threads=per_run)
         if not looks_at_docs:
             return scores_of(hits, run, measures, policies), ()
+        from rankscope.core.top import top_docs
+        from rankscope.measures.extras import Extras, lacking_notes
+
         depth = None if policies.judged_only else depth_needed(measures)
         top = top_docs(run, hits.query_ids, policies, depth=depth)
         extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
@@ -131,7 +140,7 @@ def score_all(
 
     n_at_once = min(len(runs), n_threads)
     if n_at_once == 1:
-        return tuple(score(run, n_threads) for run in runs)
+        return tuple(score(run, threads) for run in runs)
     from concurrent.futures import ThreadPoolExecutor  # not needed for a single run
 
     with ThreadPoolExecutor(n_at_once) as pool:
@@ -158,16 +167,17 @@ def explain(
     **policies: Any,
 ) -> Explanation:
     """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`."""
+    from rankscope.core.ids import as_id
     from rankscope.measures.explain import explain as explain_score
 
-    chosen = find_profile(profile) if profile else None
+    chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     wanted = decide_measures(chosen, measure)
     if len(wanted) != 1:
         raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    check_needs(wanted[0].name, wanted[0].spec.needs, qrels=judged, given=side)
+    check_side_data(wanted, judged, side)
     loaded = load_run(run, options=options)
     return explain_score(judged, loaded, as_id(query), wanted[0], decided, side=side)
 
@@ -193,12 +203,12 @@ def diagnose(
     from rankscope.measures.diagnose import diagnose as diagnose_run
 
     check_cuts([k, *pool_cuts])
-    chosen = find_profile(profile) if profile else None
+    chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_run(run, options=options)
-    vectors = load_side_data(embeddings=embeddings, docs=None, ontology=None).get(Need.EMBEDDINGS)
+    vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
     diagnosis = diagnose_run(judged, loaded, measure, decided, pool_cuts=pool_cuts, embeddings=vectors)
     for note in id_notes(judged, loaded):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
@@ -220,13 +230,14 @@ def trec_eval_text(
 
     `complete` is its -c: queries that the run does not answer count as 0.
     """
+    from rankscope.measures.profiles import VERSIONS
     from rankscope.measures.trec_text import TrecText
 
     if profile not in VERSIONS:
         raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
     if complete:
         policies["missing"] = "zero"
-    decided = decide_policies(find_profile(profile), policies)
+    decided = decide_policies(chosen_profile(profile), policies)
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
     judged.require_whole_grades("trec_eval")
     loaded = load_run(run, options=options)
@@ -254,10 +265,18 @@ def robustness(
     }
 
 
+def chosen_profile(name: str | None) -> Profile | None:
+    """Return the profile of that name, or none where none is named."""
+    if not name:
+        return None
+    from rankscope.measures.profiles import find_profile
+
+    return find_profile(name)
+
+
 def decide_policies(profile: Profile | None, given: Mapping[str, Any]) -> Policies:
     """Return the policies of the profile, with those given by the caller on top."""
-    known = {field.name for field in dataclasses.fields(Policies)}
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in given if name not in names_of(Policies)]
     if unknown:
         raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -287,36 +306,3 @@ def missing_notes(name: str, n_missing: int, n_queries: int, policies: Policies)
     if n_missing:
         effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
         yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
-
-
-def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras) -> Iterator[str]:
-    """Say how many docs that a measure looks at have no vector, no value in a field, or are not among the docs."""
-    said: set[str] = set()
-    concerned = [measure for measure in measures if measure.spec.needs & {Need.EMBEDDINGS, Need.DOCS}]
-    for measure in sorted(concerned, key=lambda measure: -(measure.options.get("k") or math.inf)):
-        shown = dict.fromkeys(itertools.chain.from_iterable(extras.top.cut(measure.options.get("k"))))
-        for what, known in data_used(measure, extras):
-            lacking = [doc for doc in shown if doc not in known]
-            if lacking and what not in said:
-                few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")  # noqa: PLR2004 (as examples)
-                yield (
-                    f"{name}: {len(lacking)} of the {len(shown)} docs that {measure.name} looks at {what}: {few}; "
-                    + (
-                        "do the ids match?"
-                        if len(lacking) == len(shown)
-                        else f"see `rankscope measures {measure.base}`"
-                    )
-                )
-            said.add(what)
-
-
-def data_used(measure: Measure, extras: Extras) -> Iterator[tuple[str, Container[str]]]:
-    """Yield what it means for a doc not to be in the data that a measure uses, and the docs that are."""
-    if Need.EMBEDDINGS in measure.spec.needs:
-        yield "have no vector", extras.embeddings.row_of
-    if Need.DOCS in measure.spec.needs:
-        given = measure.arguments(rel=1.0)
-        fields = [given[name] for name in ("field", "date") if name in given]
-        yield from ((f"have no {field}", extras.docs.field(field)) for field in fields)
-        if not fields:
-            yield "are not in the docs given", extras.docs.doc_ids

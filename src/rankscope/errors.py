@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class RankscopeWarning(UserWarning):
@@ -97,8 +97,7 @@ class OptionError(RankscopeError, ValueError):
     """An option or argument has a value it cannot have."""
 
 
-@dataclass(frozen=True, slots=True)
-class BadLine:
+class BadLine(NamedTuple):
     """One malformed line of a file: where it is, what it says, what is wrong with it."""
 
     path: str

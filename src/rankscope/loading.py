@@ -8,19 +8,18 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from rankscope.core.coerce import qrels_rows
 from rankscope.core.kernel import index_qrels_dict, index_qrels_text
 from rankscope.core.qrels import IndexedQrels, Qrels
-from rankscope.core.rows import QrelsRows, RunRows
+from rankscope.core.record import Record
 from rankscope.core.run import Origin, Run
 from rankscope.errors import BadLine, InputError, RankscopeWarning
 from rankscope.io.text import TrecText, bad_run_lines, trec_text
 
 if TYPE_CHECKING:
+    from rankscope.core.rows import QrelsRows, RunRows
     from rankscope.io import ReadFile
 
 Progress = Callable[[int, int], None]
@@ -30,8 +29,7 @@ _DATA_SUFFIXES = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOptions:
+class ReadOptions(Record, kw_only=True):
     """How files are read: their format where it is not to be detected, their columns, and what a bad line does."""
 
     format: str | None = None
@@ -40,13 +38,13 @@ class ReadOptions:
     progress: Progress | None = None
 
 
-@dataclass(eq=False)
 class FileSource:
     """A run file that is read when it is first needed: as bytes by the kernel, or row by row."""
 
-    path: str
-    options: ReadOptions = field(default_factory=ReadOptions)
-    _tag: str | None = None
+    def __init__(self, path: str, options: ReadOptions | None = None) -> None:
+        self.path = path
+        self.options = options or ReadOptions()
+        self._tag: str | None = None
 
     @cached_property
     def text(self) -> TrecText | None:
@@ -111,18 +109,20 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
         return data
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
-        return Run(FileSource(path, options or ReadOptions()), name=name or name_of(path))
+        return Run(FileSource(path, options), name=name or name_of(path))
     if isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values()):
         return Run.wrap(data, name=name)
     return Run.wrap(data, name=name) if hasattr(data, "__arrow_c_stream__") else Run(data, name=name)
 
 
-def load_qrels(data: Any, *, duplicates: str = "error", options: ReadOptions | None = None) -> Qrels:
-    """Return qrels from a path or from any of the shapes `Qrels` takes."""
+def load_qrels(
+    data: Any, *, duplicates: str = "error", options: ReadOptions | None = None, threads: int | None = None
+) -> Qrels:
+    """Return qrels from a path or from any of the shapes `Qrels` takes; a large file is read by several threads."""
     if isinstance(data, Qrels):
         return data
     if isinstance(data, str | os.PathLike):
-        rows, origin = read_qrels_file(data, options or ReadOptions())
+        rows, origin = read_qrels_file(data, options or ReadOptions(), threads=threads)
         return Qrels(rows, duplicates=duplicates, origin=origin)
     return Qrels(indexed(data), duplicates=duplicates)
 
@@ -133,14 +133,20 @@ def indexed(data: Any) -> Any:
         return data
     own = {query: dict(docs) for query, docs in data.items()}
     index = index_qrels_dict(own) if own else None
-    return data if index is None else IndexedQrels(index, lambda: qrels_rows(own))
+    if index is None:
+        return data
+    from rankscope.core.coerce import qrels_rows
+
+    return IndexedQrels(index, lambda: qrels_rows(own))
 
 
-def read_qrels_file(path: str | os.PathLike[str], options: ReadOptions) -> tuple[Any, Origin]:
+def read_qrels_file(
+    path: str | os.PathLike[str], options: ReadOptions, *, threads: int | None = None
+) -> tuple[Any, Origin]:
     """Return qrels from a file, read by the kernel where that can be, and where they come from."""
     text = trec_text(path, "qrels", format_name=options.format, columns=options.columns)
     if text is not None:
-        index = index_qrels_text(text.data())
+        index = index_qrels_text(text.data(), threads=threads)
         if index is not None:
             origin = Origin(text.name, "trec", text.sha256)
             return IndexedQrels(index, lambda: read_rows(path, ReadOptions(format="trec")).rows), origin

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.core.arrays import LOG2_TABLE_SIZE, in_order_sum, log2
+from rankscope.core.arrays import LOG2_TABLE_SIZES, in_order_sum, log2
 from rankscope.errors import InputError, OptionError
 
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1, "c": 0}, "q10": {"a": 0}}
@@ -146,9 +146,10 @@ def test_number_of_threads_changes_nothing():
     assert list(one) == list(many) == list(runs)
 
 
-def test_a_logarithm_beyond_the_table_is_the_c_librarys():
-    numbers = np.array([LOG2_TABLE_SIZE - 1, LOG2_TABLE_SIZE, 3 * LOG2_TABLE_SIZE + 1])
-    assert log2(numbers).tolist() == [math.log2(n) for n in numbers.tolist()]
+@pytest.mark.parametrize("size", LOG2_TABLE_SIZES)
+def test_a_logarithm_at_the_end_of_a_table_and_beyond_is_the_c_librarys(size):
+    for numbers in ([size - 1], [1, size - 1, size], [size - 1, size, 3 * size + 1]):
+        assert log2(np.array(numbers)).tolist() == [math.log2(n) for n in numbers]
     assert log2(np.array([], dtype=np.int64)).tolist() == []
 
 

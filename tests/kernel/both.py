@@ -91,7 +91,7 @@ def align_job(
 
     def job() -> tuple[Hits, Any]:
         decided = Policies(**policies)
-        judged = load_qrels(qrels(), duplicates=decided.duplicates)
+        judged = load_qrels(qrels(), duplicates=decided.duplicates, threads=threads)
         loaded = load_run(run(), options=options)
         hits = align(judged, loaded, decided, threads=threads)
         return hits, (loaded.tag, loaded.integer_ids, judged.integer_ids, judged.fractional_row)

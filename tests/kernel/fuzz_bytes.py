@@ -131,14 +131,14 @@ def read_rows(data: bytes, kind: Kind[Any], *, lenient: bool) -> Any:
     return kind.build(collected)
 
 
-def read_qrels(data: bytes, *, duplicates: str) -> Qrels:
+def read_qrels(data: bytes, *, duplicates: str, threads: int) -> Qrels:
     """Read qrels by the kernel where it is chosen and can, else by the reference."""
 
     def read() -> QrelsRows:
         rows: QrelsRows = read_rows(data, QRELS, lenient=False)
         return rows
 
-    index = index_qrels_text(array_of(data))
+    index = index_qrels_text(array_of(data), threads=threads)
     return Qrels(read() if index is None else IndexedQrels(index, read), duplicates=duplicates)
 
 
@@ -147,7 +147,7 @@ def job_of(case: Case) -> Callable[[], tuple[Hits, Any]]:
 
     def job() -> tuple[Hits, Any]:
         policies = Policies(**case.policies)
-        qrels = read_qrels(case.qrels, duplicates=policies.duplicates)
+        qrels = read_qrels(case.qrels, duplicates=policies.duplicates, threads=case.threads)
         source = TextInMemory(case.run, lenient=case.lenient, n_per_chunk=case.n_per_chunk)
         hits = align(qrels, Run(source), policies, threads=case.threads)
         return hits, (source.tag, qrels.fractional_row)

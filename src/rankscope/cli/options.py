@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from rankscope.cli.style import words
+from rankscope.cli.style import Later, words
 from rankscope.core.policies import CHOICES, Policies
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.io.names import FORMATS
 from rankscope.loading import Progress, ReadOptions
-from rankscope.measures.profiles import PROFILES
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant")
 
@@ -59,9 +58,14 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
 
 def add_profile_option(parser: argparse.ArgumentParser) -> None:
     """Add the choice of another tool's conventions."""
-    parser.add_argument(
-        "--profile", metavar="NAME", help=f"follow the conventions of another tool: {', '.join(PROFILES)}"
-    )
+    parser.add_argument("--profile", metavar="NAME", help=Later(profile_help))
+
+
+def profile_help() -> str:
+    """Return which profiles there are."""
+    from rankscope.measures.profiles import PROFILES
+
+    return f"follow the conventions of another tool: {', '.join(PROFILES)}"
 
 
 def add_format_option(parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "") -> None:

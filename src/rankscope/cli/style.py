@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterator
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from typing import NoReturn, Self
 
 from rankscope.errors import OptionError, did_you_mean
 
@@ -14,12 +14,34 @@ COLUMN = 26
 """Where the explanation of an argument starts."""
 
 
+class Later(str):
+    """The help of an argument that is written when it is shown: what it lists takes a while to load."""
+
+    __slots__ = ("_write",)
+    _write: Callable[[], str]
+
+    def __new__(cls, write: Callable[[], str]) -> Self:
+        """Take what writes the text; until then it is empty."""
+        text = super().__new__(cls)
+        text._write = write
+        return text
+
+    def __str__(self) -> str:
+        return self._write()
+
+
 class Parser(argparse.ArgumentParser):
     """Reads the arguments of one command; its help is laid out here, its errors are Rankscope's own."""
 
     def __init__(self, prog: str, *, description: str, epilog: str, usage: str | None = None) -> None:
         super().__init__(
-            prog=prog, usage=usage, description=description, epilog=epilog, allow_abbrev=False, add_help=False
+            prog=prog,
+            usage=usage,
+            description=description,
+            epilog=epilog,
+            formatter_class=formatter,
+            allow_abbrev=False,
+            add_help=False,
         )
         self.add_argument("-h", "--help", action="help", help="show this help")
 
@@ -47,6 +69,11 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         close = did_you_mean(unknown.split()[0].partition("=")[0], known) if unknown != message else ""
         raise OptionError(message, hint=close or f"`{self.prog} --help` shows how it is used")
+
+
+def formatter(prog: str) -> argparse.HelpFormatter:
+    """Return argparse's own layout, which only checks arguments here; it would load much to find the width itself."""
+    return argparse.HelpFormatter(prog, width=WIDTH)
 
 
 def invocation(action: argparse.Action) -> str:

@@ -14,7 +14,6 @@ from rankscope.core.hits import Hits
 from rankscope.core.kernel import find_with_kernel
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
-from rankscope.core.reference import N_OTHERS_SHOWN, answered_queries, find_in_python
 from rankscope.core.run import Run, raise_duplicate
 from rankscope.errors import MissingQueriesError, NoOverlapError, did_you_mean
 
@@ -27,6 +26,8 @@ def align(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = N
         if found.duplicate:
             raise_duplicate(*found.duplicate)
     else:
+        from rankscope.core.reference import N_OTHERS_SHOWN, answered_queries, find_in_python
+
         answered = answered_queries(qrels, run)
         check_answered(qrels, answered, run.query_ids[:N_OTHERS_SHOWN], len(run), policies)
         found = find_in_python(qrels, run, policies, answered)

@@ -9,17 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
-Bools: TypeAlias = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Ints: TypeAlias = NDArray[np.int64]
+    Bools: TypeAlias = NDArray[np.bool_]
+else:
+    Floats = Ints = Bools = np.ndarray  # what the types say in detail takes a while to load
 AnyNumber = TypeVar("AnyNumber", np.float64, np.int64)
 
-LOG2_TABLE_SIZE = 1 << 16
+LOG2_TABLE_SIZES = (256, 2048, 1 << 16)
+"""Most runs end at rank 100 or 1000."""
 
 
 def read_only(array: NDArray[AnyNumber]) -> NDArray[AnyNumber]:
@@ -85,8 +90,9 @@ def log2_table(size: int) -> Floats:
 def log2(numbers: Ints) -> Floats:
     """Return the base-2 logarithm of whole numbers from 1 up, as the C library gives it."""
     largest = int(numbers.max()) if len(numbers) else 0
-    if largest < LOG2_TABLE_SIZE:
-        return log2_table(2048 if largest < 2048 else LOG2_TABLE_SIZE)[numbers]  # noqa: PLR2004 (most runs end at 1000)
+    for size in LOG2_TABLE_SIZES:
+        if largest < size:
+            return log2_table(size)[numbers]
     return np.fromiter(map(math.log2, numbers.tolist()), dtype=np.float64, count=len(numbers))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rankscope.core.arrays import Bools, Floats, Ints
+from rankscope.core.record import Record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Found(Record, eq=False):
     """The judged docs of every query of the qrels, as flat arrays; both implementations of alignment return this."""
 
     answered: Bools

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from rankscope.core.arrays import Bools, Floats, Ints, offsets_of, positions_in_segment, running_sum, segment_sum
+from rankscope.core.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    offsets_of,
+    positions_in_segment,
+    read_only,
+    running_sum,
+    segment_sum,
+)
+from rankscope.core.record import Record, replace
 
 
-@dataclass(frozen=True, eq=False)
-class Hits:
+class Hits(Record, eq=False):
     """The ranks and grades of the judged docs that were retrieved, for every query.
 
     Docs that nobody judged only take up ranks, so a run of millions of rows shrinks to the few that matter.
@@ -83,7 +91,15 @@ class Hits:
 
     def n_relevant(self, rel: float) -> Floats:
         """Count the judged docs of each query with at least this grade."""
-        return self.per_ideal(self.ideal_grades >= rel)
+        if rel not in self._n_relevant:
+            so_far = np.concatenate(([0], np.cumsum(self.ideal_grades >= rel)))
+            self._n_relevant[rel] = read_only(np.diff(so_far[self.ideal_offsets]).astype(np.float64))
+        return self._n_relevant[rel]
+
+    @cached_property
+    def _n_relevant(self) -> dict[float, Floats]:
+        """What has been counted, by grade: most measures ask for the same."""
+        return {}
 
     def select(self, keep: Bools) -> Hits:
         """Return the hits of some of the queries."""

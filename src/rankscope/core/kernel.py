@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from importlib import import_module
-from importlib.machinery import ExtensionFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,8 @@ from rankscope.core.run import DictSource, RowsSource, Run, TableSource
 _MODULE = "rankscope.core._kernel"
 _LARGEST_DEPTH = (1 << 63) - 1
 _MOST_THREADS = 1024
+_BYTES_PER_THREAD = 1 << 19
+"""Less text than this is read before another thread has been started."""
 
 
 @lru_cache(maxsize=1)
@@ -40,6 +40,9 @@ def load_kernel() -> Any | None:
 
 def load_from(path: str) -> Any:
     """Return the module that a file holds; a file that cannot be loaded is an error, since it was asked for."""
+    from importlib.machinery import ExtensionFileLoader
+    from importlib.util import module_from_spec, spec_from_file_location
+
     loader = ExtensionFileLoader(_MODULE, path)
     module = module_from_spec(spec_from_file_location(_MODULE, path, loader=loader))  # type: ignore[arg-type]
     loader.exec_module(module)
@@ -66,14 +69,20 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
         "drop_self": policies.self_match == "drop",
         "depth": min(policies.depth or 0, _LARGEST_DEPTH),
     }
-    more = {"first": policies.duplicates == "first", "threads": max(1, min(threads or n_cores(), _MOST_THREADS))}
     if isinstance(source, DictSource):
         return find_in_dict(module, index, source, call)
+    call |= {"first": policies.duplicates == "first"}
     if isinstance(source, RowsSource):
-        return find_in_rows(module, index, source, {**call, **more})
+        return find_in_rows(module, index, source, call, threads)
     if isinstance(source, TableSource):
-        return find_in_table(module, index, source, {**call, **more})
-    return find_in_text(module, index, source, {**call, **more}) if hasattr(source, "trec_text") else None
+        return find_in_table(module, index, source, call, threads)
+    return find_in_text(module, index, source, call, threads) if hasattr(source, "trec_text") else None
+
+
+def n_threads(wanted: int | None, *, n_bytes: int | None = None) -> int:
+    """Return how many threads to use: as many as wanted, by default one per core, but no more than a text is worth."""
+    usual = n_cores() if n_bytes is None else min(n_cores(), 1 + n_bytes // _BYTES_PER_THREAD)
+    return max(1, min(wanted or usual, _MOST_THREADS))
 
 
 def n_cores() -> int:
@@ -81,15 +90,15 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any]) -> Found | None:
+def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> Found | None:
     """Find in TREC text that lies in memory, is mapped there, or arrives bit by bit."""
     data = source.trec_text()
     if data is None:
         return None
     if isinstance(data, np.ndarray):
-        *answer, tag, bad_lines = module.align_text(index, data, **call)
+        *answer, tag, bad_lines = module.align_text(index, data, **call, threads=n_threads(threads, n_bytes=len(data)))
     else:
-        stream = module.TextStream(index, **call)
+        stream = module.TextStream(index, **call, threads=n_threads(threads))
         for chunk in data:
             stream.feed(chunk)
         *answer, tag, bad_lines = stream.finish()
@@ -110,22 +119,27 @@ def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, An
     return found_of(arrays, len(docs_of), n_other_queries, list(docs_of)[:1000] if n_other_queries else [], None)
 
 
-def find_in_rows(module: Any, index: Any, source: RowsSource, call: dict[str, Any]) -> Found | None:
+def find_in_rows(
+    module: Any, index: Any, source: RowsSource, call: dict[str, Any], threads: int | None
+) -> Found | None:
     """Find in columns of Python texts."""
     rows = source.rows
     if rows.empty_queries or not isinstance(rows.query, list) or not isinstance(rows.doc, list):
         return None
     scores = np.ascontiguousarray(rows.score, dtype=np.float64)
     ranks = None if rows.rank is None else np.ascontiguousarray(rows.rank, dtype=np.int64)
-    answer = module.align_rows(index, rows.query, rows.doc, scores, ranks, **call)
+    answer = module.align_rows(index, rows.query, rows.doc, scores, ranks, **call, threads=n_threads(threads))
     return None if answer is None else found_of(*answer)
 
 
-def find_in_table(module: Any, index: Any, source: TableSource, call: dict[str, Any]) -> Found | None:
+def find_in_table(
+    module: Any, index: Any, source: TableSource, call: dict[str, Any], threads: int | None
+) -> Found | None:
     """Find in the columns of an Arrow table."""
     at = source.column_of
     rank = at.get("rank", -1) if call["ties"] == "given" else -1
-    answer = module.align_table(index, source.table, at["query"], at["doc"], at["score"], rank, **call)
+    columns = (at["query"], at["doc"], at["score"], rank)
+    answer = module.align_table(index, source.table, *columns, **call, threads=n_threads(threads))
     return None if answer is None else found_of(*answer)
 
 
@@ -157,10 +171,10 @@ def found_of(
     )
 
 
-def index_qrels_text(data: Any) -> Any | None:
+def index_qrels_text(data: Any, *, threads: int | None = None) -> Any | None:
     """Return the kernel's index of TREC qrels text, or None where the reference reader has to read it."""
     module = kernel()
-    return None if module is None else module.qrels_of_text(data)
+    return None if module is None else module.qrels_of_text(data, threads=n_threads(threads, n_bytes=len(data)))
 
 
 def index_qrels_dict(judged: dict[Any, Any]) -> Any | None:

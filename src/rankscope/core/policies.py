@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import operator
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from rankscope.core.record import Record, asdict
 from rankscope.errors import OptionError, did_you_mean
 
 CHOICES: dict[str, dict[str, str]] = {
@@ -41,8 +40,7 @@ CHOICES: dict[str, dict[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policies:
+class Policies(Record, kw_only=True):
     """How ties, duplicates, missing queries and thresholds are handled in one evaluation."""
 
     ties: str = "trec"
@@ -75,7 +73,7 @@ class Policies:
     def as_dict(self) -> dict[str, Any]:
         """Return the policies with the relevance level filled in, for records and reports."""
         level = self.relevance_level
-        return {**dataclasses.asdict(self), "min_rel": int(level) if level.is_integer() else level}
+        return {**asdict(self), "min_rel": int(level) if level.is_integer() else level}
 
 
 def checked_depth(depth: Any) -> int:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rankscope.core.arrays import Floats, Ints, offsets_of
-from rankscope.core.coerce import qrels_rows
-from rankscope.core.ids import byte_order
-from rankscope.core.rows import QrelsRows
+from rankscope.core.record import Record
 from rankscope.core.run import Origin
 from rankscope.errors import DuplicateError, GradeError, InputError
 
+if TYPE_CHECKING:
+    from rankscope.core.rows import QrelsRows
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IndexedQrels:
+
+class IndexedQrels(Record, eq=False):
     """Qrels that the kernel has read; the rows are read again should they be needed."""
 
     index: Any
@@ -48,6 +47,8 @@ class Qrels:
         if isinstance(data, IndexedQrels):
             self.kernel_index, self._read = data.index, data.read
             return
+        from rankscope.core.coerce import qrels_rows  # not needed where the kernel has read a file
+
         rows = qrels_rows(data)
         self._read = lambda: rows
         self.judged  # noqa: B018 (a doc that is judged twice is found now, not when the first score is asked for)
@@ -77,7 +78,11 @@ class Qrels:
     @cached_property
     def query_ids(self) -> tuple[str, ...]:
         """The judged queries, ordered by the bytes of their ids, as trec_eval reports and sums them."""
-        return tuple(self.kernel_index.query_ids if self.kernel_index else sorted(self.judged, key=byte_order))
+        if self.kernel_index:
+            return tuple(self.kernel_index.query_ids)
+        from rankscope.core.ids import byte_order
+
+        return tuple(sorted(self.judged, key=byte_order))
 
     @cached_property
     def ideal(self) -> tuple[Ints, Floats]:

@@ -6,13 +6,12 @@ This is what readers produce, writers consume, and `Run` and `Qrels` are built f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from rankscope.core.arrays import Floats, Ints, read_only
+from rankscope.core.record import Record, field
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunRows:
+class RunRows(Record, eq=False):
     """The rows of a run, in the order given."""
 
     query: Sequence[str]
@@ -35,8 +34,7 @@ class RunRows:
         return len(self.score)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QrelsRows:
+class QrelsRows(Record, eq=False):
     """The rows of qrels, in the order given, with the optional columns where the source has them."""
 
     query: Sequence[str]

@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sized
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from rankscope.core.arrays import Floats, Ints, offsets_of
-from rankscope.core.coerce import as_doc_scores, is_number, run_rows
-from rankscope.core.ids import as_id
-from rankscope.core.rows import RunRows
+from rankscope.core.record import Record
 from rankscope.errors import DuplicateError, IdError, InputError, ScoreError
 
+if TYPE_CHECKING:
+    from rankscope.core.rows import RunRows
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranking:
+
+class Ranking(Record, eq=False):
     """What was retrieved for one query, as given: scored, without duplicates, not yet put in order."""
 
     score_of: Mapping[str, float]
@@ -49,8 +48,7 @@ class RunSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Origin:
+class Origin(Record, eq=False):
     """The file that data was read from."""
 
     path: str
@@ -157,8 +155,7 @@ class _Rankings(Protocol):
     def ranking(self, query: str, *, duplicates: str) -> Ranking: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RowsSource:
+class RowsSource(Record, eq=False):
     """Rows that are already in memory."""
 
     rows: RunRows
@@ -178,14 +175,15 @@ class RowsSource:
         return self.rows.tag
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DictSource:
+class DictSource(Record, eq=False):
     """A dict of dicts, used as it is: nothing is flattened unless the rows are asked for."""
 
     docs_of: Mapping[Any, Mapping[Any, Any]]
 
     def read(self) -> RunRows:
         """Return all rows."""
+        from rankscope.core.coerce import run_rows
+
         return run_rows(self.docs_of)
 
     @property
@@ -194,8 +192,7 @@ class DictSource:
         return frozenset(integer_kinds(self.docs_of))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TableSource:
+class TableSource(Record, eq=False):
     """A table that the kernel reads where its owner keeps it."""
 
     original: Any
@@ -206,6 +203,8 @@ class TableSource:
 
     def read(self) -> RunRows:
         """Return all rows."""
+        from rankscope.core.coerce import run_rows
+
         return run_rows(self.original)
 
     @property
@@ -226,6 +225,8 @@ class DictRankings:
     def __init__(self, docs_of: Mapping[Any, Mapping[Any, Any]]) -> None:
         self._docs_of: Mapping[str, Mapping[Any, Any]] = docs_of
         if any(type(query) is not str for query in docs_of):
+            from rankscope.core.ids import as_id
+
             self._docs_of = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
         if len(self._docs_of) < len(docs_of):
             raise IdError(
@@ -247,6 +248,8 @@ class DictRankings:
         """Return what was retrieved for one query."""
         docs = self._docs_of[query]
         if "" in docs or not set(map(type, docs)) <= {str}:
+            from rankscope.core.coerce import as_doc_scores
+
             docs = as_doc_scores(query, docs)
         odd = not {str, bytes, bool}.isdisjoint(map(type, docs.values()))  # NumPy would take "7" for 7
         values = [math.nan] if odd else docs.values()
@@ -336,6 +339,8 @@ def raise_duplicate(query: str, doc: str) -> None:
 def check_scores(ranking: Ranking, query: str) -> None:
     """Refuse scores that are not numbers: they have no place in an order."""
     if len(ranking.scores) and np.isnan(ranking.scores).any():
+        from rankscope.core.coerce import is_number
+
         doc, score = next((doc, score) for doc, score in ranking.score_of.items() if not is_number(score))
         raise ScoreError(
             f"query {query!r}, doc {doc!r}: score {score!r} is not a number",
@@ -370,4 +375,6 @@ def source_of(data: Any) -> Any:
         source = table_source(data)
         if source is not None:
             return source
+    from rankscope.core.coerce import run_rows
+
     return RowsSource(run_rows(data))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rankscope.core.arrays import Bools, Floats, in_order_sum
+from rankscope.core.record import Record, field
 from rankscope.core.run import Origin
 from rankscope.errors import InputError, OptionError, did_you_mean
 
@@ -24,8 +24,7 @@ AGGREGATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(Record):
     """One number for all queries, and how many queries it stands for."""
 
     value: float
@@ -49,8 +48,7 @@ class Aggregate:
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Record):
     """How much of a run could be scored."""
 
     queries: int
@@ -67,8 +65,7 @@ class Counts:
     """Of these, docs that nobody judged."""
 
 
-@dataclass(frozen=True, eq=False)
-class RunScores:
+class RunScores(Record, eq=False):
     """The scores of one run: a matrix of queries by measures."""
 
     name: str
@@ -128,8 +125,7 @@ class RunScores:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class QrelsInfo:
+class QrelsInfo(Record):
     """Which qrels the scores are against."""
 
     n_queries: int

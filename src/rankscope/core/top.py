@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rankscope.core.policies import Policies
 from rankscope.core.ranking import ranked_docs
+from rankscope.core.record import Record
 from rankscope.core.reference import considered
 from rankscope.core.run import Run
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TopDocs:
+class TopDocs(Record, eq=False):
     """The first docs of every query, best first, in the order of the hits' queries."""
 
     query_ids: tuple[str, ...]

@@ -9,13 +9,15 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rankscope.core.record import Record
 from rankscope.errors import BadLine, BadLinesError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 14
@@ -25,8 +27,7 @@ LAYOUTS = {"run": (6, _MANY_FIELDS, 4), "qrels": (4, 4, 3)}
 """For either kind: the least and the most fields of a line, and which of them is a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrecText:
+class TrecText(Record):
     """A file of TREC text."""
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.run import Run
 from rankscope.core.scores import Counts, RunScores
-from rankscope.measures.extras import Extras
 from rankscope.measures.spec import Measure
+
+if TYPE_CHECKING:
+    from rankscope.measures.extras import Extras
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100", "P@10", "Judged@10")
 

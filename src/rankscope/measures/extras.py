@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import itertools
+import math
+from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankscope.core.qrels import Qrels
+from rankscope.core.record import Record, replace
 from rankscope.core.top import TopDocs
 from rankscope.errors import MeasureError
+
+if TYPE_CHECKING:
+    from rankscope.measures.spec import Measure
 
 
 class Need(StrEnum):
@@ -31,8 +36,7 @@ HOW_TO_GIVE = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extras:
+class Extras(Record, eq=False):
     """What is at hand for one run besides its hits."""
 
     qrels: Qrels
@@ -57,3 +61,36 @@ def check_needs(name: str, needs: Iterable[Need], *, qrels: Qrels, given: Iterab
         has_subtopics = need is Need.SUBTOPICS and qrels.rows.subtopic is not None
         if need not in have and not has_subtopics:
             raise MeasureError(f"{name} needs {need}", hint=HOW_TO_GIVE[need])
+
+
+def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras) -> Iterator[str]:
+    """Say how many docs that a measure looks at have no vector, no value in a field, or are not among the docs."""
+    said: set[str] = set()
+    concerned = [measure for measure in measures if measure.spec.needs & {Need.EMBEDDINGS, Need.DOCS}]
+    for measure in sorted(concerned, key=lambda measure: -(measure.options.get("k") or math.inf)):
+        shown = dict.fromkeys(itertools.chain.from_iterable(extras.top.cut(measure.options.get("k"))))
+        for what, known in data_used(measure, extras):
+            lacking = [doc for doc in shown if doc not in known]
+            if lacking and what not in said:
+                few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")  # noqa: PLR2004 (as examples)
+                yield (
+                    f"{name}: {len(lacking)} of the {len(shown)} docs that {measure.name} looks at {what}: {few}; "
+                    + (
+                        "do the ids match?"
+                        if len(lacking) == len(shown)
+                        else f"see `rankscope measures {measure.base}`"
+                    )
+                )
+            said.add(what)
+
+
+def data_used(measure: Measure, extras: Extras) -> Iterator[tuple[str, Container[str]]]:
+    """Yield what it means for a doc not to be in the data that a measure uses, and the docs that are."""
+    if Need.EMBEDDINGS in measure.spec.needs:
+        yield "have no vector", extras.embeddings.row_of
+    if Need.DOCS in measure.spec.needs:
+        given = measure.arguments(rel=1.0)
+        fields = [given[name] for name in ("field", "date") if name in given]
+        yield from ((f"have no {field}", extras.docs.field(field)) for field in fields)
+        if not fields:
+            yield "are not in the docs given", extras.docs.doc_ids

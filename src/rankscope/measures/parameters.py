@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from rankscope.core.record import Record
 from rankscope.core.similarities import INFORMATION, SIMILARITIES
 from rankscope.errors import MeasureError
 
@@ -18,8 +18,7 @@ REQUIRED = inspect.Parameter.empty
 GAINS = ("linear", "exp2", "binary")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Record):
     """One parameter of measures: its meaning and the check of its values."""
 
     name: str

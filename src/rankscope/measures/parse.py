@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -49,10 +48,11 @@ GROUPS = {
 }
 """trec_eval's names for whole groups of measures."""
 
-_NAME = re.compile(r"\s*([^\s(@]+?)\s*(?:\((.*)\))?\s*(?:@\s*([^@]+?))?\s*", re.DOTALL)
-_RANX_LEVEL = re.compile(r"(.+)-l(\d+)")
-_TREC_PARAMS = re.compile(r"([A-Za-z_]*[A-Za-z]|11pt_avg)[._]?([0-9.].*|p=.*)")
-_ONE_MORE = re.compile(r"-?\.?[0-9][0-9.=-]*(?![^,\s])")
+# Patterns are compiled when they are first used: most names need none.
+_NAME = r"\s*([^\s(@]+?)\s*(?:\((.*)\))?\s*(?:@\s*([^@]+?))?\s*"
+_RANX_LEVEL = r"(.+)-l(\d+)"
+_TREC_PARAMS = r"([A-Za-z_]*[A-Za-z]|11pt_avg)[._]?([0-9.].*|p=.*)"
+_ONE_MORE = r"-?\.?[0-9][0-9.=-]*(?![^,\s])"
 """A further number of a list such as P.5,10: one that runs up to the next comma or blank."""
 _IR_MEASURES_GAINS = {"log2": "linear", "exp-log2": "exp2"}
 
@@ -87,11 +87,14 @@ def parse_one(text: str) -> list[Measure]:
     """Return the measures of one name: several where it is a group or has several cut-offs."""
     if text.lower() in GROUPS:
         return [measure for name in GROUPS[text.lower()] for measure in parse_one(name)]
-    match = _NAME.fullmatch(text)
+    plain, at, cutoff = text.partition("@")
+    if plain.lower() in ALIASES.loaded and cutoff.isdecimal() == bool(at):  # nDCG@10, AP: no need to look closer
+        return build(plain, {}, split_cutoffs(cutoff), text)
+    match = re.fullmatch(_NAME, text, re.DOTALL)
     if match is None:
         raise MeasureError(f"{text!r} is not the name of a measure", hint="write it as nDCG@10 or P(rel=2)@5")
     name, inside, cutoffs = match.groups()
-    if level := _RANX_LEVEL.fullmatch(text):
+    if "-l" in text and (level := re.fullmatch(_RANX_LEVEL, text)):
         return [measure.with_params({"rel": int(level.group(2))}) for measure in parse_one(level.group(1))]
     params = parse_params(inside, text) if inside else {}
     if is_known(name):
@@ -106,7 +109,7 @@ def is_known(name: str) -> bool:
 
 def is_trec_name(name: str) -> bool:
     """Tell whether a name is one that trec_eval forms from a measure and its parameters, such as P_5."""
-    match = _TREC_PARAMS.fullmatch(name)
+    match = re.fullmatch(_TREC_PARAMS, name)
     return match is not None and (is_known(match.group(1)) or match.group(1).lower() == "rprec_mult")
 
 
@@ -132,7 +135,7 @@ def split_cutoffs(cutoffs: str | None) -> list[str]:
 
 def parse_trec(name: str, params: Mapping[str, Any], cutoffs: str | None, text: str) -> list[Measure]:
     """Return the measures of a name as trec_eval writes it: P_5, P.5,10, ndcg_cut_10, set_F.0.5, rbp.p=0.8."""
-    match = _TREC_PARAMS.fullmatch(name)
+    match = re.fullmatch(_TREC_PARAMS, name)
     if match is None or not is_trec_name(name) or cutoffs:
         raise unknown(name, text)
     base, values = match.group(1).lower(), match.group(2)
@@ -196,6 +199,8 @@ def translate(name: str, value: Any) -> tuple[str, Any]:
 
 def parse_value(text: str) -> Any:
     """Return a number, quoted text, map or truth value; a bare word is taken as text."""
+    import ast  # most measures have no parameters within parentheses
+
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -211,7 +216,7 @@ def split_outside(text: str, separators: str) -> list[str]:
         elif char in "'\"":
             quote = char
         depth += (char in "([{") - (char in ")]}")
-        goes_on = char == "," and part[-1:].isdigit() and _ONE_MORE.match(text, i + 1) is not None
+        goes_on = char == "," and part[-1:].isdigit() and re.match(_ONE_MORE, text[i + 1 :]) is not None
         if char in separators and depth == 0 and not quote and not goes_on:
             parts.append(part)
             part = ""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from rankscope.core.record import Record, field
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.measures.predecessors import predecessor_profiles
 from rankscope.measures.spec import Measure
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Record):
     """What one tool does where tools differ."""
 
     name: str

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from rankscope.core.arrays import Floats
 from rankscope.core.hits import Hits
+from rankscope.core.record import Record, field
 from rankscope.errors import MeasureError, did_you_mean
-from rankscope.measures.extras import Extras, Need
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
+
+if TYPE_CHECKING:
+    from rankscope.measures.extras import Extras, Need
 
 Value = TypeVar("Value")
 
@@ -37,8 +39,7 @@ class Family(StrEnum):
     ONTOLOGY = "ontology"
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Record):
     """A score worked out by hand: the grades down the ranking, and all grades the qrels have."""
 
     grades: Sequence[float | None]
@@ -53,8 +54,7 @@ class Example:
     """What the measure needs beyond grades, for the one query of the example."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Workings:
+class Workings(Record, eq=False):
     """The arithmetic of a score: a term for every hit, and what their sum is divided by."""
 
     terms: Floats
@@ -68,8 +68,7 @@ class Workings:
     ideal_columns: Mapping[str, Floats] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MeasureSpec:
+class MeasureSpec(Record, eq=False):
     """A measure as registered: its function, and what the parser, the docs and the tests need to know of it."""
 
     name: str
@@ -128,8 +127,7 @@ COMMON = ("judged_only", "agg")
 """Parameters that every measure has, handled outside of its function."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Record):
     """A measure with its parameters, such as nDCG@10: it can be compared, printed and applied to hits."""
 
     base: str

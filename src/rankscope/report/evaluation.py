@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankscope._version import __version__
+from rankscope.core.record import asdict, replace
 from rankscope.core.run import Origin
 from rankscope.core.scores import RunScores, Scores, none_if_nan, show
-from rankscope.measures.bands import BandProfile
-from rankscope.report.bands import band_words, bands_note, has_words
 from rankscope.report.table import Cell, Table, transposed
+
+if TYPE_CHECKING:
+    from rankscope.measures.bands import BandProfile  # loaded where words are asked for
 
 Value = TypeVar("Value")
 
@@ -64,24 +65,28 @@ def in_words(table: Table, bands: BandProfile | None) -> Table:
     """Return the table with the word of its band beside each score: 0.7123 very good, 0.7-0.9."""
     if bands is None:
         return table
+    from rankscope.report.bands import bands_note
+
     rows = [[worded(cell, name, bands) for name, cell in zip(table.header, row, strict=True)] for row in table.rows]
-    return dataclasses.replace(table, rows=rows, notes=(*table.notes, bands_note(bands)))
+    return replace(table, rows=rows, notes=(*table.notes, bands_note(bands)))
 
 
 def worded(cell: Cell, measure: str, bands: BandProfile) -> Cell:
     """Return a cell with the word for its score; one without a score as it is."""
     words = word_cell(cell, measure, bands).text
-    return dataclasses.replace(cell, text=f"{cell.text} {words}") if words else cell
+    return replace(cell, text=f"{cell.text} {words}") if words else cell
 
 
 def with_word_columns(table: Table, bands: BandProfile) -> Table:
     """Return the table with the words in columns of their own, for programs that read the scores as numbers."""
+    from rankscope.report.bands import has_words
+
     names = table.header[table.n_name_columns :]
     worded = [i for i, name in enumerate(table.header) if name in names and has_words(name, bands)]
 
     header = beside(table.header, {i: f"{table.header[i]} band" for i in worded})
     rows = [beside(row, {i: word_cell(row[i], table.header[i], bands) for i in worded}) for row in table.rows]
-    return dataclasses.replace(table, header=header, rows=rows)
+    return replace(table, header=header, rows=rows)
 
 
 def beside(row: Sequence[Value], added: Mapping[int, Value]) -> list[Value]:
@@ -91,6 +96,8 @@ def beside(row: Sequence[Value], added: Mapping[int, Value]) -> list[Value]:
 
 def word_cell(cell: Cell, measure: str, bands: BandProfile) -> Cell:
     """Return the word for the score in another cell."""
+    from rankscope.report.bands import band_words
+
     return Cell(band_words(float(cell.raw), measure, bands) if cell.raw else "")
 
 
@@ -203,7 +210,7 @@ def run_record(run: RunScores) -> dict[str, Any]:
         "mean": {measure: none_if_nan(aggregate.value) for measure, aggregate in aggregates.items()},
         "queries": run.to_dict(),
         "counts": {
-            **dataclasses.asdict(run.counts),
+            **asdict(run.counts),
             "undefined": {measure: aggregate.undefined for measure, aggregate in aggregates.items()},
         },
     }

@@ -7,15 +7,15 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TextIO
+
+from rankscope.core.record import Record, field
 
 _GAP = "   "
 BEST = "bold green"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Record, many=True):
     """One cell: what a person reads, what a program reads, and whether it is the best of its column."""
 
     text: str
@@ -28,8 +28,7 @@ class Cell:
         return self.raw or self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Record):
     """Rows under headings; the first columns are names, the others numbers."""
 
     header: Sequence[str]

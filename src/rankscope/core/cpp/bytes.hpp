@@ -19,6 +19,10 @@ struct Range {
   size_t from, to;
 };
 
+inline void drop_byte_order_mark(Bytes& text) {
+  if (text.substr(0, 3) == "\xef\xbb\xbf") text.remove_prefix(3);
+}
+
 inline uint64_t load(const char* from, size_t n_bytes) {
   uint64_t word = 0;
   std::memcpy(&word, from, n_bytes);

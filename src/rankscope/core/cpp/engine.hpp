@@ -7,21 +7,17 @@
 //   find(qrels, query, ref, hash, buffer) -> the judged doc, or nothing
 #pragma once
 
-#include <atomic>
 #include <deque>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "parallel.hpp"
 #include "ranking.hpp"
 
 namespace rankscope {
-
 
 template <class Source>
 struct Duplicate {
@@ -41,31 +37,6 @@ struct Aligned {
   std::optional<typename Source::IdRef> last_tag;
   bool ranks_are_numbers = true;
 };
-
-// Runs a function for 0 .. n-1 on several threads; an exception in any of them is passed on.
-template <class Function>
-void in_parallel(int n_threads, size_t n, Function function) {
-  std::atomic<size_t> next{0};
-  std::vector<std::exception_ptr> errors(static_cast<size_t>(n_threads));
-  auto work = [&](int thread) {
-    try {
-      for (size_t i; (i = next.fetch_add(1)) < n;) function(i);
-    } catch (...) {
-      errors[static_cast<size_t>(thread)] = std::current_exception();
-    }
-  };
-  std::vector<std::thread> threads;
-  threads.reserve(static_cast<size_t>(n_threads));
-  try {
-    for (int thread = 1; thread < n_threads && static_cast<size_t>(thread) < n; ++thread)
-      threads.emplace_back(work, thread);
-  } catch (const std::system_error&) {  // the system gives no more of them: those that there are do all the work
-  }
-  work(0);
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
-}
 
 // The distinct queries that the qrels do not have, in the order in which they are met.
 template <class Source>

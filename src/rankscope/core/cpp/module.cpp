@@ -31,34 +31,34 @@ class Qrels {
   // From {query: {doc: grade}}, which must not change from now on; valid() is false where an id is no plain text or a
   // grade no plain number.
   explicit Qrels(nb::dict judged) : owner_(judged) {
-    std::vector<Bytes> queries;
-    std::vector<Judgment> judgments;
+    std::vector<Judgments> judgments(1);
     for (auto [query, docs] : judged) {
       Bytes query_id, doc_id;
       if (!nb::isinstance<nb::dict>(docs) || !view(query, query_id)) return;
-      queries.push_back(query_id);
+      judgments[0].start(query_id);
       for (auto [doc, grade] : nb::borrow<nb::dict>(docs)) {
         double value = 0;
         if (!view(doc, doc_id) || !number(grade, value)) return;
-        judgments.push_back(Judgment{query_id, doc_id, value});
+        judgments[0].add(query_id, doc_id, value);
       }
     }
-    take(queries, judgments);
+    index_.emplace(std::move(judgments), 1);
   }
 
   // From TREC text, which is copied; valid() is false where the reference reader has to do it.
-  explicit Qrels(Bytes text) : text_(text) {
-    std::vector<Judgment> judgments;
-    if (!read_qrels_text(text_, judgments) || judgments.empty()) return;
-    take({}, judgments);
-    if (index_->has_duplicates()) index_.reset();
+  Qrels(Bytes text, int n_threads) {
+    n_threads = std::max(1, n_threads);
+    text_.emplace(text, n_threads);
+    if (!text_->is_fine()) return;
+    index_.emplace(text_->take(), n_threads);
+    if (index_->n_queries() == 0 || index_->has_duplicates()) index_.reset();
   }
 
   bool valid() const { return index_.has_value(); }
   const QrelsIndex& index() const { return *index_; }
-  double max_grade() const { return max_grade_; }
-  int64_t fractional_row() const { return fractional_row_; }
-  size_t n_rows() const { return n_rows_; }
+  double max_grade() const { return index_->max_grade(); }
+  int64_t fractional_row() const { return index_->fractional_row(); }
+  size_t n_rows() const { return index_->n_docs(); }
 
   // Made when a dict is first to be walked.
   const std::vector<JudgedObjects>& objects() const {
@@ -100,22 +100,9 @@ class Qrels {
     return owned_.back().ptr();
   }
 
-  void take(const std::vector<Bytes>& queries, const std::vector<Judgment>& judgments) {
-    index_.emplace(queries, judgments);
-    n_rows_ = judgments.size();
-    for (size_t i = 0; i < judgments.size(); ++i) {
-      max_grade_ = std::max(max_grade_, judgments[i].grade);
-      if (fractional_row_ == kNone && std::floor(judgments[i].grade) != judgments[i].grade)
-        fractional_row_ = static_cast<int64_t>(i);
-    }
-  }
-
   nb::object owner_;  // what the views look into: a dict,
-  std::string text_;  // or text
+  std::optional<QrelsText> text_;  // or text
   std::optional<QrelsIndex> index_;
-  double max_grade_ = 0;
-  int64_t fractional_row_ = kNone;
-  size_t n_rows_ = 0;
   mutable std::vector<nb::object> owned_;
   mutable std::vector<JudgedObjects> objects_;
 };
@@ -139,6 +126,10 @@ nb::bytes raw(const std::vector<Value>& values) {
 nb::tuple arrays_of(const std::vector<char>& answered, const std::vector<QueryResult>& results) {
   std::vector<int64_t> n_retrieved, n_hits, ranks;
   std::vector<double> grades;
+  size_t n_all_hits = 0;
+  for (const QueryResult& result : results) n_all_hits += result.hits.size();
+  ranks.reserve(n_all_hits);
+  grades.reserve(n_all_hits);
   for (const QueryResult& result : results) {
     n_retrieved.push_back(result.n_retrieved);
     n_hits.push_back(static_cast<int64_t>(result.hits.size()));
@@ -323,7 +314,14 @@ nb::object if_valid(std::unique_ptr<Qrels> qrels) {
   return qrels->valid() ? nb::cast(qrels.release(), nb::rv_policy::take_ownership) : nb::none();
 }
 
-nb::object qrels_of_text(Buffer data) { return if_valid(std::make_unique<Qrels>(text_in(data))); }
+nb::object qrels_of_text(Buffer data, int n_threads) {
+  std::unique_ptr<Qrels> qrels;
+  {
+    nb::gil_scoped_release release;
+    qrels = std::make_unique<Qrels>(text_in(data), n_threads);
+  }
+  return if_valid(std::move(qrels));
+}
 
 nb::object qrels_of_dict(nb::dict judged) { return if_valid(std::make_unique<Qrels>(judged)); }
 
@@ -338,10 +336,11 @@ nb::list query_ids_of(const Qrels& qrels) {
 nb::tuple ideal_of(const Qrels& qrels) {
   std::vector<int64_t> n_grades;
   std::vector<double> grades;
+  grades.reserve(qrels.index().n_docs());
   for (size_t query = 0; query < qrels.index().n_queries(); ++query) {
-    const std::vector<double> best_first = qrels.index().ideal_grades(query);
-    n_grades.push_back(static_cast<int64_t>(best_first.size()));
-    grades.insert(grades.end(), best_first.begin(), best_first.end());
+    const size_t before = grades.size();
+    qrels.index().append_ideal_grades(query, grades);
+    n_grades.push_back(static_cast<int64_t>(grades.size() - before));
   }
   return nb::make_tuple(raw(n_grades), raw(grades));
 }
@@ -378,7 +377,7 @@ NB_MODULE(_kernel, m) {
       .def_prop_ro("max_grade", &Qrels::max_grade)
       .def_prop_ro("fractional_row", &Qrels::fractional_row)
       .def_prop_ro("n_rows", &Qrels::n_rows);
-  m.def("qrels_of_text", &qrels_of_text, "data"_a);
+  m.def("qrels_of_text", &qrels_of_text, "data"_a, "threads"_a = 1);
   m.def("qrels_of_dict", &qrels_of_dict, "judged"_a);
   nb::class_<ArrowTable>(m, "ArrowTable")
       .def_prop_ro("names", &ArrowTable::names)

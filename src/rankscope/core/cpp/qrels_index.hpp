@@ -2,13 +2,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <functional>
-#include <map>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <unordered_map>
 #include <vector>
 
 #include "bytes.hpp"
+#include "parallel.hpp"
 
 namespace rankscope {
 
@@ -21,46 +25,85 @@ inline size_t table_size_for(size_t n_entries) {
   return size;
 }
 
-struct Judgment {
-  Bytes query, doc;
-  double grade;
-};
-
 struct JudgedDoc {
   Bytes id;
   double grade;
+};
+
+// Judgments in the order in which they are given. The bytes of all ids are kept by whoever makes them.
+struct Judgments {
+  // Consecutive judgments of one query.
+  struct Segment {
+    Bytes query;
+    size_t from, to;
+  };
+
+  std::vector<JudgedDoc> docs;
+  std::vector<Segment> segments;
+  double max_grade = 0;
+  int64_t fractional = kNone;  // the first judgment whose grade is not a whole number
+
+  void start(Bytes query) { segments.push_back(Segment{query, docs.size(), docs.size()}); }
+
+  void add(Bytes query, Bytes doc, double grade) {
+    if (segments.empty() || segments.back().query != query) start(query);
+    if (grade > max_grade) max_grade = grade;
+    if (fractional == kNone && std::floor(grade) != grade) fractional = static_cast<int64_t>(docs.size());
+    docs.push_back(JudgedDoc{doc, grade});
+    segments.back().to = docs.size();
+  }
 };
 
 struct BytesHash {
   size_t operator()(Bytes id) const { return hash_of(id); }
 };
 
-// Queries are numbered in the order of their bytes. The bytes of all ids are kept by whoever made the judgments.
+// Queries are numbered in the order of their bytes. A query may be there without any judgment.
 class QrelsIndex {
  public:
-  // `queries` may name queries that have no judgment at all.
-  QrelsIndex(const std::vector<Bytes>& queries, const std::vector<Judgment>& judgments) {
-    const std::vector<int32_t> query_of = number_queries(queries, judgments);
-    std::vector<size_t> n_docs(queries_.size(), 0);
-    for (int32_t query : query_of) ++n_docs[query];
-    size_t n_slots = 0, n_before = 0;
-    for (size_t i = 0; i < queries_.size(); ++i) {
-      queries_[i].first_slot = n_slots;
-      queries_[i].mask = table_size_for(n_docs[i]) - 1;
-      queries_[i].first_doc = queries_[i].last_doc = n_before;
-      n_slots += queries_[i].mask + 1;
-      n_before += n_docs[i];
+  QrelsIndex(std::vector<Judgments> pieces, int n_threads) : pieces_(std::move(pieces)) {
+    place_docs(collect_queries());
+    size_t n_slots = 0;
+    for (Query& query : queries_) {
+      query.first_slot = n_slots;
+      query.mask = table_size_for(query.n_docs) - 1;
+      n_slots += query.mask + 1;
     }
-    slots_.resize(n_slots);
-    docs_.resize(judgments.size());
-    for (size_t i = 0; i < judgments.size(); ++i) insert(queries_[query_of[i]], judgments[i]);
+    slots_.reset(static_cast<Slot*>(std::calloc(std::max<size_t>(n_slots, 1), sizeof(Slot))));
+    if (!slots_) throw std::bad_alloc();
+    const size_t n_batches = (queries_.size() + kQueriesPerBatch - 1) / kQueriesPerBatch;
+    in_parallel(n_threads, n_batches, [this](size_t batch) {
+      const size_t end = std::min(queries_.size(), (batch + 1) * kQueriesPerBatch);
+      for (size_t query = batch * kQueriesPerBatch; query < end; ++query) fill_table(queries_[query]);
+    });
     index_queries();
   }
 
-  // Whether a doc is judged twice for a query; then only its first judgment is in the index.
+  // Whether a doc is judged twice for a query; then its first judgment is the one that is found.
   bool has_duplicates() const { return has_duplicates_; }
 
   size_t n_queries() const { return queries_.size(); }
+
+  size_t n_docs() const {
+    return std::accumulate(pieces_.begin(), pieces_.end(), size_t{0},
+                           [](size_t n, const Judgments& piece) { return n + piece.docs.size(); });
+  }
+
+  double max_grade() const {
+    double highest = 0;
+    for (const Judgments& piece : pieces_) highest = std::max(highest, piece.max_grade);
+    return highest;
+  }
+
+  // The first judgment, as they were given, whose grade is not a whole number.
+  int64_t fractional_row() const {
+    int64_t n_before = 0;
+    for (const Judgments& piece : pieces_) {
+      if (piece.fractional != kNone) return n_before + piece.fractional;
+      n_before += static_cast<int64_t>(piece.docs.size());
+    }
+    return kNone;
+  }
 
   Bytes query_id(int32_t query) const { return queries_[query].id; }
 
@@ -74,83 +117,130 @@ class QrelsIndex {
 
   const JudgedDoc* find_doc(int32_t query, Bytes id, uint64_t hash) const {
     const Query& in = queries_[query];
+    const Slot* const slots = slots_.get() + in.first_slot;
     for (size_t place = hash & in.mask;; place = (place + 1) & in.mask) {
-      const Slot& slot = slots_[in.first_slot + place];
+      const Slot& slot = slots[place];
       if (!slot.doc) return nullptr;
-      if (slot.tag == tag_of(hash) && docs_[slot.doc - 1].id == id) return &docs_[slot.doc - 1];
+      if (slot.tag == tag_of(hash) && in.docs[slot.doc - 1].id == id) return &in.docs[slot.doc - 1];
     }
   }
 
   template <class Visit>
   void for_each_doc(size_t query, Visit visit) const {
-    for (size_t i = queries_[query].first_doc; i < queries_[query].last_doc; ++i) visit(docs_[i]);
+    std::for_each(queries_[query].docs, queries_[query].docs + queries_[query].n_docs, visit);
   }
 
-  // The grades of a query from 0 up, best first: there are few different ones, so they are counted, not sorted.
-  std::vector<double> ideal_grades(size_t query) const {
-    std::map<double, size_t, std::greater<double>> n_docs;
+  // Appends the grades of a query from 0 up, best first: where there are few different ones, they are counted.
+  void append_ideal_grades(size_t query, std::vector<double>& grades) const {
+    std::vector<std::pair<double, size_t>> counts;
+    std::vector<double> others;
     for_each_doc(query, [&](const JudgedDoc& doc) {
-      if (doc.grade >= 0) ++n_docs[doc.grade];
+      if (doc.grade < 0) return;
+      size_t i = 0;
+      while (i < counts.size() && counts[i].first != doc.grade) ++i;
+      if (i < counts.size()) {
+        ++counts[i].second;
+      } else if (counts.size() < kFewGrades) {
+        counts.emplace_back(doc.grade, 1);
+      } else {
+        others.push_back(doc.grade);
+      }
     });
-    std::vector<double> grades;
-    for (const auto& [grade, n] : n_docs) grades.insert(grades.end(), n, grade);
-    return grades;
+    std::sort(counts.begin(), counts.end(), std::greater<std::pair<double, size_t>>());
+    const auto from = static_cast<ptrdiff_t>(grades.size());
+    for (const auto& [grade, n] : counts) grades.insert(grades.end(), n, grade);
+    if (others.empty()) return;
+    grades.insert(grades.end(), others.begin(), others.end());
+    std::sort(grades.begin() + from, grades.end(), std::greater<double>());
   }
 
  private:
+  static constexpr size_t kQueriesPerBatch = 16;
+  static constexpr size_t kFewGrades = 16;
+
   struct Query {
     Bytes id;
-    size_t first_doc = 0, last_doc = 0;  // its docs, in docs_
-    size_t first_slot = 0, mask = 0;     // its hash table, in slots_
+    const JudgedDoc* docs = nullptr;
+    size_t n_docs = 0;
+    size_t first_slot = 0, mask = 0;  // its hash table, in slots_
   };
 
   // Most docs that are sought are not there: a part of the hash beside the entry tells without a look at the id.
   struct Slot {
-    uint32_t tag = 0;
-    uint32_t doc = 0;  // entry in docs_ + 1, so that 0 is free
+    uint32_t tag;
+    uint32_t doc;  // entry in the query's docs + 1, so that 0 is free
   };
+
+  struct Free {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  struct Part {
+    const JudgedDoc* docs;
+    size_t n_docs;
+  };
+  using Parts = std::vector<std::vector<Part>>;  // for each query, where its docs are
 
   static uint32_t tag_of(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
 
-  // Fills queries_, and returns the number of the query of each judgment.
-  std::vector<int32_t> number_queries(const std::vector<Bytes>& named, const std::vector<Judgment>& judgments) {
-    std::unordered_map<Bytes, int32_t, BytesHash> met;
+  // Fills queries_ in the order of their ids.
+  Parts collect_queries() {
+    std::unordered_map<Bytes, size_t, BytesHash> met;
     std::vector<Bytes> ids;
-    auto number = [&](Bytes id) {
-      const auto [entry, is_new] = met.emplace(id, static_cast<int32_t>(ids.size()));
-      if (is_new) ids.push_back(id);
-      return entry->second;
-    };
-    for (Bytes id : named) number(id);
-    std::vector<int32_t> query_of(judgments.size());
-    for (size_t i = 0; i < judgments.size(); ++i) {
-      const bool as_before = i > 0 && judgments[i].query == judgments[i - 1].query;
-      query_of[i] = as_before ? query_of[i - 1] : number(judgments[i].query);
-    }
-    std::vector<int32_t> order(ids.size()), place(ids.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return ids[a] < ids[b]; });
-    for (size_t i = 0; i < order.size(); ++i) {
-      place[order[i]] = static_cast<int32_t>(i);
+    Parts parts;
+    for (const Judgments& piece : pieces_)
+      for (const Judgments::Segment& segment : piece.segments) {
+        const auto [entry, is_new] = met.emplace(segment.query, ids.size());
+        if (is_new) {
+          ids.push_back(segment.query);
+          parts.emplace_back();
+        }
+        if (segment.to > segment.from)
+          parts[entry->second].push_back(Part{&piece.docs[segment.from], segment.to - segment.from});
+      }
+    std::vector<size_t> order(ids.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ids[a] < ids[b]; });
+    Parts ordered;
+    for (size_t number : order) {
       queries_.emplace_back();
-      queries_.back().id = ids[order[i]];
+      queries_.back().id = ids[number];
+      ordered.push_back(std::move(parts[number]));
     }
-    for (int32_t& query : query_of) query = place[query];
-    return query_of;
+    return ordered;
   }
 
-  void insert(Query& query, const Judgment& judgment) {
-    const uint64_t hash = hash_of(judgment.doc);
-    size_t place = hash & query.mask;
-    for (; slots_[query.first_slot + place].doc; place = (place + 1) & query.mask) {
-      const Slot& slot = slots_[query.first_slot + place];
-      if (slot.tag == tag_of(hash) && docs_[slot.doc - 1].id == judgment.doc) {
+  // Docs stay where they were read; those of a query that was judged in several places are gathered in one.
+  void place_docs(const Parts& parts) {
+    size_t n_gathered = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      for (const Part& part : parts[i]) queries_[i].n_docs += part.n_docs;
+      if (parts[i].size() > 1) n_gathered += queries_[i].n_docs;
+    }
+    gathered_.reserve(n_gathered);  // so that it stays where it is
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].empty()) continue;
+      queries_[i].docs = parts[i].size() == 1 ? parts[i][0].docs : gathered_.data() + gathered_.size();
+      if (parts[i].size() > 1)
+        for (const Part& part : parts[i]) gathered_.insert(gathered_.end(), part.docs, part.docs + part.n_docs);
+    }
+  }
+
+  void fill_table(const Query& query) {
+    Slot* const slots = slots_.get() + query.first_slot;
+    for (size_t i = 0; i < query.n_docs; ++i) {
+      const Bytes id = query.docs[i].id;
+      const uint64_t hash = hash_of(id);
+      size_t place = hash & query.mask;
+      bool is_new = true;
+      for (; is_new && slots[place].doc; place = (place + 1) & query.mask)
+        is_new = slots[place].tag != tag_of(hash) || query.docs[slots[place].doc - 1].id != id;
+      if (is_new) {
+        slots[place] = Slot{tag_of(hash), static_cast<uint32_t>(i + 1)};
+      } else {
         has_duplicates_ = true;
-        return;
       }
     }
-    docs_[query.last_doc++] = JudgedDoc{judgment.doc, judgment.grade};
-    slots_[query.first_slot + place] = Slot{tag_of(hash), static_cast<uint32_t>(query.last_doc)};
   }
 
   void index_queries() {
@@ -163,11 +253,12 @@ class QrelsIndex {
     }
   }
 
+  const std::vector<Judgments> pieces_;
+  std::vector<JudgedDoc> gathered_;
   std::vector<Query> queries_;
-  std::vector<JudgedDoc> docs_;
-  std::vector<Slot> slots_;
+  std::unique_ptr<Slot[], Free> slots_;
   std::vector<int32_t> query_slots_;
-  bool has_duplicates_ = false;
+  std::atomic<bool> has_duplicates_{false};
 };
 
 }  // namespace rankscope

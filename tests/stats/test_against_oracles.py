@@ -27,6 +27,7 @@ from rankscope.stats.multiple import (
     randomised_tukey,
 )
 from rankscope.stats.paired import (
+    bootstrap_shift_test,
     mcnemar_test,
     paired_t_test,
     sign_flip_test,
@@ -41,11 +42,12 @@ URBANO = Path(__file__).parents[2].parent / "shared" / "data" / "stats" / "urban
 differences = st.lists(st.floats(-1, 1), min_size=2, max_size=40).map(np.array)
 
 
-@given(st.lists(st.integers(-100, 100).map(lambda i: i / 100), min_size=2, max_size=9).map(np.array))
+@given(st.lists(st.integers(-100, 100), min_size=2, max_size=9).map(np.array))
 @settings(max_examples=150, deadline=None)
-def test_exact_sign_flips_equal_scipys(d):
-    ours = sign_flip_test(d)
-    theirs = scipy_stats.permutation_test((d,), np.sum, permutation_type="samples", n_resamples=100_000)
+def test_exact_sign_flips_equal_scipys(hundredths):
+    ours = sign_flip_test(hundredths / 100)
+    # scipy is given whole numbers, since it takes 0.1 + 0.2 - 0.3 for a difference
+    theirs = scipy_stats.permutation_test((hundredths,), np.sum, permutation_type="samples", n_resamples=100_000)
     assert ours.method == "exact sign-flip permutation"
     assert ours.p == pytest.approx(theirs.pvalue, abs=1e-12)
 
@@ -60,13 +62,6 @@ def test_p_is_never_zero_and_one_for_identical_systems():
     assert sign_flip_test(np.full(200, 0.5)).p == 1 / 10_000
     assert sign_flip_test(np.zeros(50)).p == 1
     assert paired_t_test(np.zeros(50)).p == 1
-
-
-def test_the_seed_decides_and_nothing_else():
-    d = np.random.default_rng(5).normal(0.02, 0.1, 80)
-    assert sign_flip_test(d, seed=4) == sign_flip_test(d, seed=4)
-    assert sign_flip_test(d, seed=4).p != sign_flip_test(d, seed=5).p
-    assert sign_flip_test(d, n_resamples=2048, seed=0).p * 2049 >= sign_flip_test(d, n_resamples=1024, seed=0).p * 1025
 
 
 def test_clusters_are_flipped_as_one():
@@ -247,5 +242,9 @@ def test_rbo_by_hand():
 def test_published_p_values_of_two_real_systems():
     scores = np.loadtxt(URBANO / "adhoc8_ap.csv", delimiter=",", skiprows=1)
     d = scores[:, 124] - scores[:, 125]
+    # as printed in the README of julian-urbano/sigir2019-statistical; resampled ones with a million resamples there
     assert paired_t_test(d).p == pytest.approx(0.0013193972, abs=1e-10)
-    assert sign_flip_test(d, n_resamples=99_999).p == pytest.approx(0.001188, abs=3e-4)
+    assert sign_flip_test(d, n_resamples=99_999).p == pytest.approx(0.001188, abs=4 * np.sqrt(0.001188 / 99_999))
+    assert bootstrap_shift_test(d, n_resamples=99_999).p == pytest.approx(0.000586, abs=4 * np.sqrt(0.000586 / 99_999))
+    # theirs is the normal approximation, ours exact
+    assert wilcoxon_test(d).p == pytest.approx(0.003445188, abs=1e-3)

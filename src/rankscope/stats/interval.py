@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
+from rankscope.core.arrays import Floats, Ints
 from rankscope.errors import OptionError
-from rankscope.stats.rng import random_rows
+from rankscope.stats.clusters import cluster_sums, members_of
+from rankscope.stats.rng import chunks, random_rows
 
 LEVEL = 0.95
 N_RESAMPLES = 9_999
+
+Statistic: TypeAlias = Callable[[Floats], Floats]
+"""Takes resamples as rows and returns one number each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +37,11 @@ class Interval:
 def t_interval(values: Floats, *, level: float = LEVEL) -> Interval:
     """Return Student's interval of the mean: deterministic, and as good as the bootstrap in simulation."""
     check(values, level)
-    return _around(values, _standard_error(values), len(values) - 1, level, "t")
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    return _around(values, error, len(values) - 1, level, "t")
 
 
-def cluster_t_interval(values: Floats, clusters: Floats | np.ndarray, *, level: float = LEVEL) -> Interval:
+def cluster_t_interval(values: Floats, clusters: np.ndarray, *, level: float = LEVEL) -> Interval:
     """Return the interval of the mean where values come in groups that are not independent (Miller 2024)."""
     check(values, level)
     error, df = cluster_standard_error(values, clusters)
@@ -44,81 +50,17 @@ def cluster_t_interval(values: Floats, clusters: Floats | np.ndarray, *, level: 
 
 def cluster_standard_error(values: Floats, clusters: np.ndarray) -> tuple[float, int]:
     """Return the standard error of the mean by whole clusters, and its degrees of freedom."""
-    _, member = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(member, weights=values - values.mean())
+    sums = cluster_sums(values - values.mean(), clusters)
     n_clusters = len(sums)
-    if n_clusters < 2:  # noqa: PLR2004 (one cluster says nothing about others)
-        raise OptionError("an interval needs at least two clusters")
+    _check_clusters(n_clusters)
     return math.sqrt(n_clusters / (n_clusters - 1) * float((sums**2).sum())) / len(values), n_clusters - 1
 
 
-def percentile_interval(
-    values: Floats,
-    statistic: Callable[[Floats], Floats] | None = None,
-    *,
-    level: float = LEVEL,
-    n_resamples: int = N_RESAMPLES,
-    seed: int = 0,
-) -> Interval:
-    """Return the percentile bootstrap interval, which is too narrow for few queries: prefer t or BCa."""
-    check(values, level)
-    draws = bootstrap(values, statistic or row_means, n_resamples=n_resamples, seed=seed)
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), level, "percentile bootstrap")
+def _around(values: Floats, error: float, df: int, level: float, method: str) -> Interval:
+    from scipy.special import stdtrit
 
-
-def bca_interval(
-    values: Floats,
-    statistic: Callable[[Floats], Floats] | None = None,
-    *,
-    level: float = LEVEL,
-    n_resamples: int = N_RESAMPLES,
-    seed: int = 0,
-) -> Interval:
-    """Return the bias-corrected and accelerated bootstrap interval (Efron 1987), for any statistic of the queries.
-
-    `statistic` takes resamples as rows and returns one number each; by default the mean.
-    """
-    check(values, level)
-    statistic = statistic or row_means
-    observed = float(statistic(values[None, :])[0])
-    draws = bootstrap(values, statistic, n_resamples=n_resamples, seed=seed)
-    if np.ptp(draws) == 0:
-        return Interval(observed, observed, level, "BCa bootstrap")
-    shares = _bca_shares(observed, draws, _jackknife(values, statistic), level)
-    low, high = np.quantile(draws, shares)
-    return Interval(float(low), float(high), level, "BCa bootstrap")
-
-
-def _bca_shares(observed: float, draws: Floats, left_out: Floats, level: float) -> list[float]:
-    """Return the quantiles of the draws that correct for bias and skewness."""
-    from scipy.special import ndtr, ndtri
-
-    below = (np.count_nonzero(draws < observed) + np.count_nonzero(draws <= observed)) / (2 * len(draws))
-    bias = float(ndtri(min(max(below, 1e-9), 1 - 1e-9)))
-    spread = left_out.mean() - left_out
-    cubed, squared = float((spread**3).sum()), float((spread**2).sum())
-    acceleration = cubed / (6 * squared**1.5) if squared > 0 else 0.0
-    corrected = (bias + float(ndtri(share)) for share in ((1 - level) / 2, (1 + level) / 2))
-    return [float(ndtr(bias + z / (1 - acceleration * z))) for z in corrected]
-
-
-def _jackknife(values: Floats, statistic: Callable[[Floats], Floats]) -> Floats:
-    """Return the statistic with each query left out in turn."""
-    n = len(values)
-    keep = ~np.eye(n, dtype=bool)
-    return np.concatenate([statistic(values[keep[i]][None, :]) for i in range(n)])
-
-
-def bootstrap(values: Floats, statistic: Callable[[Floats], Floats], *, n_resamples: int, seed: int) -> Floats:
-    """Return the statistic of resamples of the queries, drawn with replacement."""
-    rows = random_rows(len(values), n_resamples=n_resamples, seed=seed, purpose="bootstrap")
-    return np.concatenate([statistic(values[drawn]) for drawn in rows])
-
-
-def row_means(resamples: Floats) -> Floats:
-    """Return the mean of each row."""
-    return np.asarray(resamples.mean(axis=1))
+    mean, half = float(values.mean()), float(stdtrit(df, (1 + level) / 2)) * error
+    return Interval(mean - half, mean + half, level, method)
 
 
 def wilson_interval(successes: int, n: int, *, level: float = LEVEL) -> Interval:
@@ -135,6 +77,131 @@ def wilson_interval(successes: int, n: int, *, level: float = LEVEL) -> Interval
     return Interval(low, 1.0 if successes == n else centre + half, level, "Wilson")
 
 
+def percentile_interval(
+    values: Floats,
+    statistic: Statistic | None = None,
+    *,
+    level: float = LEVEL,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    clusters: np.ndarray | None = None,
+) -> Interval:
+    """Return the percentile bootstrap interval, which is too narrow for few queries: prefer t or BCa.
+
+    With `clusters` whole groups of queries are drawn, not single ones.
+    """
+    check(values, level)
+    draws = bootstrap(values, statistic or row_means, n_resamples=n_resamples, seed=seed, clusters=clusters)
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), level, _labelled("percentile bootstrap", clusters))
+
+
+def bca_interval(
+    values: Floats,
+    statistic: Statistic | None = None,
+    *,
+    level: float = LEVEL,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    clusters: np.ndarray | None = None,
+) -> Interval:
+    """Return the bias-corrected and accelerated bootstrap interval (Efron 1987), for any statistic of the queries.
+
+    `statistic` takes resamples as rows and returns one number each; by default the mean. With `clusters` whole groups
+    of queries are drawn, and left out, not single ones.
+    """
+    check(values, level)
+    statistic = statistic or row_means
+    method = _labelled("BCa bootstrap", clusters)
+    observed = float(statistic(values[None, :])[0])
+    draws = bootstrap(values, statistic, n_resamples=n_resamples, seed=seed, clusters=clusters)
+    if np.ptp(draws) == 0:
+        return Interval(observed, observed, level, method)
+    shares = _bca_shares(observed, draws, jackknife(values, statistic, clusters=clusters), level)
+    low, high = np.quantile(draws, shares)
+    return Interval(float(low), float(high), level, method)
+
+
+def _labelled(method: str, clusters: np.ndarray | None) -> str:
+    return method if clusters is None else f"cluster {method}"
+
+
+def _bca_shares(observed: float, draws: Floats, left_out: Floats, level: float) -> list[float]:
+    """Return the quantiles of the draws that correct for bias and skewness."""
+    from scipy.special import ndtr, ndtri
+
+    below = (np.count_nonzero(draws < observed) + np.count_nonzero(draws <= observed)) / (2 * len(draws))
+    bias = float(ndtri(min(max(below, 1e-9), 1 - 1e-9)))
+    spread = left_out.mean() - left_out
+    cubed, squared = float((spread**3).sum()), float((spread**2).sum())
+    acceleration = cubed / (6 * squared**1.5) if squared > 0 else 0.0
+    corrected = (bias + float(ndtri(share)) for share in ((1 - level) / 2, (1 + level) / 2))
+    return [float(ndtr(bias + z / (1 - acceleration * z))) for z in corrected]
+
+
+def bootstrap(
+    values: Floats, statistic: Statistic, *, n_resamples: int, seed: int, clusters: np.ndarray | None = None
+) -> Floats:
+    """Return the statistic of resamples of the queries, or of whole clusters of them, drawn with replacement."""
+    of_rows, n_units = _by_unit(values, statistic, clusters)
+    rows = random_rows(n_units, n_resamples=n_resamples, seed=seed, purpose="bootstrap")
+    return np.concatenate([of_rows(drawn) for drawn in rows])
+
+
+def jackknife(values: Floats, statistic: Statistic, *, clusters: np.ndarray | None = None) -> Floats:
+    """Return the statistic with each query, or each cluster, left out in turn."""
+    if statistic is row_means:
+        sums, sizes = _sums_and_sizes(values, clusters)
+        return np.asarray((sums.sum() - sums) / (sizes.sum() - sizes))
+    of_rows, n_units = _by_unit(values, statistic, clusters)
+    others = np.arange(n_units - 1)
+    return np.concatenate(
+        [of_rows(others + (others >= np.arange(*chunk)[:, None])) for chunk in chunks(n_units, n_units)]
+    )
+
+
+def row_means(resamples: Floats) -> Floats:
+    """Return the mean of each row."""
+    return np.asarray(resamples.mean(axis=1))
+
+
+def _by_unit(values: Floats, statistic: Statistic, clusters: np.ndarray | None) -> tuple[Callable[[Ints], Floats], int]:
+    """Return a function from rows of unit numbers to the statistic of each, and how many units there are.
+
+    A unit is what is drawn as one: a query, or a cluster of them.
+    """
+    if clusters is None:
+        return lambda rows: statistic(values.take(rows)), len(values)
+    if statistic is row_means:
+        sums, sizes = _sums_and_sizes(values, clusters)
+        return lambda rows: sums.take(rows).sum(axis=1) / sizes.take(rows).sum(axis=1), len(sums)
+    groups = _groups(values, clusters)
+
+    def one_by_one(rows: Ints) -> Floats:
+        """Resamples of clusters differ in length, so each is a matrix of its own."""
+        joined = (np.concatenate([groups[unit] for unit in row]) for row in rows.tolist())
+        return np.concatenate([statistic(resample[None, :]) for resample in joined])
+
+    return one_by_one, len(groups)
+
+
+def _sums_and_sizes(values: Floats, clusters: np.ndarray | None) -> tuple[Floats, Floats]:
+    """Return the sum of every unit and how many queries it has."""
+    if clusters is None:
+        return values, np.ones(len(values))
+    sums, sizes = cluster_sums(np.column_stack([values, np.ones(len(values))]), clusters).T
+    _check_clusters(len(sums))
+    return sums, sizes
+
+
+def _groups(values: Floats, clusters: np.ndarray) -> list[Floats]:
+    """Return the values of every cluster."""
+    member = members_of(clusters, len(values))
+    _check_clusters(int(member.max()) + 1)
+    ends = np.cumsum(np.bincount(member))[:-1]
+    return np.split(values[np.argsort(member, kind="stable")], ends)
+
+
 def check(values: Floats, level: float) -> None:
     """Refuse what no interval can be made of."""
     if len(values) < 2:  # noqa: PLR2004 (one value has no spread)
@@ -145,12 +212,6 @@ def check(values: Floats, level: float) -> None:
         raise OptionError(f"level = {level} is not between 0 and 1")
 
 
-def _standard_error(values: Floats) -> float:
-    return float(values.std(ddof=1)) / math.sqrt(len(values))
-
-
-def _around(values: Floats, error: float, df: int, level: float, method: str) -> Interval:
-    from scipy.special import stdtrit
-
-    mean, half = float(values.mean()), float(stdtrit(df, (1 + level) / 2)) * error
-    return Interval(mean - half, mean + half, level, method)
+def _check_clusters(n_clusters: int) -> None:
+    if n_clusters < 2:  # noqa: PLR2004 (one cluster says nothing about others)
+        raise OptionError("an interval needs at least two clusters")

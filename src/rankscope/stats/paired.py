@@ -9,10 +9,16 @@ import numpy as np
 
 from rankscope.core.arrays import Floats
 from rankscope.errors import OptionError
-from rankscope.stats.rng import all_signs, random_signs
+from rankscope.stats.clusters import cluster_sums
+from rankscope.stats.interval import bootstrap, row_means
+from rankscope.stats.rng import SignFlips
 
 N_RESAMPLES = 9_999
 MANY_RESAMPLES = 99_999
+MC_ERRORS = 3.0
+"""How many Monte-Carlo standard errors a p-value may be from alpha before more resamples are drawn."""
+SYMMETRY = "tests symmetry or the median, not the mean: unequal shapes look like a difference"
+ANTI_CONSERVATIVE = "anti-conservative for few queries: its p-values are too small"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,56 +40,76 @@ def sign_flip_test(
     Exact where all sign patterns can be tried; else p = (b + 1) / (B + 1), so that it is never 0 (Phipson & Smyth
     2010). With clusters whole groups of queries are flipped together. For 0/1 measures this is McNemar's exact test.
     """
-    sums = _units(differences, clusters)
-    moved = sums[sums != 0]  # a difference of 0 is the same with either sign
-    observed = abs(float(moved.sum()))
-    threshold = observed - _tolerance(moved)
-    if (1 << min(len(moved), 62)) <= n_resamples + 1:
-        totals = np.abs(all_signs(len(moved)) @ moved)
-        return Test(float((totals >= threshold).mean()), "exact sign-flip permutation")
-    reached = sum(
-        int(np.count_nonzero(np.abs(signs @ moved) >= threshold))
-        for signs in random_signs(len(moved), n_resamples=n_resamples, seed=seed, purpose="sign flip")
-    )
-    return Test((reached + 1) / (n_resamples + 1), "sign-flip permutation", n_resamples)
+    check(differences)
+    units = differences if clusters is None else cluster_sums(differences, clusters)
+    moved = units[units != 0]  # a difference of 0 is the same with either sign, so patterns of the others suffice
+    if SignFlips(len(moved), n_resamples, seed).is_exact:
+        return Test(_sign_flip_p(moved, SignFlips(len(moved), n_resamples, seed)), "exact sign-flip permutation")
+    return Test(_sign_flip_p(units, SignFlips(len(units), n_resamples, seed)), "sign-flip permutation", n_resamples)
 
 
-def _units(differences: Floats, clusters: np.ndarray | None) -> Floats:
-    """Return what is flipped as one: each query, or each cluster's sum."""
-    if np.isnan(differences).any():
-        raise OptionError("a paired test needs numbers; leave undefined scores out first")
-    if clusters is None:
-        return differences
-    _, member = np.unique(clusters, return_inverse=True)
-    return np.bincount(member, weights=differences).astype(np.float64)
+def _sign_flip_p(units: Floats, flips: SignFlips) -> float:
+    """Return how often flipped units add up to as much as they do unflipped."""
+    rounding = 1e-12 * float(np.abs(units).sum())  # how far two sums of the same numbers can differ by their order
+    threshold = abs(float(units.sum())) - rounding
+    reached = sum(int(np.count_nonzero(np.abs(sums) >= threshold)) for sums in flips.sums(units))
+    return float(flips.p_value(np.array(reached, dtype=np.float64)))
 
 
-def _tolerance(values: Floats) -> float:
-    """Return how far two sums of the same numbers can differ by rounding alone."""
-    return 1e-12 * float(np.abs(values).sum())
+def refined_sign_flip(
+    differences: Floats,
+    *,
+    alpha: float = 0.05,
+    n_resamples: int = N_RESAMPLES,
+    many_resamples: int = MANY_RESAMPLES,
+    seed: int = 0,
+    clusters: np.ndarray | None = None,
+) -> Test:
+    """Return the sign-flip test, with more resamples where chance alone could put p on the other side of alpha."""
+    test = sign_flip_test(differences, n_resamples=n_resamples, seed=seed, clusters=clusters)
+    if not is_near(test, alpha):
+        return test
+    return sign_flip_test(differences, n_resamples=max(n_resamples, many_resamples), seed=seed, clusters=clusters)
+
+
+def is_near(test: Test, alpha: float) -> bool:
+    """Tell whether chance in the resampling could have put the p-value on the other side of alpha."""
+    if test.n_resamples is None:
+        return False
+    return abs(test.p - alpha) <= MC_ERRORS * math.sqrt(test.p * (1 - test.p) / test.n_resamples)
 
 
 def paired_t_test(differences: Floats) -> Test:
-    """Return Student's paired t test; p is 1 where nothing differs at all."""
+    """Return Student's paired t test; p is 1 where nothing differs at all, NaN where one query cannot tell."""
     from scipy.special import stdtr
 
-    n = len(differences)
-    spread = float(differences.std(ddof=1)) if n > 1 else 0.0
-    mean = float(differences.mean()) if n else 0.0
+    check(differences)
+    n, mean = len(differences), float(differences.mean())
+    if not differences.any():
+        return Test(1.0, "paired t")
+    if n < 2:  # noqa: PLR2004 (one query has no spread)
+        return Test(math.nan, "paired t", caveat="one query has no spread to compare its difference with")
+    spread = float(differences.std(ddof=1))
     if spread == 0:
-        caveat = "" if mean == 0 else "all differences are equal, so t is infinite"
-        return Test(1.0 if mean == 0 or n < 2 else 0.0, "paired t", caveat=caveat)  # noqa: PLR2004
-    t = mean / (spread / math.sqrt(n))
-    return Test(float(2 * stdtr(n - 1, -abs(t))), "paired t")
+        return Test(0.0, "paired t", caveat="all differences are equal, so t is infinite")
+    return Test(float(2 * stdtr(n - 1, -abs(mean / (spread / math.sqrt(n))))), "paired t")
 
 
-SYMMETRY = "tests symmetry or the median, not the mean: unequal shapes look like a difference"
+def bootstrap_shift_test(differences: Floats, *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> Test:
+    """Return the paired bootstrap-shift test, on request: how far means of resampled, centred differences stray."""
+    check(differences)
+    observed = float(differences.mean())
+    means = bootstrap(differences - observed, row_means, n_resamples=n_resamples, seed=seed)
+    rounding = 1e-12 * float(np.abs(differences).mean())
+    reached = int(np.count_nonzero(np.abs(means) >= abs(observed) - rounding))
+    return Test((reached + 1) / (n_resamples + 1), "bootstrap shift", n_resamples, ANTI_CONSERVATIVE)
 
 
 def wilcoxon_test(differences: Floats) -> Test:
     """Return Wilcoxon's signed-rank test, on request: it does not test the mean."""
     from scipy.stats import wilcoxon
 
+    check(differences)
     if not differences.any():
         return Test(1.0, "Wilcoxon signed-rank", caveat=SYMMETRY)
     return Test(float(wilcoxon(differences, zero_method="wilcox").pvalue), "Wilcoxon signed-rank", caveat=SYMMETRY)
@@ -91,21 +117,24 @@ def wilcoxon_test(differences: Floats) -> Test:
 
 def sign_test(differences: Floats) -> Test:
     """Return the sign test, on request: it only counts who won."""
-    from scipy.stats import binomtest
-
-    wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    p = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    return Test(p, "sign", caveat=SYMMETRY)
+    check(differences)
+    return Test(_coin_p(differences), "sign", caveat=SYMMETRY)
 
 
 def mcnemar_test(differences: Floats) -> Test:
     """Return McNemar's exact test for measures that are 0 or 1 per query."""
-    from scipy.stats import binomtest
-
+    check(differences)
     if not np.isin(differences, (-1.0, 0.0, 1.0)).all():
         raise OptionError("McNemar's test is for measures that are 0 or 1 per query, such as Success@k")
+    return Test(_coin_p(differences), "exact McNemar")
+
+
+def _coin_p(differences: Floats) -> float:
+    """Return how likely a fair coin is at least as one-sided as wins and losses are."""
+    from scipy.special import bdtr
+
     wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-    return Test(float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0, "exact McNemar")
+    return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
 
 
 def skewness(differences: Floats) -> float:
@@ -113,3 +142,11 @@ def skewness(differences: Floats) -> float:
     spread = differences - differences.mean()
     variance = float((spread**2).mean())
     return float((spread**3).mean()) / variance**1.5 if variance > 0 else 0.0
+
+
+def check(differences: Floats) -> None:
+    """Refuse what no test can be made of."""
+    if not len(differences):
+        raise OptionError("a paired test needs at least one query that both systems have a score for")
+    if np.isnan(differences).any():
+        raise OptionError("a paired test needs numbers; leave undefined scores out first")

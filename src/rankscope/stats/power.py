@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rankscope.errors import OptionError
 
 POWER = 0.8
 ALPHA = 0.05
+_TOO_MANY = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +27,15 @@ class Plan:
 
 def power_of(difference: float, spread: float, n: int, *, alpha: float = ALPHA) -> float:
     """Return the chance that a two-sided paired t test finds a true difference."""
-    from scipy.special import stdtrit
-    from scipy.stats import nct
+    from scipy.special import nctdtr, stdtrit
 
+    check(n, alpha)
+    check_spread(spread)
     df = n - 1
     critical = float(stdtrit(df, 1 - alpha / 2))
     shift = abs(difference) / (spread / math.sqrt(n))
-    missed = float(nct.cdf(critical, df, shift))
-    wrong_side = float(nct.cdf(-critical, df, shift))
+    missed, wrong_side = float(nctdtr(df, shift, critical)), float(nctdtr(df, shift, -critical))
+    # far out in the tail, where both are 0, some versions of scipy have no number
     return 1 - (0.0 if math.isnan(missed) else missed) + (0.0 if math.isnan(wrong_side) else wrong_side)
 
 
@@ -42,7 +45,7 @@ def minimal_detectable_effect(spread: float, n: int, *, alpha: float = ALPHA, po
     if spread == 0:
         return 0.0
     low, high = 0.0, _first_guess(spread, n, alpha, power) * 4
-    for _ in range(80):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if power_of(middle, spread, n, alpha=alpha) < power else (low, middle)
     return high
@@ -52,28 +55,54 @@ def _first_guess(spread: float, n: int, alpha: float, power: float) -> float:
     from scipy.special import stdtrit
 
     df = n - 1
-    return float(stdtrit(df, 1 - alpha / 2) + stdtrit(df, power)) * spread / math.sqrt(n)
+    return float(stdtrit(df, 1 - alpha / 2) + max(stdtrit(df, power), 0.0)) * spread / math.sqrt(n)
 
 
 def queries_needed(difference: float, spread: float, *, alpha: float = ALPHA, power: float = POWER) -> Plan:
     """Return the smallest number of queries with which a difference of this size is found."""
     check(2, alpha, power)
-    if difference == 0:
-        raise OptionError("no number of queries finds a difference of 0", hint="name the smallest one that matters")
+    check_difference(difference)
+    check_spread(spread)
+    n = fewest(lambda n: power_of(difference, spread, n, alpha=alpha) >= power)
+    return Plan(n, abs(difference), spread, alpha, power)
+
+
+def fewest(enough: Callable[[int], bool]) -> int:
+    """Return the smallest number of queries, from 2 up, that is enough; more than enough must be enough too."""
     low, high = 1, 2
-    while power_of(difference, spread, high, alpha=alpha) < power:
+    while not enough(high):
         low, high = high, high * 2
-        if high > 1 << 40:
-            raise OptionError(f"a difference of {difference} is too small to be found with any real number of queries")
+        if high > _TOO_MANY:
+            raise OptionError(
+                "no real number of queries finds a difference this small",
+                hint="name the smallest difference that matters",
+            )
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if power_of(difference, spread, middle, alpha=alpha) < power else (low, middle)
-    return Plan(high, abs(difference), spread, alpha, power)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
-def check(n: int, alpha: float, power: float) -> None:
+def check(n: int, alpha: float, power: float = POWER) -> None:
     """Refuse what cannot be planned with."""
     if n < 2:  # noqa: PLR2004 (one query has no spread)
         raise OptionError(f"power needs at least two queries, not {n}")
     if not (0 < alpha < 1 and 0 < power < 1):
-        raise OptionError(f"alpha = {alpha} and power = {power} are between 0 and 1")
+        raise OptionError(f"alpha = {alpha} and power = {power} are to be between 0 and 1")
+
+
+def check_difference(difference: float) -> None:
+    """Refuse a difference that cannot be found."""
+    if difference == 0 or not math.isfinite(difference):
+        raise OptionError(
+            f"no number of queries finds a difference of {difference:g}", hint="name the smallest one that matters"
+        )
+
+
+def check_spread(spread: float) -> None:
+    """Refuse a standard deviation that nothing can be planned with."""
+    if not (spread > 0 and math.isfinite(spread)):
+        raise OptionError(
+            f"a standard deviation of {spread:g} is nothing to plan with",
+            hint="take that of the per-query differences of two systems which are not the same",
+        )

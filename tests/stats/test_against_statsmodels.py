@@ -1,0 +1,181 @@
+"""Corrections, power and designs against statsmodels, which is nowhere used but here."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+from statsmodels.stats.anova import AnovaRM
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import FTestAnovaPower, TTestPower
+from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.weightstats import ttost_paired
+
+from rankscope.errors import OptionError
+from rankscope.stats.design import (
+    expected_half_width,
+    queries_for_range,
+    queries_for_width,
+    range_power,
+)
+from rankscope.stats.effect import pair_effects, tost
+from rankscope.stats.interval import wilson_interval
+from rankscope.stats.multiple import benjamini_hochberg, benjamini_yekutieli, block_tukey, holm, residual_variance
+from rankscope.stats.paired import mcnemar_test
+from rankscope.stats.power import minimal_detectable_effect, power_of, queries_needed
+
+p_values = st.lists(st.floats(0, 1), min_size=1, max_size=15).map(np.array)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh"), (benjamini_yekutieli, "fdr_by")]
+)
+@given(p=p_values)
+@settings(max_examples=100, deadline=None)
+def test_corrections(ours, theirs, p):
+    assert ours(p) == pytest.approx(multipletests(p, method=theirs)[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 54, 1000, 50_000])
+@pytest.mark.parametrize("effect", [0.01, 0.2, 0.5, 3.0])
+def test_power_of_the_paired_t_test(n, effect):
+    theirs = TTestPower().power(effect_size=effect, nobs=n, alpha=0.05)
+    assert power_of(effect * 0.1, 0.1, n) == pytest.approx(float(np.nan_to_num(theirs, nan=1.0)), abs=1e-8)
+
+
+@pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.01, 0.9), (0.0125, 0.8)])
+def test_smallest_effect_and_number_of_queries(alpha, power):
+    smallest = minimal_detectable_effect(0.15, 54, alpha=alpha, power=power)
+    assert TTestPower().power(smallest / 0.15, nobs=54, alpha=alpha) == pytest.approx(power, abs=1e-8)
+    n = TTestPower().solve_power(effect_size=0.02 / 0.15, alpha=alpha, power=power)
+    assert queries_needed(0.02, 0.15, alpha=alpha, power=power).n_queries == int(np.ceil(n))
+
+
+def test_rule_of_thumb():
+    # 2.8 standard errors, and ((1.96 + 0.8416) · 0.15 / 0.02)² = 441.5 by the normal formula
+    assert minimal_detectable_effect(1.0, 10_000) == pytest.approx(2.8016 / 100, rel=1e-3)
+    assert queries_needed(0.02, 0.15).n_queries == pytest.approx(441.5 + 2, abs=1)
+
+
+@pytest.mark.parametrize(("n", "m", "gap"), [(20, 3, 0.1), (50, 5, 0.05), (100, 20, 0.03), (10, 2, 0.4)])
+def test_one_way_analysis_of_variance(n, m, gap):
+    spread = 0.12
+    # one system at each end, the others halfway: f² = Σ a² / (m σ²) = gap² / (2 m σ²)
+    f = np.sqrt(gap**2 / (2 * m * spread**2))
+    theirs = FTestAnovaPower().power(effect_size=f, nobs=n * m, alpha=0.05, k_groups=m)
+    assert range_power(gap, spread, m, n, one_way=True) == pytest.approx(theirs, abs=1e-8)
+
+
+def test_number_of_queries_for_a_range():
+    spread, m, gap = 0.12, 5, 0.05
+    f = np.sqrt(gap**2 / (2 * m * spread**2))
+    total = FTestAnovaPower().solve_power(effect_size=f, alpha=0.05, power=0.8, k_groups=m)
+    assert queries_for_range(gap, spread, m, one_way=True).n_queries == int(np.ceil(total / m))
+
+
+def test_two_systems_in_blocks_are_the_paired_t_test():
+    # the difference of two systems varies with √2 times what is unexplained
+    for n in (10, 50, 300):
+        assert range_power(0.05, 0.1, 2, n) == pytest.approx(power_of(0.05, 0.1 * np.sqrt(2), n), abs=1e-9)
+
+
+def test_expected_half_width_by_hand():
+    # two queries: t(1, .975) = 12.7062, the expected standard deviation is 0.1 √(2/π)
+    assert expected_half_width(0.1, 2) == pytest.approx(12.7062 * 0.1 * np.sqrt(2 / np.pi) / np.sqrt(2), rel=1e-5)
+    n = queries_for_width(0.02, 0.1).n_queries
+    assert expected_half_width(0.1, n) <= 0.02 < expected_half_width(0.1, n - 1)
+    # the normal formula, (1.96 · 0.1 / 0.02)² = 96.04, has no room for an estimated spread
+    assert 96 < n < 100
+
+
+def frame_of(scores):
+    n, m = scores.shape
+    return pd.DataFrame(
+        {
+            "query": np.repeat(np.arange(n), m),
+            "system": np.tile(np.arange(m), n),
+            "score": scores.ravel(),
+        }
+    )
+
+
+def test_residual_variance_is_that_of_repeated_measures():
+    scores = np.random.default_rng(3).normal(size=(12, 4))
+    table = AnovaRM(frame_of(scores), "score", "query", within=["system"]).fit().anova_table
+    between = 12 * scores.mean(axis=0).var(ddof=1)
+    assert residual_variance(scores) == pytest.approx(between / table["F Value"].iloc[0])
+    assert (table["Num DF"].iloc[0], table["Den DF"].iloc[0]) == (3, 33)
+
+
+def test_effects_of_pairs():
+    scores = np.random.default_rng(3).normal(size=(12, 4))
+    table = AnovaRM(frame_of(scores), "score", "query", within=["system"]).fit().anova_table
+    error = 12 * scores.mean(axis=0).var(ddof=1) / table["F Value"].iloc[0]
+    wanted = (scores[:, 0].mean() - scores[:, 2].mean()) / np.sqrt(error)
+    assert pair_effects(scores)[0, 2] == pytest.approx(wanted)
+    assert np.isnan(pair_effects(np.zeros((4, 3)))).all()
+
+
+@pytest.mark.filterwarnings("ignore")  # scipy's integration
+def test_block_tukey_is_the_studentized_range_of_repeated_measures():
+    scores = np.random.default_rng(8).normal((0, 0, 0.6), 1, (20, 3))
+    table = AnovaRM(frame_of(scores), "score", "query", within=["system"]).fit().anova_table
+    error = 20 * scores.mean(axis=0).var(ddof=1) / table["F Value"].iloc[0]
+    gap = abs(scores[:, 0].mean() - scores[:, 2].mean())
+    wanted = scipy_stats.studentized_range.sf(gap / np.sqrt(error / 20), 3, table["Den DF"].iloc[0])
+    assert block_tukey(scores)[0, 2] == pytest.approx(wanted, abs=1e-10)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(7, 2), (0, 5), (12, 12), (1, 0)])
+def test_mcnemar(wins, losses):
+    d = np.array([1.0] * wins + [-1.0] * losses + [0.0] * 10)
+    theirs = mcnemar([[5, wins], [losses, 5]], exact=True).pvalue
+    assert mcnemar_test(d).p == pytest.approx(theirs)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.015, -0.015, 0.05])
+def test_tost(shift):
+    rng = np.random.default_rng(6)
+    first = rng.random(40)
+    second = first + rng.normal(shift, 0.05, 40)
+    theirs = ttost_paired(first, second, -0.02, 0.02)[0]
+    found = tost(first - second, 0.02)
+    assert found.p == pytest.approx(theirs)
+    assert found.is_equivalent == (theirs < 0.05)
+    assert found.is_equivalent == (found.interval.low > -0.02 and found.interval.high < 0.02)
+
+
+def test_tost_without_spread_or_margin():
+    assert tost(np.full(5, 0.01), 0.02).is_equivalent
+    assert not tost(np.full(5, 0.03), 0.02).is_equivalent
+    with pytest.raises(OptionError, match="not above 0"):
+        tost(np.zeros(5), 0.0)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 10), (3, 10), (10, 10), (421, 1000)])
+def test_wilson(successes, n):
+    ours = wilson_interval(successes, n, level=0.9)
+    low, high = proportion_confint(successes, n, alpha=0.1, method="wilson")
+    assert (ours.low, ours.high) == (pytest.approx(low, abs=1e-12), pytest.approx(high, abs=1e-12))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        lambda: queries_needed(0.0, 0.1),
+        lambda: queries_needed(1e-9, 1.0),
+        lambda: queries_needed(0.02, 0.0),
+        lambda: queries_needed(0.02, 0.1, alpha=0.0),
+        lambda: queries_needed(0.02, 0.1, power=1.0),
+        lambda: minimal_detectable_effect(0.1, 1),
+        lambda: power_of(0.1, float("nan"), 10),
+        lambda: queries_for_range(0.02, 0.1, 1),
+        lambda: queries_for_width(0.0, 0.1),
+        lambda: expected_half_width(0.1, 10, level=1.0),
+    ],
+)
+def test_nothing_is_planned_with_impossible_numbers(plan):
+    with pytest.raises(OptionError):
+        plan()

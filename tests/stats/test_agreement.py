@@ -1,0 +1,77 @@
+"""Agreement of rankings against plain calculations from the definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope.errors import OptionError
+from rankscope.stats.agreement import kendall_tau, overlap_share, rbo, tau_ap
+
+rankings = st.permutations("abcdefghij").flatmap(lambda docs: st.integers(0, 10).map(lambda k: docs[:k]))
+
+
+def rbo_of_equal_length(first, second, p):
+    """Return equation 30 of Webber, Moffat & Zobel (2010), term by term."""
+    k = len(first)
+    shares = [len(set(first[:d]) & set(second[:d])) / d for d in range(1, k + 1)]
+    return shares[-1] * p**k + (1 - p) / p * sum(share * p**d for d, share in enumerate(shares, 1))
+
+
+@given(st.permutations("abcdefgh"), st.permutations("abcdefghijkl"), st.floats(0.05, 0.95), st.integers(1, 8))
+@settings(max_examples=100, deadline=None)
+def test_rbo_of_lists_of_equal_length(first, second, p, k):
+    assert rbo(first[:k], second[:k], p=p) == pytest.approx(rbo_of_equal_length(first[:k], second[:k], p))
+
+
+@given(rankings, rankings, st.floats(0.05, 0.95))
+@settings(max_examples=100, deadline=None)
+def test_rbo_is_symmetric_and_a_share(first, second, p):
+    found = rbo(first, second, p=p)
+    assert found == pytest.approx(rbo(second, first, p=p))
+    assert -1e-12 <= found <= 1 + 1e-12
+
+
+@given(st.permutations("abcdefgh"), st.integers(1, 8))
+def test_a_list_agrees_fully_with_its_own_beginning(docs, k):
+    assert rbo(docs, docs[:k]) == pytest.approx(1)
+
+
+def test_rbo_of_empty_lists():
+    assert rbo("", "") == 1
+    assert rbo("abc", "") == 0
+    with pytest.raises(OptionError, match="not between 0 and 1"):
+        rbo("ab", "ab", p=1)
+
+
+def tau_ap_by_pairs(truth, estimate):
+    """Return the definition of Yilmaz, Aslam & Robertson (2008), pair by pair."""
+    order = sorted(range(len(truth)), key=lambda i: -estimate[i])
+    right = [sum(truth[above] > truth[i] for above in order[:rank]) / rank for rank, i in enumerate(order) if rank]
+    return 2 / (len(truth) - 1) * sum(right) - 1
+
+
+@given(st.permutations(range(7)), st.permutations(range(7)))
+@settings(max_examples=100, deadline=None)
+def test_tau_ap_by_its_definition(truth, estimate):
+    found = tau_ap(np.array(truth, dtype=float), np.array(estimate, dtype=float))
+    assert found == pytest.approx(tau_ap_by_pairs(truth, estimate))
+
+
+def test_tau_ap_minds_the_top_more():
+    truth = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
+    top, bottom = np.array([4.0, 5.0, 3.0, 2.0, 1.0]), np.array([5.0, 4.0, 3.0, 1.0, 2.0])
+    assert kendall_tau(truth, top) == kendall_tau(truth, bottom) == pytest.approx(0.8)
+    assert tau_ap(truth, top) < tau_ap(truth, bottom)
+
+
+def test_orders_need_two_systems():
+    with pytest.raises(OptionError, match="at least two"):
+        kendall_tau(np.array([1.0]), np.array([1.0]))
+    with pytest.raises(OptionError, match="3 and 2 systems"):
+        tau_ap(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]))
+
+
+def test_overlap_of_nothing_is_undefined():
+    assert np.isnan(overlap_share("", "ab"))
+    assert overlap_share("abc", "bcd") == pytest.approx(2 / 3)

@@ -1,0 +1,170 @@
+"""Resampling depends on the seed and on nothing else: not on chunks, threads, or anybody's global state."""
+
+import os
+import subprocess
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from rankscope.stats import rng
+from rankscope.stats.effect import bayesian_bootstrap
+from rankscope.stats.interval import bca_interval, jackknife, percentile_interval
+from rankscope.stats.multiple import all_pairs_sign_flip, max_t, randomised_tukey
+from rankscope.stats.paired import bootstrap_shift_test, sign_flip_test
+
+RNG = np.random.default_rng(11)
+DIFFERENCES = RNG.normal(0.02, 0.1, 77)
+SCORES = RNG.random((77, 4))
+CLUSTERS = np.arange(77) // 4
+
+
+def row_medians(rows):
+    return np.median(rows, axis=1)
+
+
+RESAMPLED = {
+    "sign flip": lambda seed: sign_flip_test(DIFFERENCES, n_resamples=2500, seed=seed),
+    "sign flip by cluster": lambda seed: sign_flip_test(DIFFERENCES, n_resamples=2500, seed=seed, clusters=CLUSTERS),
+    "bootstrap shift": lambda seed: bootstrap_shift_test(DIFFERENCES, n_resamples=2500, seed=seed),
+    "percentile": lambda seed: percentile_interval(DIFFERENCES, n_resamples=2500, seed=seed),
+    "BCa": lambda seed: bca_interval(DIFFERENCES, n_resamples=2500, seed=seed),
+    "BCa of the median": lambda seed: bca_interval(DIFFERENCES, row_medians, n_resamples=2500, seed=seed),
+    "BCa by cluster": lambda seed: bca_interval(DIFFERENCES, n_resamples=2500, seed=seed, clusters=CLUSTERS),
+    "max t": lambda seed: max_t(SCORES[:, 1:] - SCORES[:, :1], n_resamples=2500, seed=seed).tolist(),
+    "all pairs": lambda seed: all_pairs_sign_flip(SCORES, n_resamples=2500, seed=seed).tolist(),
+    "randomised Tukey": lambda seed: randomised_tukey(SCORES, n_resamples=2500, seed=seed).tolist(),
+    "Bayesian bootstrap": lambda seed: bayesian_bootstrap(DIFFERENCES, 0.01, n_draws=2500, seed=seed),
+}
+
+
+@pytest.fixture(params=RESAMPLED, ids=str)
+def resampled(request):
+    return RESAMPLED[request.param]
+
+
+def test_the_same_seed_gives_the_same(resampled):
+    assert resampled(4) == resampled(4)
+
+
+def test_another_seed_gives_another(resampled):
+    assert len({str(resampled(seed)) for seed in range(5)}) > 1
+
+
+@pytest.mark.parametrize("chunk", [1, 77, 1000, 1 << 24])
+def test_chunks_do_not_matter(resampled, chunk, monkeypatch):
+    usual = resampled(4)
+    monkeypatch.setattr(rng, "CHUNK", chunk)
+    assert resampled(4) == usual
+
+
+def test_threads_do_not_matter(resampled):
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(resampled, [3, 4, 3, 4]))
+    assert together == [resampled(3), resampled(4)] * 2
+
+
+def test_threads_of_matrix_products_do_not_matter():
+    program = """
+import numpy as np
+from rankscope.stats.multiple import all_pairs_sign_flip, max_t
+scores = np.random.default_rng(3).random((300, 40))
+print(all_pairs_sign_flip(scores, n_resamples=1500).tolist(), max_t(scores - 0.5, n_resamples=1500).tolist())
+"""
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": n, "OMP_NUM_THREADS": n},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for n in ("1", "4")
+    }
+    assert len(printed) == 1
+
+
+def test_global_state_is_neither_used_nor_changed(resampled):
+    np.random.seed(1)  # noqa: NPY002 (the global state is what is looked at)
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    first = resampled(4)
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+    np.random.seed(2)  # noqa: NPY002
+    assert resampled(4) == first
+
+
+def test_more_resamples_continue_the_fewer():
+    fewer = np.concatenate(list(rng.random_signs(70, n_resamples=1500, seed=1, purpose="x")))
+    more = np.concatenate(list(rng.random_signs(70, n_resamples=4000, seed=1, purpose="x")))
+    np.testing.assert_array_equal(more[:1500], fewer)
+
+
+def test_purposes_have_streams_of_their_own():
+    one, other = (next(rng.random_signs(64, n_resamples=10, seed=1, purpose=purpose)) for purpose in "ab")
+    assert (one != other).any()
+
+
+def test_signs_are_fair():
+    signs = np.concatenate(list(rng.random_signs(100, n_resamples=10_000, seed=3, purpose="fair")))
+    assert set(np.unique(signs)) == {-1.0, 1.0}
+    assert abs(signs.mean()) < 4 / np.sqrt(signs.size)
+    assert (np.abs(signs.mean(axis=0)) < 5 / np.sqrt(len(signs))).all()
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 200])
+def test_sums_by_looking_up_eights_equal_the_matrix_product(n):
+    values = np.random.default_rng(n).normal(size=n)
+    flips = rng.SignFlips(n, 3000, 5)
+    by_product = np.concatenate([signs @ values for signs in flips.signs()])
+    np.testing.assert_allclose(np.concatenate(list(flips.sums(values))), by_product, atol=1e-12)
+
+
+def test_sums_of_very_many_units_are_the_same(monkeypatch):
+    values = np.random.default_rng(1).normal(size=300)
+    usual = np.concatenate(list(rng.SignFlips(300, 500, 5).sums(values)))
+    monkeypatch.setattr(rng, "MANY_UNITS", 100)
+    np.testing.assert_allclose(np.concatenate(list(rng.SignFlips(300, 500, 5).sums(values))), usual, atol=1e-12)
+
+
+def test_all_patterns_are_tried_once():
+    flips = rng.SignFlips(5, 31, 0)
+    patterns = np.concatenate(list(flips.signs()))
+    assert flips.is_exact
+    assert len({tuple(row) for row in patterns}) == len(patterns) == 32
+    assert not rng.SignFlips(5, 30, 0).is_exact
+
+
+def test_chunks_hold_few_numbers():
+    drawn = rng.random_rows(100_000, n_resamples=10, seed=0, purpose="x")
+    assert max(rows.size for rows in drawn) <= rng.CHUNK
+    signs = rng.random_signs(100_000, n_resamples=10, seed=0, purpose="x")
+    assert max(rows.size for rows in signs) <= rng.CHUNK
+
+
+@pytest.mark.parametrize(
+    "resample",
+    [
+        lambda d: sign_flip_test(d, n_resamples=1100),
+        lambda d: bca_interval(d, n_resamples=1100),
+        lambda d: bayesian_bootstrap(d, 0.01, n_draws=1100),
+        lambda d: randomised_tukey(np.column_stack([d, d + 0.1]), n_resamples=20),
+        lambda d: max_t(np.column_stack([d, d + 0.1]), n_resamples=1100),
+    ],
+)
+def test_memory_stays_small(resample):
+    # 1,024 resamples of 50,000 numbers would take 400 MB
+    d = np.random.default_rng(0).normal(size=50_000)
+    tracemalloc.start()
+    resample(d)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6
+
+
+def test_closed_form_of_the_jackknife():
+    by_hand = [np.delete(DIFFERENCES, i).mean() for i in range(len(DIFFERENCES))]
+    from rankscope.stats.interval import row_means
+
+    np.testing.assert_allclose(jackknife(DIFFERENCES, row_means), by_hand, atol=1e-14)
+    np.testing.assert_allclose(jackknife(DIFFERENCES, lambda rows: rows.mean(axis=1)), by_hand, atol=1e-14)

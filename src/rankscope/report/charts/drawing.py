@@ -1,0 +1,259 @@
+"""A drawing grows from top to bottom: heading, legend, plot, notes; nothing is placed above what already stands."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rankscope.errors import OptionError
+from rankscope.report.charts.chart import Chart
+from rankscope.report.charts.palette import BG, FG, MUTED, hatch, variables
+from rankscope.report.charts.svg import element, escaped, number, one_line, tip
+from rankscope.report.charts.text import ASCENT, CENTRE, LINE, shortened, text_width, wrapped
+
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', Arial, sans-serif"
+OWN_FILE = (
+    f"svg:root{{{variables('light')}background:{BG}}}"
+    f"@media (prefers-color-scheme:dark){{svg:root{{{variables('dark')}}}}}"
+)
+"""Only where the picture is a document of its own: within a page, `:root` is the page, which sets the colours."""
+SWATCH = 28
+MOST_BELOW = 3
+"""More entries of a legend stand in two columns, even if some of them need two lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The place a picture is made for; the height follows from the content."""
+
+    name: str
+    width: float
+    margin: float
+    size: float
+    """Of letters; those of the title are larger."""
+    title_size: float
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether things may stand side by side."""
+        return self.name == "wide"
+
+    @property
+    def inner(self) -> float:
+        """The width between the margins."""
+        return self.width - 2 * self.margin
+
+    @property
+    def line(self) -> float:
+        """From one line of text to the next."""
+        return self.size * LINE
+
+
+WIDE = Layout("wide", 720, 16, 13, 16.5)
+NARROW = Layout("narrow", 360, 8, 12, 14.5)
+"""On a phone 390 px wide it is shown in about its own size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle by its sides."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def width(self) -> float:
+        """From left to right."""
+        return self.right - self.left
+
+    def meets(self, other: Box) -> bool:
+        """Tell whether two rectangles share more than an edge."""
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An entry of the legend: a sample, drawn from (0, 0) to the right, and its meaning."""
+
+    sample: str
+    label: str
+
+
+class Drawing:
+    """A picture in the making: `y` is how far down it reaches."""
+
+    def __init__(self, layout: Layout, prefix: str) -> None:
+        self.layout = layout
+        self.prefix = prefix
+        self.y = layout.margin
+        self.parts: list[str] = []
+        self.patterns: dict[str, str] = {}
+
+    def add(self, *parts: str) -> None:
+        """Add elements."""
+        self.parts.extend(parts)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        *,
+        anchor: str | None = None,
+        fill: str | None = None,
+        width: float | None = None,
+        bold: bool = False,
+        size: float | None = None,
+        full: str = "",
+    ) -> None:
+        """Write one line of text with its base at y; a given width shortens it, and a tooltip has it in full."""
+        size = size or self.layout.size
+        whole = one_line(words)
+        short = whole if width is None else shortened(whole, width, size, bold=bold)
+        words_in_full = tip(whole) if short != whole else tip(full)
+        look = {"text_anchor": anchor, "fill": fill, "font_weight": "600" if bold else None}
+        own_size = None if size == self.layout.size else size
+        self.add(element("text", words_in_full, escaped(short), x=x, y=y, font_size=own_size, **look))
+
+    def middle(self, y: float) -> float:
+        """Return the base of a line of text whose middle is at y."""
+        return y + CENTRE * self.layout.size
+
+    def lines(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        *,
+        width: float,
+        max_lines: int,
+        anchor: str | None = None,
+        fill: str | None = None,
+        bold: bool = False,
+        size: float | None = None,
+    ) -> float:
+        """Write text in lines below y and return their height; a tooltip has in full what did not fit."""
+        size = size or self.layout.size
+        lines = wrapped(words, width, size, max_lines=max_lines, bold=bold)
+        full = "" if " ".join(lines) == one_line(words) else words
+        for i, line in enumerate(lines):
+            base = y + i * size * LINE + ASCENT * size
+            self.text(x, base, line, anchor=anchor, fill=fill, bold=bold, size=size, full=full)
+        return len(lines) * size * LINE
+
+    def paragraph(self, words: str, *, max_lines: int = 4) -> None:
+        """Write text below what stands already, in as many lines as it takes."""
+        layout = self.layout
+        self.y += self.lines(layout.margin, self.y, words, width=layout.inner, max_lines=max_lines, fill=MUTED)
+
+    def heading(self, title: str, subtitle: str) -> None:
+        """Write the title and what stands below it."""
+        layout = self.layout
+        place = layout.margin, self.y
+        self.y += self.lines(*place, title, width=layout.inner, max_lines=3, bold=True, size=layout.title_size)
+        self.paragraph(subtitle)
+        self.space(8)
+
+    def notes(self, notes: Iterable[str]) -> None:
+        """Write what must be known to read the chart, one paragraph each; empty ones are left out."""
+        written = [note for note in notes if note]
+        self.space(6 if written else 0)
+        for note in written:
+            self.paragraph(note)
+
+    def space(self, height: float) -> None:
+        """Leave room."""
+        self.y += height
+
+    def legend(self, keys: Sequence[Key]) -> None:
+        """Write the legend in columns of equal width, outside the plot, so that it covers no data."""
+        if not keys:
+            return
+        layout = self.layout
+        widest = max(text_width(one_line(key.label), layout.size) for key in keys)
+        wanted = SWATCH + 8 + widest + 24
+        if layout.is_wide and len(keys) > MOST_BELOW:
+            wanted = min(wanted, layout.inner / 2)
+        n_columns = max(1, min(len(keys), int(layout.inner // wanted)))
+        column = min(layout.inner / n_columns, wanted) if n_columns > 1 else layout.inner
+        for first in range(0, len(keys), n_columns):
+            row = enumerate(keys[first : first + n_columns])
+            self.y += max([self._key(key, layout.margin + i * column, column) for i, key in row]) + 3
+        self.space(6)
+
+    def _key(self, key: Key, x: float, width: float) -> float:
+        """Write one entry and return how high it is: long ones take two lines."""
+        layout, room = self.layout, width - SWATCH - 8
+        centre = self.y + layout.line / 2
+        self.add(element("g", key.sample, transform=f"translate({number(x)} {number(centre)})"))
+        return max(self.lines(x + SWATCH + 8, self.y + 1, key.label, width=room, max_lines=2), layout.line)
+
+    def hatched(self, name: str, colour: str) -> str:
+        """Return a fill of slanted lines."""
+        reference = f"{self.prefix}-{name}"
+        self.patterns[reference] = hatch(reference, colour)
+        return f"url(#{reference})"
+
+    def svg(self, title: str, alt: str) -> str:
+        """Return the finished picture."""
+        layout = self.layout
+        height = math.ceil(self.y + layout.margin)
+        names = f"{self.prefix}-title", f"{self.prefix}-desc"
+        return element(
+            "svg",
+            f'<title id="{names[0]}">{escaped(title)}</title><desc id="{names[1]}">{escaped(alt)}</desc>',
+            element("style", OWN_FILE),
+            element("defs", *self.patterns.values()) if self.patterns else "",
+            *self.parts,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {number(layout.width)} {height}",
+            width=layout.width,
+            height=height,
+            class_=f"rs-{layout.name}",
+            role="img",
+            aria_labelledby=" ".join(names),
+            style="max-width:100%;height:auto",
+            font_family=FONTS,
+            font_size=layout.size,
+            fill=FG,
+        )
+
+
+def drawn(
+    kind: str,
+    draw: Callable[[Drawing], None],
+    *,
+    title: str,
+    subtitle: str,
+    alt: str,
+    data: Sequence[dict[str, Any]],
+    prefix: str,
+) -> Chart:
+    """Return the chart that a function draws, once for each layout."""
+    check_prefix(prefix)
+    wide, narrow = (
+        picture(draw, layout, title=title, subtitle=subtitle, alt=alt, prefix=prefix) for layout in (WIDE, NARROW)
+    )
+    return Chart(kind, title, wide, alt, tuple(data), narrow)
+
+
+def picture(
+    draw: Callable[[Drawing], None], layout: Layout, *, title: str, subtitle: str, alt: str, prefix: str
+) -> str:
+    """Return one picture; ids of the narrow one differ, since both stand on one page."""
+    drawing = Drawing(layout, prefix if layout.is_wide else f"{prefix}-narrow")
+    drawing.heading(title, subtitle)
+    draw(drawing)
+    return drawing.svg(title, alt)
+
+
+def check_prefix(prefix: str) -> None:
+    """Refuse what cannot begin an id."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", prefix):
+        raise OptionError(f"prefix = {prefix!r} cannot begin an id", hint="use a letter, then letters, digits, - and _")

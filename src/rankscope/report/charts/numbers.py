@@ -1,0 +1,128 @@
+"""Numbers as a reader sees them, and the checks that what is to be drawn are numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rankscope.errors import OptionError
+
+LARGEST = 1e100
+"""Beyond it is an error of the caller, and sums would overflow; below its inverse there is nothing but zero."""
+SMALLEST, SMALL, LARGE = 1e-6, 5e-4, 1e5
+NAN = math.nan
+TOLD = 10
+"""How many things the words for a chart name one by one."""
+MINUS = "\N{MINUS SIGN}"
+
+
+def numbers(values: Iterable[float], what: str) -> list[float]:
+    """Return values as floats; NaN is undefined and may stay, anything else that cannot be drawn is refused."""
+    return [checked(value, what) for value in values]
+
+
+def checked(value: float, what: str, *, endless: bool = False) -> float:
+    """Return a value as a float that can be drawn; only the end of an interval may be infinite."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise OptionError(f"{what} has {value!r}, which is not a number", hint="use NaN for undefined") from None
+    if abs(result) > LARGEST and not (endless and math.isinf(result)):
+        raise OptionError(f"{what} has {result}, which cannot be drawn", hint="use NaN for undefined")
+    return 0.0 if abs(result) < 1 / LARGEST else result
+
+
+def checked_interval(low: float, high: float, what: str) -> tuple[float, float]:
+    """Return the ends of an interval; both are NaN where one is."""
+    ends = checked(low, what, endless=True), checked(high, what, endless=True)
+    if math.isnan(ends[0]) or math.isnan(ends[1]):
+        return NAN, NAN
+    if ends[0] > ends[1]:
+        raise OptionError(f"{what} has an interval from {low} to {high}", hint="the lower end comes first")
+    return ends
+
+
+def require(items: Sequence[Any], what: str) -> None:
+    """Refuse to draw nothing."""
+    if not len(items):
+        raise OptionError(f"there is nothing to draw: no {what}", hint="leave the chart out where there is no data")
+
+
+def require_defined(values: Iterable[float], what: str) -> None:
+    """Refuse data in which no value is defined."""
+    if not any(map(math.isfinite, values)):
+        raise OptionError(f"there is nothing to draw: every {what} is undefined (NaN)", hint="leave the chart out")
+
+
+def require_equal_lengths(what: str, *sequences: Sequence[Any]) -> None:
+    """Refuse sequences that do not belong together."""
+    if len({len(sequence) for sequence in sequences}) > 1:
+        lengths = " and ".join(str(len(sequence)) for sequence in sequences)
+        raise OptionError(f"{what} differ in length: {lengths}", hint="give one entry of each for the same thing")
+
+
+def finite(values: Iterable[float]) -> list[float]:
+    """Return the values that have a place on an axis."""
+    return [value for value in values if math.isfinite(value)]
+
+
+def shown(value: float) -> str:
+    """Return a value with three decimals, or as short as its size asks for."""
+    if not math.isfinite(value):
+        return "undefined" if math.isnan(value) else f"{MINUS if value < 0 else ''}∞"
+    size = abs(value)
+    if size and (size < SMALLEST or size >= LARGE):
+        return exponential(value)
+    decimals = 1 - math.floor(math.log10(size)) if 0 < size < SMALL else 3
+    decimals = decimals if size < 10 else 1 if size < 1000 else 0  # noqa: PLR2004 (about four digits in all)
+    text = f"{value:,.{decimals}f}"
+    return text.replace("-", MINUS) if float(text.replace(",", "")) else text.lstrip("-")
+
+
+def exponential(value: float) -> str:
+    """Return a very large or very small value in powers of ten."""
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign."""
+    return f"+{shown(value)}" if value > 0 else shown(value)
+
+
+def interval_text(low: float, high: float, *, with_sign: bool = False) -> str:
+    """Return an interval in brackets, or nothing where there is none."""
+    write = signed if with_sign else shown
+    return "" if math.isnan(low) else f"[{write(low)}, {write(high)}]"
+
+
+def with_interval(value: float, low: float, high: float, *, with_sign: bool = False) -> str:
+    """Return a value and its interval."""
+    text = signed(value) if with_sign else shown(value)
+    return f"{text} {interval_text(low, high, with_sign=with_sign)}".rstrip()
+
+
+def counted(n: int, singular: str, plural: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {singular if n == 1 else plural or f'{singular}s'}"
+
+
+def counted_queries(n: int) -> str:
+    """Return a number of queries in words."""
+    return counted(n, "query", "queries")
+
+
+def and_more(n_told: int, n_all: int, singular: str) -> str:
+    """Say how many of a list were not told, or nothing where all were."""
+    return f"; and {counted(n_all - n_told, singular)}" if n_all > n_told else ""
+
+
+def undefined_words(n: int) -> str:
+    """Say how many queries have no place in a chart, or nothing where all have."""
+    return f"{counted_queries(n)} undefined, not drawn" if n else ""
+
+
+def json_ready(value: float) -> float | None:
+    """Return a value as JSON can hold it."""
+    return value if math.isfinite(value) else None

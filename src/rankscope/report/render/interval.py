@@ -1,0 +1,50 @@
+"""An interval drawn on one axis with zero and the margin of what matters, as a line of text."""
+
+from __future__ import annotations
+
+import math
+
+from rankscope.report.document import Estimates
+
+Axis = tuple[float, float]
+AXIS, INSIDE, MARGIN, ZERO, VALUE = "·━:|●"
+
+
+def text_interval(
+    low: float, value: float, high: float, *, margin: float = 0.0, width: int = 40, axis: Axis | None = None
+) -> str:
+    """Draw an interval in one line, `width` characters wide between the ends of its axis.
+
+    The axis reaches over the interval, zero and the margin on both sides of it, unless it is given: `|` is zero, `:`
+    the margin, `━` the interval, `●` the value. Nothing is drawn where the value or an end is undefined or infinite.
+    """
+    if not all(map(math.isfinite, (low, value, high))):
+        return ""
+    start, end = axis or axis_of([(low, value, high)], margin=margin)
+    track = [AXIS] * width
+
+    def place(number: float) -> int:
+        return min(width - 1, max(0, round((number - start) / (end - start) * (width - 1))))
+
+    track[place(low) : place(high) + 1] = INSIDE * (place(high) - place(low) + 1)
+    for number, mark in ((-margin, MARGIN), (margin, MARGIN), (0.0, ZERO), (value, VALUE)):
+        if start <= number <= end:
+            track[place(number)] = mark
+    return f"[{signed(start)} {''.join(track)} {signed(end)}]"
+
+
+def axis_of(intervals: list[tuple[float, float, float]], *, margin: float) -> Axis:
+    """Return an axis that reaches over all intervals, zero and the margin."""
+    numbers = [number for interval in intervals for number in interval if math.isfinite(number)]
+    start, end = min([-margin, 0.0, *numbers]), max([margin, 0.0, *numbers])
+    return (start, end) if start < end else (start - 0.01, end + 0.01)
+
+
+def shared_axis(block: Estimates) -> Axis:
+    """Return the axis on which all estimates of a block are drawn."""
+    return axis_of([(row.low, row.value, row.high) for row in block.estimates], margin=block.margin)
+
+
+def signed(number: float) -> str:
+    """Print an end of the axis with its sign and two digits that count."""
+    return f"{number:+.2g}" if number else "0"

@@ -1,0 +1,66 @@
+"""Test cases as JUnit XML, as Jenkins, GitHub and GitLab read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from rankscope.report.render.texts import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One check, e.g. a gate on a measure: its name, the group it belongs to, and how it went."""
+
+    name: str
+    classname: str
+    failed: str | None = None
+    """Why it failed; None where it did not."""
+    time_s: float = 0.0
+    skipped: str | None = None
+    """Why it was not checked; None where it was."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """What else is known, printed as the case's output: the schema of Jenkins has no other place for it."""
+
+
+def to_junit(cases: Iterable[Case], *, suite: str = "rankscope") -> str:
+    """Return the cases as one test suite in JUnit XML."""
+    listed = list(cases)
+    root = Element("testsuites", {"name": clean(suite), **counts(listed)})
+    element = SubElement(root, "testsuite", {"name": clean(suite), **counts(listed), "skipped": str(n_skipped(listed))})
+    for case in listed:
+        add_case(element, case)
+    indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def counts(cases: Sequence[Case]) -> dict[str, str]:
+    """Return the attributes that count cases."""
+    n_failed = sum(case.failed is not None for case in cases)
+    time_s = sum(case.time_s for case in cases)
+    return {"tests": str(len(cases)), "failures": str(n_failed), "errors": "0", "time": f"{time_s:.3f}"}
+
+
+def n_skipped(cases: Sequence[Case]) -> int:
+    """Return how many cases were not checked; one that failed was."""
+    return sum(case.skipped is not None and case.failed is None for case in cases)
+
+
+def add_case(suite: Element, case: Case) -> None:
+    """Add a case to its suite."""
+    names = {"classname": clean(case.classname), "name": clean(case.name)}
+    element = SubElement(suite, "testcase", {**names, "time": f"{case.time_s:.3f}"})
+    if case.failed is not None:
+        failure = SubElement(element, "failure", {"type": "failure", "message": clean(case.failed)})
+        failure.text = clean_lines(case.failed)
+    elif case.skipped is not None:
+        SubElement(element, "skipped", {"message": clean(case.skipped)})
+    if case.properties:
+        lines = [f"{clean(name)}: {clean(value)}" for name, value in case.properties.items()]
+        SubElement(element, "system-out").text = "\n".join(lines)
+
+
+def clean_lines(text: str) -> str:
+    """Return a text that XML can hold, with its lines."""
+    return "\n".join(map(clean, text.splitlines()))

@@ -1,0 +1,263 @@
+"""A report as text: with colour where somebody looks at it in a terminal, else plain."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from rankscope.report.document import (
+    Block,
+    Bullets,
+    Estimate,
+    Estimates,
+    Figure,
+    Paragraph,
+    Report,
+    Section,
+    Signals,
+    TableBlock,
+    Verdict,
+)
+from rankscope.report.render.interval import Axis, shared_axis, text_interval
+from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned, encodable, with_texts
+from rankscope.report.table import BEST, Table, marked_columns, marked_text, plain_lines, shown_notes, width_of
+
+PIPE_WIDTH = 100
+LONGEST_LINE = 120
+"""Prose is not wider than this, however wide the terminal is."""
+INDENT = 2
+LABEL_WIDTH = 10
+NAME_WIDTH = 28
+"""A name that is longer than this does not push the others aside."""
+NARROWEST_TRACK, WIDEST_TRACK = 16, 40
+AXIS_ENDS_WIDTH = 18
+
+STYLES = {"good": "green", "caution": "yellow", "bad": "red", "neutral": "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the report: what stands in the margin in a style, and the text."""
+
+    text: str = ""
+    label: str = ""
+    style: str = ""
+
+
+Item = Line | Table
+
+
+def to_text(report: Report, *, width: int = PIPE_WIDTH, details: bool = True) -> str:
+    """Return the report as plain text; without details, folded tables are named but left out."""
+    return plain_text(report_items(cleaned(report), width, details=details))
+
+
+def print_report(report: Report, *, file: TextIO | None = None, details: bool = True) -> None:
+    """Print the report as the stream can show it: in colour or plain, in Unicode or ASCII."""
+    stream = file or sys.stdout
+    encoding = stream.encoding or "utf-8"
+    spelt = with_texts(cleaned(report), lambda text: encodable(text, encoding))
+    if stream.isatty() or os.environ.get("FORCE_COLOR"):
+        print_rich_report(spelt, stream, encoding, details=details)
+    else:
+        stream.write(encodable(plain_text(report_items(spelt, PIPE_WIDTH, details=details)), encoding))
+
+
+def plain_text(items: Iterator[Item]) -> str:
+    """Join lines and tables; a table is not folded, since a file has no width."""
+    lines: list[str] = []
+    for item in items:
+        if isinstance(item, Table):
+            lines += (" " * INDENT + line for line in plain_lines(item))
+        else:
+            lines.append(item.label + item.text)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def print_rich_report(report: Report, stream: TextIO, encoding: str, *, details: bool) -> None:
+    """Print the report with colour, as wide as the terminal."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False, file=stream)
+    for item in report_items(report, min(console.width, LONGEST_LINE), details=details):
+        if isinstance(item, Table):
+            console.print(Padding(rich_table(item), (0, 0, 0, INDENT)))
+            for note in shown_notes(item):
+                console.print(Padding(Text(encodable(note, encoding), style="dim"), (0, 0, 0, INDENT)))
+        else:
+            label, text = encodable(item.label, encoding), encodable(item.text, encoding)
+            console.print(Text.assemble((label, item.style), text), soft_wrap=True)
+
+
+def rich_table(table: Table) -> Any:
+    """Return the table as rich draws it; cells fold where the terminal is narrow."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    marked = marked_columns(table)
+    for i, heading in enumerate(table.header):
+        text = Text(f"{heading} " if i in marked else heading)
+        drawn.add_column(text, justify="left" if i < table.n_name_columns else "right", overflow="fold")
+    for row in table.rows:
+        texts = (marked_text(cell, i in marked) for i, cell in enumerate(row))
+        drawn.add_row(*(Text(text, style=BEST if cell.best else "") for text, cell in zip(texts, row, strict=True)))
+    return drawn
+
+
+def report_items(report: Report, width: int, *, details: bool) -> Iterator[Item]:
+    """Yield what is printed, from top to bottom."""
+    yield Line(label=report.title, style="bold")
+    for block in report.first_screen:
+        yield Line()
+        yield from block_items(block, width, details=details)
+    for section in report.sections:
+        yield from section_items(section, width, details=details)
+    if report.footer:
+        yield Line()
+        footer = " · ".join(f"{name} {value}" for name, value in report.footer)
+        yield from prose(footer, width)
+
+
+def section_items(section: Section, width: int, *, details: bool) -> Iterator[Item]:
+    """Yield a section with its heading."""
+    yield Line()
+    yield Line(label=section.title, style="bold")
+    yield Line(label="─" * width_of(section.title), style="dim")
+    if section.intro:
+        yield from prose(section.intro, width)
+    for i, block in enumerate(section.blocks):
+        if i or section.intro:
+            yield Line()
+        yield from block_items(block, width, details=details)
+
+
+def block_items(block: Block, width: int, *, details: bool) -> Iterator[Item]:
+    """Yield the lines of a block, and its table where it is one."""
+    if isinstance(block, Verdict):
+        yield from verdict_lines(block, width)
+    elif isinstance(block, Estimates):
+        yield from estimates_lines(block, width)
+    elif isinstance(block, Signals):
+        yield from signals_lines(block, width)
+    elif isinstance(block, Paragraph):
+        yield from prose(block.text, width)
+    elif isinstance(block, Bullets):
+        yield from title_lines(block.title)
+        for item in block.items:
+            yield from hanging(f"{' ' * INDENT}- ", item, width)
+    elif isinstance(block, Figure):
+        yield from title_lines(block.title)
+        yield from hanging(f"{' ' * INDENT}chart: ", block.alt, width, style="dim")
+    else:
+        yield from table_items(block, details=details)
+
+
+def verdict_lines(verdict: Verdict, width: int) -> Iterator[Line]:
+    """Yield what it is about, the answer, and what limits it."""
+    if verdict.subject:
+        yield Line(verdict.subject)
+        yield Line()
+    yield from hanging(label("VERDICT"), f"{verdict.headline} {verdict.reason}", width, style=bold(verdict.tone))
+    for caution in verdict.cautions:
+        yield from hanging(label("CAUTION"), caution, width, style=bold("caution"))
+
+
+def label(word: str) -> str:
+    """Return a word for the margin."""
+    return f"{' ' * INDENT}{word:<{LABEL_WIDTH}}"
+
+
+def bold(tone: str) -> str:
+    """Return the style of a tone for a word that must be seen."""
+    return f"bold {STYLES[tone]}"
+
+
+def title_lines(title: str) -> Iterator[Line]:
+    """Yield the title of a block where it has one."""
+    if title:
+        yield Line(label=f"{' ' * INDENT}{title}", style="bold")
+
+
+def signals_lines(block: Signals, width: int) -> Iterator[Line]:
+    """Yield the signals: a shape, a word, a name, and what there is to say."""
+    yield from title_lines(block.title)
+    name_width = common_width([signal.name for signal in block.signals])
+    for signal in block.signals:
+        shape = f"{TONE_SHAPES[signal.tone]} {TONE_WORDS[signal.tone]}"
+        margin = f"{' ' * INDENT}{shape:<{LABEL_WIDTH}}  {padded(signal.name, name_width)}  "
+        yield from hanging(margin, signal.words, width, style=STYLES[signal.tone])
+
+
+def estimates_lines(block: Estimates, width: int) -> Iterator[Line]:
+    """Yield one line per estimate, drawn on one axis where there is room for it."""
+    yield from title_lines(block.title)
+    name_width = common_width([row.name for row in block.estimates])
+    words_width = max((width_of(row.words) for row in block.estimates), default=0)
+    room = width - INDENT - name_width - words_width - AXIS_ENDS_WIDTH - INDENT
+    for row in block.estimates:
+        name = row.name
+        if width_of(name) > name_width:
+            yield Line(f"{' ' * INDENT}{name}")
+            name = ""
+        margin = f"{' ' * INDENT}{padded(name, name_width)}  "
+        if room >= NARROWEST_TRACK:
+            yield Line(f"{margin}{drawn_estimate(row, block, min(room, WIDEST_TRACK))}  {row.words}")
+        else:
+            yield from hanging(margin, row.words, width)
+            yield Line(f"{' ' * INDENT}{drawn_estimate(row, block, NARROWEST_TRACK)}")
+
+
+def drawn_estimate(row: Estimate, block: Estimates, width: int) -> str:
+    """Draw an estimate on the axis that all of its block share."""
+    axis: Axis = shared_axis(block)
+    return text_interval(row.low, row.value, row.high, margin=block.margin, width=width, axis=axis)
+
+
+def table_items(block: TableBlock, *, details: bool) -> Iterator[Item]:
+    """Yield a table below its title, or say that it is left out."""
+    yield from title_lines(block.title)
+    if block.folded and not details:
+        yield Line(f"{' ' * INDENT}{len(block.table.rows):,} rows, not shown here")
+    else:
+        yield block.table
+
+
+def prose(text: str, width: int) -> Iterator[Line]:
+    """Yield a paragraph."""
+    return hanging(" " * INDENT, text, width)
+
+
+def hanging(margin: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:
+    """Yield a text whose first line follows what stands in the margin; the others are indented as far."""
+    place = width_of(margin)
+    for i, line in enumerate(wrapped(text, max(width - place, LABEL_WIDTH * 2))):
+        yield Line(line, label=" " * place if i else margin, style=style)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a text into lines at its blanks; a word that is too long stays whole, so that it can be copied."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and width_of(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def common_width(names: Sequence[str]) -> int:
+    """Return the width of a column of names, which a very long one does not widen."""
+    return max((width_of(name) for name in names if width_of(name) <= NAME_WIDTH), default=0)
+
+
+def padded(text: str, width: int) -> str:
+    """Return a text as wide as its column."""
+    return text + " " * (width - width_of(text))

@@ -1,0 +1,105 @@
+"""The texts of a report, made safe for every medium: what cannot be shown is written as an escape."""
+# ruff: noqa: RUF001 (the tables hold signs that look alike)
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from rankscope.report.document import Report
+from rankscope.report.table import Cell, Table
+
+NOT_READ = frozenset({"svg", "tone"})
+"""Fields that hold a text which nobody reads."""
+
+TONE_WORDS = {"good": "fine", "caution": "caution", "bad": "problem", "neutral": "note"}
+TONE_SHAPES = {"good": "●", "caution": "▲", "bad": "■", "neutral": "○"}
+"""Shapes that differ, for those who do not see the colours."""
+
+MARKS = re.compile("[⁰¹²³⁴-⁹]+(?:,[⁰¹²³⁴-⁹]+)*")
+"""Superscript numbers, as `document.marked` writes them."""
+DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+
+
+def pairs(text: str) -> dict[str, str]:
+    """Return a table that is written as words: one to look up, then what is found."""
+    words = text.split()
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+# The first line is what renderers draw with: one character for one, so that columns stay in place.
+ASCII = pairs("""
+    ● o ▲ ! ■ x ○ - ─ - ━ = · . • -
+    − - – - — -- … ... ‘ ' ’ ' “ " ” " ± +/- × x ≤ <= ≥ >= → -> ← <- ∩ & ∪ |
+    Δ delta α alpha κ kappa λ lambda σ sigma τ tau ⁰ ^0 ¹ ^1 ² ^2 ³ ^3 ⁴ ^4 ⁵ ^5 ⁶ ^6 ⁷ ^7 ⁸ ^8 ⁹ ^9
+""") | {"\xa0": " ", "\u202f": " "}
+
+
+def cleaned(report: Report) -> Report:
+    """Return the report with texts that every medium can hold."""
+    return with_texts(report, clean)
+
+
+def clean(text: str) -> str:
+    """Return a text on one line, without what would break a file or command a terminal; that is shown as an escape."""
+    return text if text.isascii() and text.isprintable() else "".join(map(clean_character, text))
+
+
+def clean_character(char: str) -> str:
+    """Return a character, or what is shown in its place."""
+    if char in "\t\n\r\v\f\x85\u2028\u2029":
+        return " "
+    code = ord(char)
+    is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # noqa: PLR2004 (Unicode 3.4, D14)
+    if is_noncharacter or unicodedata.category(char) in {"Cc", "Cs"}:
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 (two digits suffice)
+    return char
+
+
+def encodable(text: str, encoding: str) -> str:
+    """Return a text that an encoding can hold: what it has not is spelt in ASCII, or shown as an escape."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        spelt = "".join(encodable_character(char, encoding) for char in text)
+        return spelt.encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
+def encodable_character(char: str, encoding: str) -> str:
+    """Return a character, or its spelling in ASCII where the encoding lacks it and there is one."""
+    try:
+        char.encode(encoding)
+    except UnicodeEncodeError:
+        return ASCII.get(char, char)
+    return char
+
+
+def with_texts(report: Report, change: Callable[[str], str]) -> Report:
+    """Return the report with every text that is read changed in the same way."""
+    changed: Report = part_with_texts(report, change)
+    return changed
+
+
+def part_with_texts(part: Any, change: Callable[[str], str]) -> Any:
+    """Return a part of a report with its texts changed."""
+    if isinstance(part, str):
+        return change(part)
+    if isinstance(part, tuple):
+        return tuple(part_with_texts(item, change) for item in part)
+    if isinstance(part, Table):
+        return table_with_texts(part, change)
+    if isinstance(part, int | float):
+        return part
+    names = [field.name for field in fields(part) if field.name not in NOT_READ]
+    return replace(part, **{name: part_with_texts(getattr(part, name), change) for name in names})
+
+
+def table_with_texts(table: Table, change: Callable[[str], str]) -> Table:
+    """Return a table with its texts changed."""
+    rows = [[Cell(change(cell.text), change(cell.raw), cell.best) for cell in row] for row in table.rows]
+    header, notes = ([change(text) for text in texts] for texts in (table.header, table.notes))
+    return Table(header, rows, table.n_name_columns, notes)

@@ -1,0 +1,212 @@
+"""The report's page in a real browser: nothing overflows, overlaps or is clipped, and the keyboard reaches everything."""
+
+import pytest
+from report_samples import LONG, many_systems, nasty, two_systems
+
+from rankscope.report import charts
+from rankscope.report.document import Figure, Report, Section
+from rankscope.report.render import render
+
+WIDTHS = (1280, 390)
+
+
+def with_charts():
+    """Return a report with charts as they are drawn."""
+    rows = [
+        charts.ForestRow(name, 0.04 - i / 50, 0.01 - i / 50, 0.07 - i / 50, "better")
+        for i, name in enumerate(["dense-v3", LONG])
+    ]
+    forest = charts.forest(rows, title="Differences", measure="nDCG@10", margin=0.01, prefix="forest1")
+    again = charts.forest(rows, title="Differences again", measure="nDCG@10", prefix="forest2")
+    figures = tuple(Figure(chart.title, chart.html, chart.alt) for chart in (forest, again))
+    return Report("With charts", figures[:1], (Section("More", figures[1:]),), (("seed", "0"),))
+
+
+SAMPLES = {
+    "two": two_systems,
+    "fifty": lambda: many_systems([f"system-{i:02}" for i in range(49)] + [LONG], 1000, charts=12, chart_bytes=20_000),
+    "nasty": nasty,
+    "charts": with_charts,
+}
+
+# Text that stands where nobody sees it: outside of the window, or cut off by a box that does not scroll.
+CLIPPED = """
+(() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .label, .skip, svg")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      if (box.left < -1 || box.right > innerWidth + 1) found.push(node.data);
+      for (let up = element; up && up !== document.body; up = up.parentElement) {
+        const style = getComputedStyle(up), outer = up.getBoundingClientRect();
+        if (style.overflowX !== "visible" && (box.left < outer.left - 1 || box.right > outer.right + 1)) found.push(node.data);
+      }
+    }
+  }
+  return found;
+})()"""
+
+CLIPPED_IN_TABLES = """
+Array.from(document.querySelectorAll("th, td"))
+  .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
+  .map((cell) => cell.textContent)"""
+
+OVERLAPPING = """
+(() => {
+  const boxes = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, element = node.parentElement;
+    if (!node.data.trim() || !element.checkVisibility() || element.closest("script, .scroll, .label, .skip, svg, sup")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) boxes.push([node.data, box]);
+  }
+  const found = [];
+  boxes.forEach(([text, a], i) => boxes.slice(i + 1).forEach(([other, b]) => {
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (wide > 2 && high > 6 && text !== other) found.push([text, other]);
+  }));
+  return found.slice(0, 5);
+})()"""
+
+FAINT = """
+(() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const luminance = (parts) => {
+    const [r, g, b] = parts.slice(0, 3).map((part) => (part /= 255) <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    for (; element; element = element.parentElement) {
+      const parts = rgb(getComputedStyle(element).backgroundColor);
+      if (parts.length === 3 || parts[3] === 1) return parts;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = Array.from(element.childNodes).some((node) => node.nodeType === 3 && node.data.trim());
+    if (!own || !element.checkVisibility() || element.closest("svg, script, style")) continue;
+    const pair = [luminance(rgb(getComputedStyle(element).color)), luminance(ground(element))].sort((a, b) => b - a);
+    const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
+    if (contrast < 4.5) found.push([element.textContent.slice(0, 40), contrast]);
+  }
+  return found.slice(0, 5);
+})()"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    for name, make in SAMPLES.items():
+        (folder / f"{name}.html").write_text(render(make(), "html"), "utf-8")
+    return {name: folder / f"{name}.html" for name in SAMPLES}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_page_fits_and_can_be_read(browser, pages, name, width, dark):
+    browser.open(pages[name], width=width, dark=dark)
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.ask(CLIPPED) == []
+    assert browser.ask(CLIPPED_IN_TABLES) == []
+    assert browser.ask(OVERLAPPING) == []
+    assert browser.ask(FAINT) == []
+    assert browser.problems == []
+    assert browser.requests == [pages[name].as_uri()]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_with_its_details_open(browser, pages, width):
+    browser.open(pages["fifty"], width=width)
+    browser.ask("document.querySelector('details').open = true")
+    assert browser.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.ask("document.querySelector('details .scroll').scrollWidth > innerWidth")
+    assert browser.ask(CLIPPED_IN_TABLES) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_names_of_rows_stay_while_the_table_is_scrolled(browser, pages, width):
+    browser.open(pages["fifty"], width=width)
+    browser.ask(
+        "document.querySelector('details').open = true; document.querySelector('details .scroll').scrollLeft = 500"
+    )
+    place = "Math.round({}.getBoundingClientRect().left)"
+    name, box = "document.querySelector('details tbody th')", "document.querySelector('details .scroll')"
+    assert browser.ask(place.format(name)) == browser.ask(place.format(box))
+
+
+def test_details_are_opened_by_keyboard(browser, pages):
+    browser.open(pages["two"], width=1280)
+    browser.ask("document.querySelector('summary').focus()")
+    browser.press("Enter", 13, "\r")
+    assert browser.ask("document.querySelector('details').open")
+    assert "q1053" in browser.ask("document.querySelector('details').innerText")
+
+
+def test_the_first_tab_leads_to_the_report(browser, pages):
+    browser.open(pages["two"], width=1280)
+    browser.press("Tab", 9)
+    assert browser.ask("document.activeElement.className") == "skip"
+    assert browser.ask("document.activeElement.getBoundingClientRect().left >= 0")
+    browser.press("Enter", 13, "\r")
+    browser.press("Tab", 9)
+    assert browser.ask("document.activeElement.closest('main') !== null")
+
+
+def test_rows_are_sorted_by_keyboard(browser, pages):
+    browser.open(pages["two"], width=1280)
+    browser.ask("document.querySelector('details').open = true")
+    button = "document.querySelector('details th:nth-child(2) button')"
+    column = (
+        "Array.from(document.querySelectorAll('details tbody td:nth-child(2)'), (cell) => parseFloat(cell.textContent))"
+    )
+    for direction, is_reversed in (("descending", True), ("ascending", False)):
+        browser.ask(f"{button}.focus()")
+        browser.press("Enter", 13, "\r")
+        scores = browser.ask(column)
+        assert len(scores) == 54
+        assert scores == sorted(scores, reverse=is_reversed)
+        assert browser.ask(f"{button}.closest('th').getAttribute('aria-sort')") == direction
+
+
+def test_numbers_are_sorted_as_numbers(browser, pages):
+    browser.open(pages["two"], width=1280)
+    browser.ask("document.querySelector('main th:nth-child(4) button').click()")
+    measures = "Array.from(document.querySelector('main table').tBodies[0].rows, (row) => row.cells[0].textContent)"
+    assert browser.ask(measures) == ["nDCG@10, primary", "R@100", "RR@10"]
+
+
+def test_rows_are_filtered(browser, pages):
+    browser.open(pages["fifty"], width=1280)
+    browser.ask("document.querySelector('details').open = true; document.querySelector('details input').focus()")
+    browser.call("Input.insertText", text="q1007")
+    visible = "Array.from(document.querySelectorAll('details tbody tr')).filter((row) => row.checkVisibility()).length"
+    assert browser.ask(visible) == 1
+    assert browser.ask("document.querySelector('details [role=status]').textContent") == "1 shown"
+
+
+def test_without_script_everything_can_be_read_and_no_control_is_dead(browser, pages):
+    browser.open(pages["two"], width=390, script=False)
+    assert browser.ask("document.querySelectorAll('button, input').length") == 0
+    browser.ask("document.querySelector('details').open = true")
+    assert browser.ask("document.querySelectorAll('details tbody tr').length") == 54
+    assert "q1053" in browser.ask("document.querySelector('details').innerText")
+
+
+@pytest.mark.slow
+def test_paper_shows_what_is_folded_unless_it_is_very_long(browser, pages):
+    for name, is_shown in (("two", True), ("fifty", False)):
+        browser.open(pages[name], width=1280, script=False)
+        browser.call("Emulation.setEmulatedMedia", media="print")
+        assert browser.ask("document.querySelector('details table').checkVisibility()") is is_shown
+        assert not browser.ask("document.querySelector('nav').checkVisibility()")
+        browser.call("Emulation.setEmulatedMedia", media="")
+        assert browser.pdf().startswith(b"%PDF")

@@ -1,0 +1,262 @@
+"""What a reader reads off the axes is what was drawn: places are turned back into values by the written ticks alone."""
+
+import math
+import re
+
+import pytest
+from chart_reading import Picture, as_number, check_chart, path_points
+
+from rankscope.report import charts
+from rankscope.report.charts.palette import BG, GOOD
+
+COMMON = {"title": "t", "measure": "m"}
+
+
+def both(chart):
+    return [Picture(chart.svg), Picture(chart.narrow)]
+
+
+def middle(shape):
+    return (shape.box.left + shape.box.right) / 2, (shape.box.top + shape.box.bottom) / 2
+
+
+def test_forest_markers_and_whiskers_stand_at_their_values():
+    rows = [
+        charts.ForestRow("a", 0.031, 0.012, 0.05, "better", "good"),
+        charts.ForestRow("b", -0.044, -0.07, -0.018, "better too", "good"),
+    ]
+    for picture in both(charts.forest(rows, **COMMON)):
+        values = [picture.value_at(middle(circle)[0], "middle") for circle in picture.circles()]
+        assert values == pytest.approx([0.031, -0.044], abs=5e-4)
+        lines = [s for s in picture.shapes if s.name == "line" and s.attributes.get("stroke") == GOOD]
+        level = [(s.box.left, s.box.right) for s in lines if s.box.top == s.box.bottom]
+        ends = [picture.value_at(end, "middle") for pair in level for end in pair]
+        assert ends == pytest.approx([0.012, 0.05, -0.07, -0.018], abs=5e-4)
+
+
+def test_forest_margin_is_a_band_around_zero():
+    for picture in both(charts.forest([charts.ForestRow("a", 0.2, 0.1, 0.3)], margin=0.05, **COMMON)):
+        band = next(s for s in picture.shapes if s.name == "rect" and s.box.left > 30)
+        assert [picture.value_at(x, "middle") for x in (band.box.left, band.box.right)] == pytest.approx(
+            [-0.05, 0.05], abs=2e-3
+        )
+
+
+def test_forest_interval_without_an_end_runs_to_the_edge_without_a_cap():
+    row = charts.ForestRow("a", 0.2, 0.1, math.inf, tone="good")
+    wide = Picture(charts.forest([row], **COMMON).svg)
+    lines = [s for s in wide.shapes if s.name == "line" and s.attributes.get("stroke") == GOOD]
+    assert len(lines) == 2  # the interval and its left end
+    assert wide.value_at(max(s.box.right for s in lines), "middle") == pytest.approx(
+        max(v for _, v in wide.axis("middle"))
+    )
+
+
+def test_difference_bars_have_the_height_of_their_value_and_are_sorted():
+    values = {"q1": 0.25, "q2": -0.5, "q3": 0.0, "q4": 0.75, "q5": math.nan}
+    for picture in both(charts.differences(list(values), list(values.values()), **COMMON)):
+        bars = [s for s in picture.shapes if s.name == "rect" and s.tip]
+        zero = next(s for s in bars if s.tip.startswith("q1")).box.bottom
+        read = {s.tip.split(":")[0]: (s.box.top, s.box.bottom) for s in bars}
+        assert list(read) == ["q4", "q1", "q2"]
+        heights = {
+            q: picture.value_at(zero, "end") - picture.value_at(zero + b - t, "end") for q, (t, b) in read.items()
+        }
+        assert heights == pytest.approx({"q4": 0.75, "q1": 0.25, "q2": 0.5}, abs=5e-3)
+        assert read["q2"][0] == pytest.approx(zero)  # a loss hangs below zero
+
+
+def test_where_lower_is_better_a_negative_difference_is_a_gain():
+    chart = charts.differences(["q1", "q2"], [-1, 2], better="lower", names=("old", "new"), **COMMON)
+    assert "new is better on 1, old on 1, equal on 0 of 2 queries" in chart.alt
+    assert "largest gain \N{MINUS SIGN}1.000 (query q1), largest loss +2.000 (query q2)" in chart.alt
+    bars = [s for s in Picture(chart.svg).shapes if s.name == "rect" and s.tip]
+    assert [(s.tip.split(":")[0], s.attributes["fill"] == GOOD) for s in bars] == [("q1", True), ("q2", False)]
+
+
+def test_the_outline_of_many_differences_keeps_extremes_and_shares():
+    n = 7000
+    values = [1 - 2 * i / (n - 1) for i in range(n)]
+    for picture in both(charts.differences([f"q{i}" for i in range(n)], values, **COMMON)):
+        gains, losses = [s for s in picture.shapes if s.name == "path"]
+        assert picture.value_at(gains.box.top, "end") == pytest.approx(1, abs=0.01)
+        assert picture.value_at(losses.box.bottom, "end") == pytest.approx(-1, abs=0.01)
+        assert gains.box.right - gains.box.left == pytest.approx(losses.box.right - losses.box.left, rel=0.01)
+        # a quarter of the way along, the straight line from 1 to -1 is at 0.5
+        quarter = gains.box.left + (losses.box.right - gains.box.left) / 4
+        height = next(y for x, y in path_points(gains.attributes["d"]) if x >= quarter)
+        assert picture.value_at(height, "end") == pytest.approx(0.5, abs=0.02)
+
+
+def test_scatter_points_stand_at_their_scores_and_equal_ones_are_one_larger_point():
+    a, b = [0.1, 0.2, 0.2, 0.9, 0.5], [0.8, 0.7, 0.7, 0.3, 0.5]
+    for picture in both(charts.scatter(list("vwxyz"), a, b, **COMMON)):
+        points = {s.tip: s for s in picture.shapes if s.tip}
+        assert set(points) == {"v: 0.100, 0.800", "w, x: 0.200, 0.700", "y: 0.900, 0.300", "z: 0.500, 0.500"}
+        for words, shape in points.items():
+            x, y = map(float, words.split(": ")[1].split(", "))
+            assert picture.value_at(middle(shape)[0], "middle") == pytest.approx(x, abs=5e-3)
+            assert picture.value_at(middle(shape)[1], "end") == pytest.approx(y, abs=5e-3)
+        radius = {words: float(s.attributes["r"]) for words, s in points.items() if s.name == "circle"}
+        assert radius["w, x: 0.200, 0.700"] > radius["v: 0.100, 0.800"]
+
+
+def test_thousands_of_scatter_points_are_merged_and_none_is_lost():
+    n = 5000
+    a, b = [i / n for i in range(n)], [(i * 7919 % n) / n for i in range(n)]
+    picture = Picture(charts.scatter([f"q{i}" for i in range(n)], a, b, **COMMON).svg)
+    tips = [s.tip for s in picture.shapes if s.tip]
+    counts = [len(words.split(" and ")[0].split(":")[0].split(", ")) for words in tips]
+    more = [int(m[1]) for words in tips if (m := re.search(r" and (\d+) more:", words))]
+    assert sum(counts) + sum(more) == n
+    assert len(tips) < 700
+
+
+def test_curve_markers_stand_at_their_points_on_a_logarithmic_axis():
+    ks, y = [1, 5, 10, 100, 1000], [0.2, 0.4, 0.5, 0.7, 0.8]
+    for picture in both(charts.curves([charts.Line("a", ks, y)], **COMMON)):
+        points = [middle(circle) for circle in picture.circles()]
+        assert [picture.value_at(x, "middle", log=True) for x, _ in points] == pytest.approx(ks, rel=0.01)
+        assert [picture.value_at(y, "end") for _, y in points] == pytest.approx(y, abs=5e-3)
+
+
+def test_narrow_ranges_of_k_have_a_linear_axis():
+    picture = Picture(charts.curves([charts.Line("a", [5, 10, 15, 20], [1, 2, 3, 4])], **COMMON).svg)
+    assert [picture.value_at(middle(s)[0], "middle") for s in picture.circles()] == pytest.approx(
+        [5, 10, 15, 20], abs=0.1
+    )
+
+
+def test_an_undefined_point_leaves_a_gap():
+    line = charts.Line("a", [1, 2, 3, 4], [1, math.nan, 2, 3], [0, 0, 1, 2], [2, 2, 3, 4])
+    chart = charts.curves([line], **COMMON)
+    picture = Picture(chart.svg)
+    assert len(picture.circles()) == 3
+    path = next(s for s in picture.shapes if s.name == "path" and s.tip == "a")
+    assert path.attributes["d"].count("M") == 2
+    assert chart.data[1] == {"system": "a", "x": 2, "y": None, "low": 0, "high": 2}
+
+
+def test_precision_recall_has_axes_from_0_to_1():
+    picture = Picture(charts.precision_recall([charts.Line("a", [0, 0.5, 1], [0.9, 0.5, 0.1])], title="t").svg)
+    for anchor in ("middle", "end"):
+        assert sorted(value for _, value in picture.axis(anchor)) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert [picture.value_at(middle(s)[1], "end") for s in picture.circles()] == pytest.approx(
+        [0.9, 0.5, 0.1], abs=5e-3
+    )
+
+
+def test_strata_cells_hold_value_interval_and_n():
+    cells = [charts.HeatCell("en", "a", 0.5, 0.4, 0.6, 12), charts.HeatCell("de", "b", 0.25, n=3)]
+    for picture in check_chart(charts.strata(cells, **COMMON)):
+        words = [text.words for text in picture.texts]
+        assert {"0.500", "[0.400, 0.600]", "n = 12", "0.250", "n = 3"} <= set(words)
+        assert words.count("\N{EN DASH}") == 2  # en of b, and de of a, were not given
+        shade = {s.tip: float(s.attributes["fill-opacity"]) for s in picture.shapes if s.tip}
+        assert shade["en, a: 0.500 [0.400, 0.600] n = 12"] > shade["de, b: 0.250 n = 3"]
+
+
+def test_strata_of_differences_differ_by_side_and_sign():
+    cells = [charts.HeatCell("en", "a", 0.1), charts.HeatCell("de", "a", -0.1), charts.HeatCell("fr", "a", math.nan)]
+    picture = Picture(charts.strata(cells, difference=True, **COMMON).svg)
+    fills = {s.tip: s.attributes["fill"] for s in picture.shapes if s.tip}
+    assert len(set(fills.values())) == 3
+    assert {"+0.100", "\N{MINUS SIGN}0.100", "undefined"} <= {text.words for text in picture.texts}
+
+
+def test_the_best_value_of_each_measure_is_bold():
+    cells = [
+        *(charts.HeatCell(name, "nDCG", value) for name, value in (("a", 0.5), ("b", 0.7))),
+        *(charts.HeatCell(name, "latency", value) for name, value in (("a", 12.0), ("b", 34.0))),
+    ]
+    svg = charts.systems(cells, title="t", better={"latency": "lower"}).svg
+    bold = re.findall(r'font-weight="600">([0-9.]+)<', svg)
+    assert bold == ["12.0", "0.700"]
+
+
+def test_overlap_shows_shared_above_and_rbo_below_the_diagonal():
+    shared = [[1, 0.11, 0.12], [0.91, 1, 0.13], [0.92, 0.93, 1]]
+    rbo = [[1, 0.81, 0.82], [0.21, 1, 0.83], [0.22, 0.23, 1]]
+    for picture in check_chart(charts.overlap(["a", "b", "c"], shared, rbo, title="t", depth=10)):
+        cells = sorted((t.y, t.x, float(t.words)) for t in picture.texts if re.fullmatch(r"0\.\d\d", t.words))
+        assert [value for _, _, value in cells] == [0.11, 0.12, 0.21, 0.13, 0.22, 0.23]
+
+
+def test_distribution_boxes_stand_at_their_quartiles():
+    spread = charts.Spread("a", [0.1, 0.2, 0.4, 0.6, 0.9], 0.1, 0.2, 0.4, 0.6, 0.9, 0.44)
+    for picture in both(charts.distribution([spread], **COMMON)):
+        box = next(s for s in picture.shapes if s.name == "rect")
+        assert [picture.value_at(x, "middle") for x in (box.box.left, box.box.right)] == pytest.approx(
+            [0.2, 0.6], abs=5e-3
+        )
+        median = next(s for s in picture.shapes if s.attributes.get("stroke-width") == "2.5")
+        assert picture.value_at(median.box.left, "middle") == pytest.approx(0.4, abs=5e-3)
+        strip = next(s for s in picture.shapes if s.attributes.get("stroke-opacity") == "0.75")
+        marks = [picture.value_at(x, "middle") for x, _ in path_points(strip.attributes["d"])][::2]
+        assert marks == pytest.approx([0.1, 0.2, 0.4, 0.6, 0.9], abs=0.01)
+
+
+def test_position_columns_have_the_height_of_their_counts():
+    counts = [charts.Counts("a", [30, 5, 0]), charts.Counts("b", [10, 20, 5])]
+    for picture in both(charts.positions(["1", "2 to 3", "not found"], counts, title="t")):
+        bars = {s.tip: s for s in picture.shapes if s.name == "rect" and s.tip}
+        bottom = next(iter(bars.values())).box.bottom
+        base = picture.value_at(bottom, "end")
+        heights = {words.split(":")[0]: picture.value_at(s.box.top, "end") - base for words, s in bars.items()}
+        expected = {"a, 1": 30, "a, 2 to 3": 5, "b, 1": 10, "b, 2 to 3": 20, "b, not found": 5}
+        assert heights == pytest.approx(expected, abs=0.3)
+
+
+def test_position_bars_of_many_systems_have_the_width_of_their_shares():
+    counts = [charts.Counts(name, [50, 30, 20]) for name in "abcd"]
+    for picture in both(charts.positions(["1", "2", "no"], counts, title="t")):
+        pieces = [s for s in picture.shapes if s.tip.startswith("b, ")]
+        ends = [picture.value_at(s.box.right, "middle") for s in pieces]
+        assert ends == pytest.approx([50, 80, 100], abs=0.5)
+
+
+def test_map_points_stand_at_their_values_and_the_front_is_filled():
+    points = [charts.MapPoint("a", 0.2, 0.9), charts.MapPoint("b", 0.8, 0.3), charts.MapPoint("c", 0.2, 0.3)]
+    for picture in both(charts.relevance_diversity(points, title="t", x_measure="x", y_measure="y")):
+        circles = {s.tip.split(":")[0]: s for s in picture.circles() if s.tip}
+        for point in points:
+            x, y = middle(circles[point.name])
+            assert picture.value_at(x, "middle") == pytest.approx(point.x, abs=5e-3)
+            assert picture.value_at(y, "end") == pytest.approx(point.y, abs=5e-3)
+        assert [circles[name].attributes["fill"] for name in "abc"] == [GOOD, GOOD, BG]
+
+
+def test_latency_is_logarithmic_and_its_front_is_fast_and_good():
+    points = [charts.MapPoint("slow", 900, 0.9), charts.MapPoint("fast", 3, 0.5), charts.MapPoint("bad", 30, 0.4)]
+    chart = charts.quality_latency(points, **COMMON)
+    for picture in both(chart):
+        circles = {s.tip.split(":")[0]: s for s in picture.circles() if s.tip}
+        read = [picture.value_at(middle(circles[p.name])[0], "middle", log=True) for p in points]
+        assert read == pytest.approx([900, 3, 30], rel=0.02)
+    assert {row["system"]: row["on_front"] for row in chart.data} == {"slow": True, "fast": True, "bad": False}
+
+
+def test_trend_points_stand_at_their_values_and_misses_are_marked():
+    points = [charts.TrendPoint(f"v{i}", v, at=t) for i, (v, t) in enumerate([(0.5, 0), (0.45, 10), (0.6, 40)])]
+    for picture in both(charts.trend(points, target=0.48, **COMMON)):
+        dots = [s for s in picture.shapes if re.match(r"v\d:", s.tip)]
+        places = {s.tip[:2]: middle(s) for s in dots}
+        read = [picture.value_at(places[name][1], "end") for name in ("v0", "v1", "v2")]
+        assert read == pytest.approx([0.5, 0.45, 0.6], abs=2e-3)
+        assert (places["v1"][0] - places["v0"][0]) / (places["v2"][0] - places["v0"][0]) == pytest.approx(
+            0.25, abs=0.01
+        )
+        assert {s.tip[:2] for s in dots if s.name == "path"} == {"v1"}
+
+
+def test_trend_points_may_come_in_any_order():
+    points = [charts.TrendPoint("late", 0.6, at=2), charts.TrendPoint("early", 0.5, at=1)]
+    chart = charts.trend(points, **COMMON)
+    assert [row["label"] for row in chart.data] == ["early", "late"]
+    assert chart.alt == "m from 0.500 at early to 0.600 at late, 2 values."
+
+
+def test_axes_are_written_as_numbers():
+    picture = Picture(charts.forest([charts.ForestRow("a", -1234, -1300, -1100)], **COMMON).svg)
+    assert all(value is not None for value in map(as_number, ["1,500", "\N{MINUS SIGN}0.5"]))
+    assert min(value for _, value in picture.axis("middle")) <= -1300

@@ -1,0 +1,94 @@
+"""JUnit XML, checked against the rules of the schema that Jenkins uses (junit-10.xsd of its xUnit plugin)."""
+
+import re
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankscope.report.render import Case, to_junit
+
+ALLOWED = {
+    "testsuites": {"name", "time", "tests", "failures", "errors"},
+    "testsuite": {
+        "name",
+        "tests",
+        "failures",
+        "errors",
+        "group",
+        "time",
+        "skipped",
+        "timestamp",
+        "hostname",
+        "id",
+        "package",
+        "file",
+        "log",
+        "url",
+    },
+    "testcase": {"name", "time", "classname", "group"},
+    "failure": {"type", "message"},
+    "skipped": {"type", "message"},
+    "system-out": set(),
+}
+REQUIRED = {"testsuite": {"name", "tests", "failures", "errors"}, "testcase": {"name"}}
+CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"testcase"}, "testcase": {"skipped", "failure", "system-out"}}
+TIME = re.compile(r"(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]*)?")
+
+CASES = [
+    Case("nDCG@10 >= 0.5", "gates.quality", time_s=0.25),
+    Case(
+        "R@100",
+        "gates.quality",
+        failed='0.71 < 0.75 & "falling"\nsecond line',
+        time_s=1.5,
+        properties={"value": "0.71", "limit": "0.75"},
+    ),
+    Case("judged@10", "gates.trust", skipped="no qrels <here>"),
+]
+
+
+def check(text):
+    root = ET.fromstring(text.encode())
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        assert set(element.attrib) <= ALLOWED[element.tag]
+        assert REQUIRED.get(element.tag, set()) <= set(element.attrib)
+        assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
+        assert TIME.fullmatch(element.get("time", "0"))
+    return root
+
+
+def test_cases_are_counted_and_told_apart():
+    root = check(to_junit(CASES, suite="nightly"))
+    suite = root.find("testsuite")
+    assert suite.attrib == {
+        "name": "nightly",
+        "tests": "3",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "1",
+        "time": "1.750",
+    }
+    passed, failed, skipped = suite
+    assert passed.attrib == {"classname": "gates.quality", "name": "nDCG@10 >= 0.5", "time": "0.250"}
+    assert list(passed) == []
+    assert failed.find("failure").get("message") == '0.71 < 0.75 & "falling" second line'
+    assert failed.find("failure").text == '0.71 < 0.75 & "falling"\nsecond line'
+    assert failed.find("system-out").text == "value: 0.71\nlimit: 0.75"
+    assert skipped.find("skipped").get("message") == "no qrels <here>"
+
+
+def test_no_cases_are_a_suite_too():
+    assert check(to_junit([])).find("testsuite").get("tests") == "0"
+
+
+def test_a_case_that_failed_was_not_skipped():
+    suite = check(to_junit([Case("a", "b", failed="x", skipped="y")])).find("testsuite")
+    assert (suite.get("failures"), suite.get("skipped")) == ("1", "0")
+
+
+@given(st.text(), st.none() | st.text(), st.none() | st.text(), st.dictionaries(st.text(), st.text(), max_size=2))
+def test_any_text_is_valid_xml(name, failed, skipped, properties):
+    root = check(to_junit([Case(name, name, failed=failed, skipped=skipped, properties=properties)]))
+    assert len(list(root.iter("testcase"))) == 1

@@ -1,0 +1,143 @@
+"""The report in a terminal and in a pipe: layout, colour, and streams that know only ASCII."""
+
+import io
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_samples import nasty, two_systems
+
+from rankscope.report.document import Estimate, Estimates, Paragraph, Report, Signal, Signals, Verdict
+from rankscope.report.render import print_report, render, text_interval
+from rankscope.report.render.terminal import to_text, wrapped
+from rankscope.report.table import width_of
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+def test_the_first_screen_is_laid_out_as_in_the_statistics_guide():
+    lines = render(two_systems(), "text").splitlines()
+    assert lines[:8] == [
+        "dense-v3 vs bm25",
+        "",
+        "nDCG@10 · dense-v3 vs bm25 (baseline) · TREC-DL20 · 54 queries",
+        "",
+        "  VERDICT   dense-v3 is better. Its nDCG@10 is higher by 0.042 (95% CI 0.011 to 0.073), more than",
+        "            your margin of 0.01.",
+        "  CAUTION   12% of its top 10 is unjudged (bm25: 3%). If all of those were useless the gain is still",
+        "            +0.042; if all were relevant it is +0.13. The direction does not depend on them.",
+    ]
+
+
+def test_prose_is_as_wide_as_asked_for():
+    report = Report(
+        "t",
+        (Verdict("word " * 60, "reason " * 60, "good", cautions=("caution " * 60,)), Paragraph("x " * 200)),
+        (),
+        (("a", "b " * 99),),
+    )
+    for width in (60, 100):
+        assert width - 8 < max(map(width_of, to_text(report, width=width).splitlines())) <= width
+
+
+def test_signals_have_a_shape_and_a_word():
+    text = render(
+        Report(
+            "t", (Signals("Trust", tuple(Signal(t, t, "w") for t in ("good", "caution", "bad", "neutral"))),), (), ()
+        ),
+        "text",
+    )
+    assert [line.split()[:2] for line in text.splitlines()[3:]] == [
+        ["●", "fine"],
+        ["▲", "caution"],
+        ["■", "problem"],
+        ["○", "note"],
+    ]
+
+
+def test_details_can_be_left_out_but_not_in_silence():
+    text = to_text(two_systems(), details=False)
+    assert "Scores per query\n  54 rows, not shown here" in text
+    assert "q1053" not in text
+
+
+def test_a_pipe_gets_no_colour(monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    stream = io.StringIO()
+    print_report(two_systems(), file=stream)
+    assert stream.getvalue() == render(two_systems(), "text")
+
+
+def test_a_terminal_gets_colour_unless_it_is_unwanted(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "90")
+    coloured, plain = Terminal(), Terminal()
+    print_report(two_systems(), file=coloured)
+    assert "\x1b[1;32m  VERDICT   \x1b[0m" in coloured.getvalue()
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_report(two_systems(), file=plain)
+    assert "32m" not in plain.getvalue()
+    assert "VERDICT" in plain.getvalue()
+
+
+def test_an_ascii_stream_gets_ascii_in_straight_columns():
+    bytes_ = io.BytesIO()
+    stream = io.TextIOWrapper(bytes_, encoding="ascii", write_through=True)
+    print_report(two_systems(), file=stream)
+    print_report(nasty(), file=stream)
+    text = bytes_.getvalue().decode("ascii")
+    assert "  o fine      queries    54 queries" in text
+    assert "[-0.01 :...|..:====" in text
+    assert "\\u65e5\\u672c" in text
+    header = next(line for line in text.splitlines() if line.startswith("  stratum"))
+    row = next(line for line in text.splitlines() if line.startswith("  keyword"))
+    assert "delta" in header
+    assert header.index("delta") + len("delta") == row.index("-0.02") + len("-0.02")
+
+
+def test_a_long_word_is_not_cut():
+    assert wrapped("a " + "x" * 50 + " b", 20) == ["a", "x" * 50, "b"]
+
+
+def test_text_interval_by_hand():
+    # The axis goes from -0.02 to 0.08: 11 places, 0.01 each.
+    assert text_interval(0.01, 0.04, 0.08, margin=0.02, width=11) == "[-0.02 :·|━:━●━━━━ +0.08]"
+    assert text_interval(-0.02, 0.03, 0.08, width=11) == "[-0.02 ━━|━━●━━━━━ +0.08]"
+    assert text_interval(0.02, 0.03, 0.04, width=5) == "[0 |·━●━ +0.04]"
+    assert text_interval(0.2, 0.2, 0.4, width=5, axis=(-0.4, 0.4)) == "[-0.4 ··|●━ +0.4]"
+
+
+@pytest.mark.parametrize("numbers", [(math.nan, 0.1, 0.2), (0.1, math.nan, 0.2), (-math.inf, 0, 1)])
+def test_an_undefined_interval_is_not_drawn(numbers):
+    assert text_interval(*numbers) == ""
+
+
+finite = st.floats(-1e6, 1e6)
+
+
+@given(st.tuples(finite, finite, finite).map(sorted), st.floats(0, 10), st.integers(5, 60))
+def test_an_interval_is_as_wide_as_asked_for_and_shows_its_value(numbers, margin, width):
+    track = text_interval(*numbers, margin=margin, width=width).split()[1]
+    assert len(track) == width
+    assert track.count("●") == 1
+
+
+def test_estimates_share_one_axis():
+    rows = (
+        Estimate("a", 0.1, 0.05, 0.15, "+0.1"),
+        Estimate("b", -0.3, -0.4, -0.2, "-0.3"),
+        Estimate("x" * 60, 0, -0.1, 0.1, "0"),
+    )
+    lines = to_text(Report("t", (Estimates("d", rows),), (), ())).splitlines()
+    tracks = [line[line.index("[") :] for line in lines if "[" in line]
+    assert len({track.index("|") for track in (t.replace("●", "|", 1) if "|" not in t else t for t in tracks)}) == 1
+    assert all(track.startswith("[-0.4 ") and "+0.15]" in track for track in tracks)

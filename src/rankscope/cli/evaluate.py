@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.api import evaluate, trec_eval_text
 from rankscope.cli.options import (
@@ -22,13 +22,11 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
+from rankscope.cli.style import Later
 from rankscope.core.scores import Scores
 from rankscope.errors import OptionError
 from rankscope.loading import load_qrels
-from rankscope.measures.bands import BANDS, BandProfile
 from rankscope.measures.evaluate import DEFAULT_MEASURES
-from rankscope.measures.profiles import VERSIONS
-from rankscope.report.bands import chosen_bands
 from rankscope.report.evaluation import (
     json_lines,
     json_text,
@@ -39,15 +37,23 @@ from rankscope.report.evaluation import (
 )
 from rankscope.report.table import print_table, to_csv, to_latex, to_markdown
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "trec")
+if TYPE_CHECKING:
+    from rankscope.measures.bands import BandProfile  # loaded where words are asked for
+
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec")
 FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
-BY_EXTENSION = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "trec"}
+BY_EXTENSION = {
+    ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html",
+    ".txt": "trec",
+}  # fmt: skip
 
 EPILOG = """\
 examples:
   rankscope evaluate qrels.txt bm25.run dense.run.gz
   rankscope evaluate qrels.txt bm25.run -m nDCG@10 -m "P(rel=2)@5" --per-query
   rankscope evaluate qrels.txt bm25.run --bands rag
+  rankscope evaluate qrels.txt bm25.run dense.run -o report.html
+  rankscope evaluate qrels.txt bm25.run dense.run -m nDCG --chart curves -o curves.svg
   rankscope evaluate beir/scifact run.json --profile beir -o scores.json
   zcat run.gz | rankscope evaluate qrels.txt - --format csv
   rankscope evaluate qrels.txt run.txt --format trec --profile trec_eval-9 -m all_trec --per-query
@@ -67,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
     add_format_option(parser, FORMATS, note="default: table, or by the extension of -o")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
     parser.add_argument(
         "--embeddings",
         metavar="FILE",
@@ -85,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bands",
         metavar="NAME",
-        help=f"put words beside scores: {', '.join(BANDS)}, or a TOML file of your own (ours.toml)",
+        help=Later(bands_help),
     )
     parser.add_argument(
         "--threads",
@@ -95,6 +102,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_policy_options(parser)
     add_file_options(parser)
+
+
+def chart_help() -> str:
+    """Return which charts there are."""
+    from rankscope.report.run_figures import KINDS
+
+    return f"write one chart to -o FILE.svg or .png: {', '.join(KINDS)}"
+
+
+def bands_help() -> str:
+    """Return which words there are."""
+    from rankscope.measures.bands import BANDS
+
+    return f"put words beside scores: {', '.join(BANDS)}, or a TOML file of your own (ours.toml)"
 
 
 def thread_count(text: str) -> int:
@@ -107,16 +128,32 @@ def thread_count(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Evaluate and print."""
     one_stdin([args.qrels, *args.runs])
+    if args.chart:
+        from rankscope.cli.evaluate_report import write_chart
+
+        write_chart(args, evaluate_options(args))
+        return 0
     form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output)
     bands = bands_for(args.bands, form)
-    text = trec_text(args) if form == "trec" else None
-    scores = None if form == "trec" else scores_from(args)
+    text = whole_text(args, form)
+    scores = scores_from(args) if text is None else None
     with output_to(args.output) as stream:
         if scores is None:
-            stream.write(str(text))
+            stream.write(text or "")
         else:
             write(scores, form, stream, per_query=args.per_query, bands=bands)
     return 0
+
+
+def whole_text(args: argparse.Namespace, form: str) -> str | None:
+    """Return what is printed, for formats that are more than a table of scores."""
+    if form == "trec":
+        return trec_text(args)
+    if form == "html":
+        from rankscope.cli.evaluate_report import html_report
+
+        return html_report(args, evaluate_options(args))
+    return None
 
 
 def bands_for(name: str | None, form: str) -> BandProfile | None:
@@ -125,6 +162,8 @@ def bands_for(name: str | None, form: str) -> BandProfile | None:
         return None
     if form not in FORMATS_WITH_WORDS:
         raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
+    from rankscope.report.bands import chosen_bands
+
     return chosen_bands(name)
 
 
@@ -141,23 +180,27 @@ def form_of(output: str | None) -> str:
 
 def scores_from(args: argparse.Namespace) -> Scores:
     """Return the scores that were asked for."""
-    return evaluate(
-        args.qrels,
-        args.runs,
-        args.measures or None,
-        profile=args.profile,
-        options=read_options_from(args),
-        qrels_options=read_options_from(args, "qrels"),
-        threads=args.threads,
-        embeddings=args.embeddings,
-        docs=args.docs,
-        ontology=args.ontology,
+    return evaluate(args.qrels, args.runs, args.measures or None, **evaluate_options(args))
+
+
+def evaluate_options(args: argparse.Namespace) -> dict[str, Any]:
+    """Return how files are read and scores computed."""
+    return {
+        "profile": args.profile,
+        "options": read_options_from(args),
+        "qrels_options": read_options_from(args, "qrels"),
+        "threads": args.threads,
+        "embeddings": args.embeddings,
+        "docs": args.docs,
+        "ontology": args.ontology,
         **policies_from(args),
-    )
+    }
 
 
 def trec_text(args: argparse.Namespace) -> str:
     """Return trec_eval's text for each run, one after the other."""
+    from rankscope.measures.profiles import VERSIONS
+
     profile = args.profile or "trec_eval-10"
     if profile not in VERSIONS:
         raise OptionError(f"--format trec goes with --profile {' or '.join(VERSIONS)}, not {profile}")

@@ -1,0 +1,278 @@
+"""Tell which run is better, how sure that is, where the difference sits, and what would make it surer.
+
+The first run is the baseline; the others are compared with it on the same queries. One measure, the primary one,
+decides; the others are exploratory. With --scores the files hold scores that another tool has computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from rankscope.cli.options import (
+    add_file_options,
+    add_format_option,
+    add_policy_options,
+    add_profile_option,
+    chosen_format,
+    one_stdin,
+    output_to,
+    policies_from,
+    read_options_from,
+)
+from rankscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from rankscope.comparing.records import Comparison
+    from rankscope.report.render import Form
+
+FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
+BY_EXTENSION = {
+    ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json", ".csv": "csv",
+    ".xml": "junit",
+}  # fmt: skip
+CHARTS = ("forest", "differences", "scatter", "strata", "systems", "distribution")
+
+EPILOG = """\
+examples:
+  rankscope compare qrels.txt bm25.run dense.run
+  rankscope compare qrels.txt bm25.run dense.run hybrid.run -m "nDCG@10 RR@10 R@100" -o report.html
+  rankscope compare qrels.txt bm25.run dense.run --queries queries.jsonl --by language,difficulty
+  rankscope compare qrels.txt *.run --all-pairs --margin 0.02 --format json
+  rankscope compare --scores per_query.csv --primary nDCG@10
+  rankscope compare qrels.txt bm25.run dense.run --settle judge-these.csv
+  rankscope compare qrels.txt bm25.run dense.run --chart differences -o moved.svg
+
+the exit code is 0 whatever the verdict; with --fail-if-worse it is 1 where a run is worse than the baseline"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "files", metavar="QRELS BASELINE RUN...", nargs="+", help="the judgments, then two or more runs"
+    )
+    parser.add_argument(
+        "-m", "--measures", action="append", metavar="NAME", default=[], help="measures, as for evaluate"
+    )
+    parser.add_argument("--primary", metavar="NAME", help="the measure that decides (default: the first)")
+    parser.add_argument("--baseline", metavar="NAME", help="the run to compare with, by name (default: the first)")
+    parser.add_argument(
+        "--margin", type=float, default=0.01, metavar="X", help="the smallest difference that matters (default: 0.01)"
+    )
+    parser.add_argument("--all-pairs", action="store_true", help="compare each run with each, by Tukey's test")
+    parser.add_argument(
+        "--queries", metavar="FILE", help="attributes of queries: JSONL, CSV, TSV, Parquet, TREC topics"
+    )
+    parser.add_argument(
+        "--by", action="append", default=[], metavar="NAME,...", help="attributes of queries to report separately"
+    )
+    parser.add_argument("--pool", action="store_true", help="also compare over all languages together, labelled so")
+    parser.add_argument("--cluster", metavar="NAME", help="attribute that groups queries which are not independent")
+    parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
+    parser.add_argument(
+        "--lower-is-better", metavar="NAME,...", default="", help="with --scores: measures of which less is better"
+    )
+    parser.add_argument(
+        "--unjudged", metavar="WORD", default="auto",
+        help="what docs without a judgment may be: uncertain, irrelevant, or auto (default: uncertain where the qrels "
+        "also hold docs that are not relevant)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--more-qrels", action="append", default=[], metavar="FILE", help="add these judgments to QRELS"
+    )
+    parser.add_argument(
+        "--settle", metavar="FILE", help="write the docs whose judgment would settle it: .csv or .jsonl"
+    )
+    parser.add_argument("--correction", metavar="WORD", help="for several comparisons: holm, maxt or tukey")
+    parser.add_argument(
+        "--alpha", type=float, default=0.05, metavar="X", help="error rate of all together (default: 0.05)"
+    )
+    parser.add_argument("--resamples", type=int, default=9_999, metavar="B", help="sign flips drawn (default: 9999)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    parser.add_argument("--chart", metavar="KIND", help=f"write one chart to -o FILE.svg or .png: {', '.join(CHARTS)}")
+    parser.add_argument(
+        "--fail-if-worse", action="store_true", help="exit with 1 where a run is worse than the baseline"
+    )
+    parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
+    add_profile_option(parser)
+    add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file: .html .md .tex .json .csv .xml .txt")
+    for name, what in (
+        ("embeddings", "by embedding"),
+        ("docs", "by topic, source, date …"),
+        ("ontology", "by ontology"),
+    ):
+        parser.add_argument(f"--{name}", metavar="FILE", help=f"for measures {what}: as for rankscope evaluate")
+    add_policy_options(parser)
+    add_file_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare and print."""
+    one_stdin(args.files)
+    form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output, chart=args.chart)
+    comparison = compared(args)
+    if args.settle:
+        write_settling(comparison, args.settle)
+    if args.chart:
+        write_chart(comparison, args.chart, args.output)
+    else:
+        with output_to(args.output) as stream:
+            write(comparison, form, stream, args)
+    worse = any(item.verdict.code in ("worse", "probably_worse") for item in comparison)
+    return 1 if args.fail_if_worse and worse else 0
+
+
+def form_of(output: str | None, *, chart: str | None) -> str:
+    """Return the format that a file's extension stands for."""
+    if output in (None, "-") or chart:
+        return FORMATS[0]
+    suffix = os.path.splitext(str(output))[1].lower()  # noqa: PTH122 (as in evaluate)
+    if suffix not in BY_EXTENSION:
+        raise OptionError(
+            f"cannot tell the format from {output!r}", hint=f"use {', '.join(BY_EXTENSION)}, or say --format"
+        )
+    return BY_EXTENSION[suffix]
+
+
+def compared(args: argparse.Namespace) -> Comparison:
+    """Return the comparison that was asked for."""
+    from rankscope.comparing import compare, compare_scores
+
+    shared = {
+        "baseline": args.baseline, "primary": args.primary, "margin": args.margin, "by": args.by,
+        "queries": args.queries, "all_pairs": args.all_pairs, "correction": args.correction, "pool": args.pool,
+        "cluster": args.cluster, "alpha": args.alpha, "n_resamples": args.resamples, "seed": args.seed,
+    }  # fmt: skip
+    if args.scores:
+        from rankscope.io.score_files import read_scores
+
+        lower = [name for name in args.lower_is_better.split(",") if name]
+        measure = args.primary or next(iter(args.measures), None)
+        return compare_scores(read_scores(args.files, measure=measure, lower_is_better=lower), **shared)
+    if len(args.files) < 3:  # noqa: PLR2004 (qrels and two runs)
+        raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
+    return compare(
+        with_more(args),
+        args.files[1:],
+        measures_from(args),
+        unjudged=args.unjudged,
+        profile=args.profile,
+        options=read_options_from(args),
+        qrels_options=read_options_from(args, "qrels"),
+        embeddings=args.embeddings,
+        docs=args.docs,
+        ontology=args.ontology,
+        **shared,
+        **policies_from(args),
+    )
+
+
+def measures_from(args: argparse.Namespace) -> list[str] | None:
+    """Return the measures asked for; a primary one that is not among them is added."""
+    from rankscope.measures.evaluate import DEFAULT_MEASURES
+    from rankscope.measures.parse import parse_measures
+
+    if not args.primary:
+        return args.measures or None
+    given = args.measures or list(DEFAULT_MEASURES)
+    known = {measure.name for measure in parse_measures(given)}
+    return given if parse_measures(args.primary)[0].name in known else [args.primary, *given]
+
+
+def with_more(args: argparse.Namespace) -> object:
+    """Return the qrels, with judgments from other files added; a doc judged in both has the later grade."""
+    if not args.more_qrels:
+        return args.files[0]
+    from rankscope.loading import load_qrels
+
+    options = read_options_from(args, "qrels")
+    merged: dict[str, dict[str, float]] = {}
+    for path in (args.files[0], *args.more_qrels):
+        for query, docs in load_qrels(path, options=options).judged.items():
+            merged.setdefault(query, {}).update(docs)
+    return merged
+
+
+def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace) -> None:
+    """Write the comparison in the format asked for."""
+    if form == "json":
+        from rankscope.report.comparison_json import json_text
+
+        stream.write(json_text(comparison))
+    elif form == "csv":
+        from rankscope.report.comparison_json import comparison_table
+        from rankscope.report.table import to_csv
+
+        stream.write(to_csv(comparison_table(comparison)))
+    elif form == "junit":
+        from rankscope.report.comparison_cases import cases
+        from rankscope.report.render import to_junit
+
+        stream.write(to_junit(cases(comparison), suite="rankscope compare"))
+    else:
+        write_report(comparison, form, stream, args)
+
+
+def write_report(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace) -> None:
+    """Write the report."""
+    from rankscope.report.comparison import report_of
+    from rankscope.report.render import print_report, render
+
+    in_text = form == "text"
+    details = args.details or args.output is not None
+    report = report_of(
+        comparison, command=command_line(args), with_figures=not in_text, every_pair=details or not in_text
+    )
+    if form == "text":
+        print_report(report, file=stream, details=details)
+    else:
+        stream.write(render(report, cast("Form", form)))
+
+
+def command_line(args: argparse.Namespace) -> str:
+    """Return the command as it was given."""
+    return shlex.join(["rankscope", *args.given])
+
+
+def write_chart(comparison: Comparison, kind: str, output: str | None) -> None:
+    """Write one chart of the first pair, or of all."""
+    from rankscope.cli.chart_files import save_chart
+    from rankscope.report import figures
+
+    group, first = comparison.groups[0], next(iter(comparison))
+    draw = {
+        "forest": lambda: figures.forest(comparison, group),
+        "differences": lambda: figures.differences(comparison, first),
+        "scatter": lambda: figures.scatter(comparison, first),
+        "strata": lambda: figures.strata(comparison, group),
+        "systems": lambda: figures.systems(comparison.scores),
+        "distribution": lambda: figures.distribution(comparison.scores, comparison.primary),
+    }
+    save_chart(draw, kind, output)
+
+
+def write_settling(comparison: Comparison, path: str) -> None:
+    """Write the docs to judge: a table whose column `grade` waits to be filled in."""
+    import csv
+    import json
+
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for item in comparison:
+        for doc in item.settle:
+            row = {"query": doc.query_id, "doc": doc.doc_id, "grade": "", "swing": doc.swing,
+                   "rank_a": doc.rank_a, "rank_b": doc.rank_b, "a": item.pair.a, "b": item.pair.b}  # fmt: skip
+            rows.setdefault((doc.query_id, doc.doc_id), row)
+    with output_to(path) as stream:
+        if path.endswith((".jsonl", ".ndjson")):
+            stream.writelines(json.dumps({**row, "grade": None}, ensure_ascii=False) + "\n" for row in rows.values())
+        else:
+            names = ["query", "doc", "grade", "swing", "rank_a", "rank_b", "a", "b"]
+            writer = csv.DictWriter(stream, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows.values())
+    what = f"{len(rows)} docs to judge are in {path}" if rows else f"nothing is left to settle; {path} is empty"
+    print(what, file=sys.stderr)

@@ -1,0 +1,184 @@
+"""Comparing: from runs, or from scores that exist already, to verdicts with everything that stands behind them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rankscope.api import decide_measures, decide_policies, evaluate
+from rankscope.comparing.group import Groups, compare_groups
+from rankscope.comparing.records import Comparison
+from rankscope.core.policies import Policies
+from rankscope.core.qrels import Qrels
+from rankscope.core.scores import Scores
+from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
+from rankscope.io.queries import QueryTable, load_queries
+from rankscope.loading import ReadOptions, load_qrels, load_runs
+from rankscope.measures.profiles import find_profile
+from rankscope.measures.spec import Measure
+from rankscope.stats.compare import CORRECTIONS, Settings
+
+UNJUDGED = {
+    "auto": "uncertain where the qrels also hold docs that are not relevant; else not relevant",
+    "uncertain": "docs without a judgment might be relevant: their effect is bounded, and may forbid a verdict",
+    "irrelevant": "docs without a judgment are not relevant, as the qrels are known to be complete",
+}
+
+
+def compare(
+    qrels: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] | None = None,
+    *,
+    baseline: str | None = None,
+    primary: str | None = None,
+    margin: float = 0.01,
+    by: str | Sequence[str] = (),
+    queries: Any = None,
+    all_pairs: bool = False,
+    correction: str | None = None,
+    pool: bool = False,
+    cluster: str | None = None,
+    unjudged: str = "auto",
+    alpha: float = 0.05,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+    profile: str | None = None,
+    options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
+    threads: int | None = None,
+    embeddings: Any = None,
+    docs: Any = None,
+    ontology: Any = None,
+    **policies: Any,
+) -> Comparison:
+    """Tell which of several runs is better, how sure that is, and where the difference sits.
+
+    `baseline` names the run that the others are compared with, by default the first; `all_pairs` compares each with
+    each. `primary` is the one measure that decides, by default the first; the others are exploratory. `margin` is the
+    smallest difference that matters. `queries` holds attributes of queries (a file, or {query: {attribute: value}}),
+    `by` names those to report separately. Queries in several languages are never pooled unless `pool` says so.
+    `cluster` names an attribute that groups queries which are not independent, such as paraphrases. `unjudged` says
+    what docs without a judgment may be: auto, uncertain or irrelevant. The other arguments are those of `evaluate`.
+    """
+    from rankscope.comparing.evidence import gather  # scores alone need none of it
+
+    chosen = find_profile(profile) if profile else None
+    decided = decide_policies(chosen, {"missing": "zero", **policies})
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
+    loaded = load_runs(runs, options=options)
+    wanted = decide_measures(chosen, measures)
+    scores = evaluate(
+        judged, {str(run.name or "run"): run for run in loaded}, wanted, profile=profile, threads=threads,
+        embeddings=embeddings, docs=docs, ontology=ontology, **{**policies, "missing": decided.missing},
+    )  # fmt: skip
+    if unjudged not in UNJUDGED:
+        raise OptionError(f"unjudged {unjudged!r} is not one of {', '.join(UNJUDGED)}")
+    compared = compare_scores(
+        scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=queries, all_pairs=all_pairs,
+        correction=correction, pool=pool, cluster=cluster, alpha=alpha, n_resamples=n_resamples, seed=seed,
+        n_relevant=relevant_counts(judged, decided),
+    )  # fmt: skip
+    measure = next(m for m in wanted if m.name == compared.primary)
+    return gather(compared, judged, {run.name or "run": run for run in loaded}, measure, decided, unjudged=unjudged)
+
+
+def relevant_counts(qrels: Qrels, policies: Policies) -> dict[str, int]:
+    """Return how many relevant docs each query has."""
+    offsets, grades = qrels.ideal
+    before = np.concatenate(([0], np.cumsum(grades >= policies.relevance_level)))
+    return dict(zip(qrels.query_ids, np.diff(before[offsets]).tolist(), strict=True))
+
+
+def compare_scores(
+    scores: Scores,
+    *,
+    baseline: str | None = None,
+    primary: str | None = None,
+    margin: float = 0.01,
+    by: str | Sequence[str] = (),
+    queries: Any = None,
+    all_pairs: bool = False,
+    correction: str | None = None,
+    pool: bool = False,
+    cluster: str | None = None,
+    alpha: float = 0.05,
+    n_resamples: int = 9_999,
+    seed: int = 0,
+    n_relevant: Mapping[str, int] | None = None,
+) -> Comparison:
+    """Compare systems whose scores exist already, whoever computed them; the arguments are those of `compare`."""
+    if len(scores) < 2:  # noqa: PLR2004 (a comparison needs two)
+        raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
+    table = None if queries is None else load_queries(queries)
+    wanted = [by] if isinstance(by, str) else list(by)
+    if (wanted or cluster) and table is None:
+        raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
+    groups = Groups(
+        scores=scores,
+        baseline=named(baseline, tuple(scores), "run") if baseline else next(iter(scores)),
+        primary=named(primary, scores.measures, "measure") if primary else scores.measures[0],
+        by=tuple(name for text in wanted for name in text.replace(",", " ").split()),
+        queries=table,
+        all_pairs=all_pairs,
+        correction=chosen_correction(correction, all_pairs=all_pairs),
+        pool=pool,
+        cluster=cluster,
+        settings=Settings(alpha=alpha, margin=margin, n_resamples=n_resamples, seed=seed),
+        n_relevant=n_relevant,
+    )
+    warn_of_unknown(table, scores)
+    return compare_groups(groups)
+
+
+def chosen_correction(given: str | None, *, all_pairs: bool) -> str:
+    """Return how several comparisons are corrected for, or say which ways there are."""
+    if given is None:
+        return "tukey" if all_pairs else "holm"
+    if given not in CORRECTIONS:
+        raise OptionError(f"correction {given!r} is not one of {', '.join(CORRECTIONS)}")
+    if given == "maxt" and all_pairs:
+        raise OptionError(
+            "correction maxt is for challengers against a baseline", hint="use tukey or holm for all pairs"
+        )
+    if given == "tukey" and not all_pairs:
+        raise OptionError("correction tukey is for all pairs", hint="add all_pairs, or use holm or maxt")
+    return given
+
+
+def named(name: str, known: Sequence[str], what: str) -> str:
+    """Return the name as it is known; measures may be written in another way."""
+    if name in known:
+        return name
+    if what == "measure":
+        from rankscope.errors import MeasureError
+        from rankscope.measures.parse import parse_measure
+
+        try:
+            full = parse_measure(name).name
+        except MeasureError:
+            full = name
+        if full in known:
+            return full
+    raise OptionError(
+        f"there is no {what} {name!r} among {', '.join(known[:8])}",
+        hint=did_you_mean(name, known) or "name one of them",
+    )
+
+
+def warn_of_unknown(table: QueryTable | None, scores: Scores) -> None:
+    """Say so where attributes are missing for many of the queries."""
+    if table is None:
+        return
+    ids = next(iter(scores.values())).query_ids
+    known = set(table.ids)
+    lacking = sum(query not in known for query in ids)
+    if lacking:
+        warnings.warn(
+            f"{lacking} of {len(ids)} queries are not in the queries file; they are in no stratum",
+            RankscopeWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,167 @@
+"""What a comparison found: one record per pair and measure, with verdict, strata and evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rankscope.core.scores import Scores
+from rankscope.stats.compare import Pair, Settings
+from rankscope.stats.interval import Interval
+from rankscope.stats.verdict import Bounds, Verdict
+
+if TYPE_CHECKING:
+    from rankscope.measures.movement import Movement
+    from rankscope.measures.unjudged import SettleDoc
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange:
+    """How one query changed."""
+
+    query: str
+    a: float
+    b: float
+
+    @property
+    def delta(self) -> float:
+        """B minus A."""
+        return self.b - self.a
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """The difference within some of the queries."""
+
+    attribute: str
+    value: str
+    pair: Pair
+    contrast_p: float
+    """Whether these queries differ from all others, by Welch's test; NaN where that cannot be tested."""
+    contrast_adjusted: float = float("nan")
+    """The same, with false discoveries among all slices controlled."""
+    asked_for: bool = False
+    stands_out: bool = False
+    """Whether the difference sits here: it is another one than among all other queries."""
+    too_few: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """One pair of systems by the primary measure, with all that is known about it."""
+
+    pair: Pair
+    verdict: Verdict
+    missing_a: tuple[str, ...] = ()
+    """Queries that the first system does not answer; they count as empty."""
+    missing_b: tuple[str, ...] = ()
+    worst: tuple[QueryChange, ...] = ()
+    best: tuple[QueryChange, ...] = ()
+    slices: tuple[Slice, ...] = ()
+    exploratory: tuple[Pair, ...] = ()
+    """The same pair by the other measures."""
+    bounds: Bounds | None = None
+    """What unjudged docs could change; None where they are taken for not relevant, or it cannot be worked out."""
+    judged: tuple[float, float] | None = None
+    """The share of what each system is scored on that is judged."""
+    settle: tuple[SettleDoc, ...] = ()
+    """Docs whose judgment would settle the verdict, best first."""
+    movement: Movement | None = None
+    sensitivity: tuple[tuple[str, float], ...] = ()
+    """The difference under other treatments of unjudged docs, by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A system's place on the leaderboard."""
+
+    rank: int
+    """One more than the number of systems that are statistically better; so systems that cannot be told apart tie."""
+    system: str
+    mean: float
+    ci: Interval
+    n_queries: int
+    beats: tuple[str, ...]
+    """The systems that it is statistically better than."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Queries that are compared as one: all of them, or those of one language."""
+
+    name: str
+    """Empty where all queries are one group."""
+    query_ids: tuple[str, ...]
+    compared: tuple[Compared, ...]
+    leaderboard: tuple[Place, ...]
+    pooled: bool = False
+    """Whether it mixes languages, which was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A system's score over several languages: the mean of their means, and how far they lie apart."""
+
+    system: str
+    by_language: tuple[tuple[str, float], ...]
+    mean: float
+    variance: float
+    """Of the languages' means, divided by their number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """The answer to: which is better, how sure is that, and where does the difference sit?"""
+
+    primary: str
+    baseline: str | None
+    """None where all pairs are compared."""
+    correction: str
+    settings: Settings
+    groups: tuple[Group, ...]
+    scores: Scores = field(repr=False)
+    isolated_by: str = ""
+    """The attribute whose values are never pooled, such as language."""
+    spreads: tuple[Spread, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return tuple(self.scores)
+
+    def __iter__(self) -> Iterator[Compared]:
+        return (compared for group in self.groups for compared in group.compared)
+
+    def __getitem__(self, systems: tuple[str, str]) -> Compared:
+        """Return what was found of two systems, (a, b); the first group's where there are several."""
+        for compared in self:
+            if (compared.pair.a, compared.pair.b) == systems:
+                return compared
+        raise KeyError(f"{systems} were not compared")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON record whose schema is published."""
+        from importlib import import_module
+
+        record: dict[str, Any] = import_module("rankscope.report.comparison_json").json_record(self)
+        return record
+
+    def report(self, *, command: str = "") -> Any:
+        """Return the report, ready to be rendered."""
+        from importlib import import_module
+
+        return import_module("rankscope.report.comparison").report_of(self, command=command)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{c.pair.b} vs {c.pair.a}: {c.verdict.text} {c.verdict.reason}" for c in self)
+
+    def _repr_html_(self) -> str:
+        from importlib import import_module
+
+        render = import_module("rankscope.report.render").render
+        html: str = import_module("html").escape(render(self.report(), "html"), quote=True)
+        return (
+            f'<iframe title="Rankscope comparison" srcdoc="{html}" style="width:100%;height:640px;border:0"></iframe>'
+        )

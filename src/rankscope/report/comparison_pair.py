@@ -1,0 +1,275 @@
+"""One pair of systems in a report: its verdict, all measures, who won where, why it moved, what is unjudged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
+from rankscope.report import figures
+from rankscope.report.document import Block, Bullets, Figure, Paragraph, Section, TableBlock, Tone, Verdict
+from rankscope.report.evaluation import number_cell, queries
+from rankscope.report.table import Cell, Table
+from rankscope.stats.compare import CORRECTIONS, Pair
+from rankscope.stats.verdict import Code, decimals
+
+TONES: dict[Code, Tone] = {
+    "better": "good", "probably_better": "good", "worse": "bad", "probably_worse": "bad", "same": "neutral",
+    "identical": "neutral", "cannot_tell": "caution", "not_safe": "caution", "too_few": "caution",
+}  # fmt: skip
+WORDS: dict[Code, str] = {
+    "better": "better", "probably_better": "probably better", "worse": "worse", "probably_worse": "probably worse",
+    "same": "practically the same", "identical": "identical", "cannot_tell": "cannot tell",
+    "not_safe": "not safe to call", "too_few": "too few queries",
+}  # fmt: skip
+SHOWN_DOCS = 20
+"""A longer list of docs to judge is folded."""
+
+
+def in_group(title: str, group: Group) -> str:
+    """Return a title that names the group, where there are several."""
+    if not group.name:
+        return title
+    return f"{title}, {group.name}"
+
+
+def verdict_block(compared: Compared, group: Group) -> Verdict:
+    """Return the verdict on one pair."""
+    pair, verdict = compared.pair, compared.verdict
+    subject = f"{pair.measure} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
+    return Verdict(
+        verdict.text, verdict.reason, TONES[verdict.code], subject, (*verdict.cautions, *missing_words(compared))
+    )
+
+
+def missing_words(compared: Compared) -> Iterator[str]:
+    """Name the queries that a system does not answer."""
+    for system, missing in ((compared.pair.a, compared.missing_a), (compared.pair.b, compared.missing_b)):
+        if missing:
+            few = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")  # noqa: PLR2004 (as examples)
+            yield f"{system} does not answer {queries(len(missing))} (counted as empty): {few}."
+
+
+def signed(value: float, pair: Pair) -> str:
+    """Print a difference with its sign and the digits that the interval warrants."""
+    return "-" if math.isnan(value) else f"{value:+.{decimals(pair)}f}"
+
+
+def interval_text(pair: Pair) -> str:
+    """Return the plain interval of a difference."""
+    return f"[{signed(pair.ci.low, pair)}, {signed(pair.ci.high, pair)}]"
+
+
+def p_text(p: float) -> str:
+    """Print a p-value; never as 0."""
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.01 else f"{p:.2f}"  # noqa: PLR2004 (digits shown)
+
+
+def measures_table(comparison: Comparison, compared: Compared) -> Table:
+    """Return one row per measure, the primary one first."""
+    a, b = compared.pair.a, compared.pair.b
+    header = ["measure", a, b, "Δ", "95% CI", "p (adj.)", "effect d_z", "W / T / L"]
+    rows = [measure_row(pair) for pair in (compared.pair, *compared.exploratory)]
+    return Table(header, rows, notes=tuple(p_notes(comparison, compared.pair)))
+
+
+def measure_row(pair: Pair) -> list[Cell]:
+    """Return one measure's row."""
+    digits = decimals(pair)
+    name = f"{pair.measure} (primary)" if pair.role == "primary" else pair.measure
+    p = p_text(pair.p.adjusted) if pair.role == "primary" else f"{p_text(pair.p.adjusted)} explor."
+    return [
+        Cell(name),
+        *(Cell("-" if math.isnan(v) else f"{v:.{digits}f}", raw=repr(v)) for v in (pair.mean_a, pair.mean_b)),
+        Cell(signed(pair.delta, pair), raw=repr(pair.delta)),
+        Cell(interval_text(pair)),
+        Cell(p),
+        Cell("-" if math.isnan(pair.effect.d_z) else f"{pair.effect.d_z:.2f}"),
+        Cell(f"{pair.effect.wins} / {pair.effect.ties} / {pair.effect.losses}"),
+    ]
+
+
+def p_notes(comparison: Comparison, pair: Pair) -> Iterator[str]:
+    """Say how p-values and intervals were obtained."""
+    drawn = "all sign patterns tried" if pair.p.n_resamples is None else f"B = {pair.p.n_resamples:,}"
+    family = (
+        "one comparison in the family, so nothing to adjust"
+        if pair.p.family_size == 1
+        else f"adjusted by {CORRECTIONS[comparison.correction]} ({pair.p.family_size} comparisons)"
+    )
+    yield f"p: sign-flip permutation of the mean difference, {drawn}; {family}; n = {pair.n_queries}"
+    yield (
+        "intervals are plain 95% intervals of one difference (Student's t)"
+        + ("; verdicts use wider ones that hold together" if pair.p.family_size > 1 else "")
+    )
+    if len(comparison.scores.measures) > 1:
+        yield "explor.: exploratory, false discoveries controlled at 10% over all of them (Benjamini-Hochberg)"
+
+
+def power_words(compared: Compared) -> str:
+    """Say what this set of queries can find, what more would take, and the chances."""
+    pair = compared.pair
+    words = f"Smallest difference this set can find (80% power): {pair.mde:.{decimals(pair)}f}."
+    if pair.n_needed is not None:
+        words += f" To find {pair.margin:g} you need about {pair.n_needed:,} queries."
+    if pair.bayes is not None:
+        better, worse = pair.bayes.better, pair.bayes.worse
+        if pair.lower_is_better:
+            better, worse = worse, better
+        words += (
+            f" Chance that {pair.b} is better by more than {pair.margin:g}: {better:.0%}, equivalent: "
+            f"{pair.bayes.equivalent:.0%}, worse: {worse:.0%} (Bayesian bootstrap)."
+        )
+    return words
+
+
+def figure(chart: figures.Chart) -> Figure:
+    """Return a chart as a block."""
+    return Figure(chart.title, chart.html, chart.alt)
+
+
+def pair_section(comparison: Comparison, group: Group, compared: Compared, *, with_figures: bool) -> Section:
+    """Return all that is known of one pair."""
+    pair = compared.pair
+    blocks: list[Block] = []
+    if len(group.compared) > 1:
+        blocks.append(verdict_block(compared, group))
+        blocks.append(TableBlock("All measures", measures_table(comparison, compared)))
+        blocks.append(Paragraph(power_words(compared)))
+    blocks.append(Paragraph(won_words(pair)))
+    if with_figures:
+        blocks += [figure(figures.differences(comparison, compared)), figure(figures.scatter(comparison, compared))]
+    blocks += extremes_blocks(compared)
+    blocks += slice_blocks(compared)
+    blocks += movement_blocks(compared)
+    blocks += unjudged_blocks(compared)
+    return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
+
+
+def won_words(pair: Pair) -> str:
+    """Say who won how many queries."""
+    e = pair.effect
+    return (
+        f"{pair.b} wins {queries(e.wins)}, ties {e.ties} and loses {e.losses} by {pair.measure}; a query drawn at "
+        f"random goes to it with a chance of {e.superiority:.0%}, ties counting half."
+    )
+
+
+def extremes_blocks(compared: Compared) -> Iterator[Block]:
+    """Name the queries that changed most."""
+    for title, changes in (("Largest losses", compared.worst), ("Largest gains", compared.best)):
+        if changes:
+            yield Bullets(title, tuple(change_words(change) for change in changes))
+
+
+def change_words(change: QueryChange) -> str:
+    """Return one query's change."""
+    return f"{change.query}: {change.delta:+.3f} ({change.a:.3f} to {change.b:.3f})"
+
+
+def slice_blocks(compared: Compared) -> Iterator[Block]:
+    """Show the strata asked for, and where else the difference sits."""
+    strata = [part for part in compared.slices if part.asked_for]
+    if strata:
+        yield TableBlock("By stratum (exploratory)", slice_table(strata))
+    few = [f"{part.attribute} {part.value} ({part.pair.n_queries})" for part in strata if part.too_few]
+    if few:
+        yield Paragraph(f"Too few queries to say anything about: {', '.join(few)}.")
+    others = [part for part in compared.slices if not part.asked_for]
+    found = [part for part in others if part.stands_out]
+    if found:
+        yield TableBlock("Where the difference sits", slice_table(found))
+    elif others:
+        names = ", ".join(dict.fromkeys(part.attribute for part in others))
+        yield Paragraph(
+            f"By {names} no part of the queries could be shown to differ from the rest ({len(others)} looked at)."
+        )
+
+
+def slice_table(parts: Sequence[Slice]) -> Table:
+    """Return one row per part of the queries."""
+    rows = [
+        [
+            Cell(part.attribute),
+            Cell(part.value),
+            Cell(str(part.pair.n_queries)),
+            number_cell(part.pair.mean_a, None),
+            number_cell(part.pair.mean_b, None),
+            Cell(signed(part.pair.delta, part.pair), raw=repr(part.pair.delta)),
+            Cell(interval_text(part.pair) if part.pair.n_queries > 1 else "-"),
+            Cell(p_text(part.pair.p.adjusted)),
+            Cell(f"{part.pair.effect.wins} / {part.pair.effect.ties} / {part.pair.effect.losses}"),
+            Cell("differs from the rest" if part.stands_out else ""),
+        ]
+        for part in parts
+    ]
+    first = parts[0].pair
+    note = (
+        "exploratory: false discoveries controlled at 10% over all strata and measures (Benjamini-Hochberg); "
+        "“differs from the rest” is Welch's test against all other queries, controlled likewise"
+    )
+    header = ["by", "value", "n", first.a, first.b, "Δ", "95% CI", "p (adj.)", "W / T / L", ""]
+    return Table(header, rows, n_name_columns=2, notes=(note,))
+
+
+def movement_blocks(compared: Compared) -> Iterator[Block]:
+    """Show what the difference is made of."""
+    movement = compared.movement
+    if movement is None or not movement.by_class:
+        return
+    n = max(compared.pair.n_queries, 1)
+    rows = [
+        [Cell(name), Cell(str(part.n_docs)), Cell(f"{part.total / n:+.4f}", raw=repr(part.total / n))]
+        for name, part in movement.by_class.items()
+    ]
+    unjudged = f"{movement.n_unjudged_a} before, {movement.n_unjudged_b} now"
+    rows.append([Cell("unjudged"), Cell(unjudged), Cell("+0.0000", raw="0.0")])
+    rows.append([Cell("together"), Cell(""), Cell(f"{compared.pair.delta:+.4f}", raw=repr(compared.pair.delta))])
+    notes = (
+        "each doc's part of the score in the one ranking minus its part in the other, divided by the queries; exact",
+    )
+    yield TableBlock(
+        "Why it moved", Table(["docs that are", "docs", f"part of Δ {compared.pair.measure}"], rows, notes=notes)
+    )
+
+
+def unjudged_blocks(compared: Compared) -> Iterator[Block]:
+    """Show what missing judgments could change, and which ones would settle it."""
+    bounds = compared.bounds
+    if bounds is None or min(bounds.judged_a, bounds.judged_b) >= 1:
+        return
+    rows = [
+        [Cell("unjudged docs are all useless"), Cell(f"{bounds.useless:+.4f}")],
+        [Cell("unjudged docs are all perfect"), Cell(f"{bounds.perfect:+.4f}")],
+        [Cell("lowest that any judgments allow"), Cell(f"{bounds.low:+.4f}")],
+        [Cell("highest that any judgments allow"), Cell(f"{bounds.high:+.4f}")],
+        *([Cell(name), Cell(f"{value:+.4f}")] for name, value in compared.sensitivity if not math.isnan(value)),
+    ]
+    note = (
+        "the two ends can be reached"
+        if bounds.exact
+        else "the ends are safe, but may be further apart than can be reached"
+    )
+    yield TableBlock("What unjudged docs could change", Table(["if", "Δ"], rows, notes=(note,)))
+    if compared.settle:
+        yield TableBlock(
+            f"{len(compared.settle)} judgments that would settle it, best first",
+            settle_table(compared),
+            folded=len(compared.settle) > SHOWN_DOCS,
+        )
+
+
+def settle_table(compared: Compared) -> Table:
+    """Return the docs to judge."""
+    rows = [
+        [
+            Cell(doc.query_id),
+            Cell(doc.doc_id),
+            Cell(f"{doc.swing:.4f}", raw=repr(doc.swing)),
+            Cell("-" if doc.rank_a is None else str(doc.rank_a)),
+            Cell("-" if doc.rank_b is None else str(doc.rank_b)),
+        ]
+        for doc in compared.settle
+    ]
+    header = ["query", "doc", "could move Δ by", f"rank in {compared.pair.a}", f"rank in {compared.pair.b}"]
+    return Table(header, rows, n_name_columns=2)

@@ -1,0 +1,172 @@
+"""Charts of evaluations and comparisons: which numbers go into which kind of chart."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankscope.comparing.records import Compared, Comparison, Group
+from rankscope.core.arrays import Floats
+from rankscope.core.scores import Scores
+from rankscope.report import charts
+from rankscope.report.charts import Chart, ForestRow, HeatCell, Spread
+from rankscope.report.document import Tone
+from rankscope.stats.interval import Interval, t_interval
+
+__all__ = ["Chart", "differences", "distribution", "forest", "scatter", "strata", "systems"]
+
+_TONES: dict[str, Tone] = {
+    "better": "good", "probably_better": "good", "worse": "bad", "probably_worse": "bad", "cannot_tell": "caution",
+    "not_safe": "caution", "too_few": "caution",
+}  # fmt: skip
+
+
+def identifier(*parts: str) -> str:
+    """Return a prefix for ids that is its own on a page."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", "-".join(part for part in parts if part))
+
+
+def forest(comparison: Comparison, group: Group) -> Chart:
+    """Return every pair's difference with its interval, zero and the margin."""
+    rows = [
+        ForestRow(
+            c.pair.b if comparison.baseline else f"{c.pair.b} - {c.pair.a}",
+            c.pair.delta,
+            c.pair.ci.low,
+            c.pair.ci.high,
+            note=c.verdict.code.replace("_", " "),
+            tone=_TONES.get(c.verdict.code, "neutral"),
+        )
+        for c in group.compared
+    ]
+    against = f" against {comparison.baseline}" if comparison.baseline else ""
+    return charts.forest(
+        rows,
+        title=f"Difference in {comparison.primary}{against}",
+        subtitle=group.name or f"{len(group.query_ids)} queries, 95% intervals",
+        measure=comparison.primary,
+        better=better_of(comparison.scores, comparison.primary),
+        margin=comparison.settings.margin,
+        prefix=identifier("forest", group.name),
+    )
+
+
+def better_of(scores: Scores, measure: str) -> charts.Better:
+    """Return which direction of a measure is good."""
+    return "lower" if measure in next(iter(scores.values())).lower_is_better else "higher"
+
+
+def differences(comparison: Comparison, compared: Compared) -> Chart:
+    """Return every query's difference, sorted."""
+    pair = compared.pair
+    ids = all_queries(comparison.scores)
+    known = ~np.isnan(pair.differences)
+    return charts.differences(
+        [query for query, yes in zip(ids, known.tolist(), strict=True) if yes],
+        pair.differences[known].tolist(),
+        title=f"{pair.b} minus {pair.a}, query by query",
+        measure=pair.measure,
+        names=(pair.a, pair.b),
+        better=better_of(comparison.scores, pair.measure),
+        subtitle=pair.group,
+        prefix=identifier("differences", pair.group, pair.a, pair.b),
+    )
+
+
+def scatter(comparison: Comparison, compared: Compared) -> Chart:
+    """Return one system against the other, a point per query."""
+    pair = compared.pair
+    ids = all_queries(comparison.scores)
+    a, b = (column_of(comparison.scores, name, pair.measure, ids) for name in (pair.a, pair.b))
+    known = ~np.isnan(pair.differences)
+    return charts.scatter(
+        [query for query, yes in zip(ids, known.tolist(), strict=True) if yes],
+        a[known].tolist(),
+        b[known].tolist(),
+        title=f"{pair.b} against {pair.a}",
+        measure=pair.measure,
+        names=(pair.a, pair.b),
+        better=better_of(comparison.scores, pair.measure),
+        subtitle=pair.group,
+        prefix=identifier("scatter", pair.group, pair.a, pair.b),
+    )
+
+
+def all_queries(scores: Scores) -> tuple[str, ...]:
+    """Return the queries in the order in which differences are stored."""
+    return tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
+
+
+def column_of(scores: Scores, name: str, measure: str, ids: Sequence[str]) -> Floats:
+    """Return one system's scores in a given order of queries."""
+    values = dict(zip(scores[name].query_ids, scores[name].column(measure).tolist(), strict=True))
+    return np.array([values.get(query, math.nan) for query in ids])
+
+
+def strata(comparison: Comparison, group: Group) -> Chart:
+    """Return each stratum's difference for every pair."""
+    cells = [
+        HeatCell(
+            f"{part.attribute} {part.value}",
+            c.pair.b,
+            part.pair.delta,
+            part.pair.ci.low,
+            part.pair.ci.high,
+            part.pair.n_queries,
+        )
+        for c in group.compared
+        for part in c.slices
+    ]
+    return charts.strata(
+        cells,
+        title=f"Difference in {comparison.primary} by stratum",
+        measure=comparison.primary,
+        better=better_of(comparison.scores, comparison.primary),
+        difference=True,
+        subtitle=group.name,
+        prefix=identifier("strata", group.name),
+    )
+
+
+def systems(scores: Scores) -> Chart:
+    """Return every system's mean of every measure with its interval."""
+    cells = [
+        HeatCell(name, measure, mean_of(run.column(measure)), *ends(run.column(measure)))
+        for name, run in scores.items()
+        for measure in run.measures
+    ]
+    better: dict[str, charts.Better] = {measure: better_of(scores, measure) for measure in scores.measures}
+    return charts.systems(cells, title="Systems by measure, with 95% intervals", better=better)
+
+
+def distribution(scores: Scores, measure: str) -> Chart:
+    """Return how each system's scores are spread over the queries."""
+    spreads = [spread_of(name, run.column(measure)) for name, run in scores.items()]
+    return charts.distribution(spreads, title=f"{measure} over the queries", measure=measure)
+
+
+def spread_of(name: str, column: Floats) -> Spread:
+    """Return the numbers of a box: quartiles, and whiskers at the last value within 1.5 boxes."""
+    values = column[~np.isnan(column)]
+    if not len(values):
+        return Spread(name, (), *([math.nan] * 5))
+    q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
+    inside = values[(values >= q1 - 1.5 * (q3 - q1)) & (values <= q3 + 1.5 * (q3 - q1))]
+    low, high = min(q1, float(inside.min())), max(q3, float(inside.max()))
+    return Spread(name, values.tolist(), low, q1, median, q3, high, mean=float(values.mean()))
+
+
+def mean_of(column: Floats) -> float:
+    """Return the mean of the scores that are defined."""
+    values = column[~np.isnan(column)]
+    return float(values.mean()) if len(values) else math.nan
+
+
+def ends(column: Floats) -> tuple[float, float]:
+    """Return the ends of the mean's interval, undefined for fewer than two queries."""
+    values = column[~np.isnan(column)]
+    ci = t_interval(values) if len(values) > 1 else Interval(math.nan, math.nan, 0.95, "t")
+    return ci.low, ci.high

@@ -1,0 +1,113 @@
+"""Charts drawn from qrels and runs: curves over cut-offs, precision and recall, positions, overlap, diversity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rankscope import charting
+from rankscope.api import evaluate
+from rankscope.core.policies import Policies
+from rankscope.errors import OptionError
+from rankscope.loading import load_qrels, load_runs
+from rankscope.measures.parse import parse_measure, parse_measures
+from rankscope.measures.spec import Family
+from rankscope.report import charts
+from rankscope.report.charts import Chart, Counts, Line, MapPoint
+from rankscope.report.figures import distribution, ends, mean_of, systems
+
+DIVERSITY = (Family.DIVERSITY, Family.EMBEDDING, Family.VARIETY)
+KINDS = {
+    "curves": "the first measure over its cut-off",
+    "precision_recall": "interpolated precision over recall",
+    "systems": "heat map of runs by measures, with intervals",
+    "distribution": "the first measure's scores over the queries",
+    "positions": "where the first relevant doc stands",
+    "overlap": "how much the runs have in common",
+    "relevance_diversity": "a measure of relevance against one of diversity",
+}
+
+
+def run_figures(qrels: Any, runs: Any, measures: Any, **options: Any) -> Mapping[str, Callable[[], Chart]]:
+    """Return what draws each kind of chart of the same runs; nothing is computed before it is called."""
+    primary = first_measure(measures)
+    return {
+        "curves": lambda: curves(qrels, runs, primary, **options),
+        "precision_recall": lambda: precision_recall(qrels, runs, **options),
+        "systems": lambda: systems(evaluate(qrels, runs, measures, **options)),
+        "distribution": lambda: distribution(evaluate(qrels, runs, primary, **options), primary),
+        "positions": lambda: positions(qrels, runs, **options),
+        "overlap": lambda: overlap(qrels, runs, **options),
+        "relevance_diversity": lambda: relevance_diversity(qrels, runs, measures, **options),
+    }
+
+
+def first_measure(measures: Any) -> str:
+    """Return the name of the first measure, nDCG@10 where none is given."""
+    return parse_measures(measures)[0].name if measures else "nDCG@10"
+
+
+def curves(qrels: Any, runs: Any, measure: str, **options: Any) -> Chart:
+    """Draw a measure over its cut-off, with intervals where few lines share the chart."""
+    cuts, scores = charting.at_cuts(qrels, runs, measure, **options)
+    base = measure.partition("@")[0]
+    lines = []
+    for name, run in scores.items():
+        columns = [run.column(m) for m in scores.measures]
+        low, high = zip(*map(ends, columns), strict=True)
+        banded = len(scores) == 1
+        lines.append(
+            Line(name, cuts, [mean_of(column) for column in columns], low if banded else None, high if banded else None)
+        )
+    return charts.curves(lines, title=f"{base}@k over k", measure=f"{base}@k")
+
+
+def precision_recall(qrels: Any, runs: Any, **options: Any) -> Chart:
+    """Draw interpolated precision over recall."""
+    scores = charting.precision_recall(qrels, runs, **options)
+    lines = [
+        Line(name, charting.RECALLS, [mean_of(run.column(m)) for m in scores.measures]) for name, run in scores.items()
+    ]
+    return charts.precision_recall(lines, title="Precision over recall", subtitle="interpolated, mean over queries")
+
+
+def positions(qrels: Any, runs: Any, **options: Any) -> Chart:
+    """Draw where the first relevant doc stands."""
+    counts = charting.first_positions(qrels, runs, **options)
+    systems_ = [Counts(name, values) for name, values in counts.items()]
+    return charts.positions(charting.BANDS, systems_, title="Where the first relevant doc stands")
+
+
+def overlap(qrels: Any, runs: Any, **options: Any) -> Chart:
+    """Draw how much every two runs have in common among their first ten docs."""
+    loaded = load_runs(runs, options=options.get("options"))
+    if len(loaded) < 2:  # noqa: PLR2004 (one run overlaps with nothing)
+        raise OptionError("overlap needs at least two runs")
+    judged = load_qrels(qrels, options=options.get("qrels_options"))
+    found = charting.overlap(judged, loaded, Policies())
+    return charts.overlap(
+        found.names,
+        found.shared.tolist(),
+        found.rbo.tolist(),
+        title="What the systems have in common",
+        depth=found.depth,
+    )
+
+
+def relevance_diversity(qrels: Any, runs: Any, measures: Any, **options: Any) -> Chart:
+    """Draw every run by a measure of relevance and one of diversity: the first of each kind among those given."""
+    parsed = parse_measures(measures) if measures else ()
+    diverse = next((m for m in parsed if m.spec.family in DIVERSITY), None)
+    relevant = next((m for m in parsed if m.spec.family not in DIVERSITY), parse_measure("nDCG@10"))
+    if diverse is None:
+        raise OptionError(
+            "the map needs a measure of diversity beside one of relevance", hint='for example -m "nDCG@10 ILD@10"'
+        )
+    scores = evaluate(qrels, runs, [relevant, diverse], **options)
+    points = []
+    for name, run in scores.items():
+        x, y = run.column(relevant.name), run.column(diverse.name)
+        points.append(MapPoint(name, mean_of(x), mean_of(y), *ends(x), *ends(y)))
+    return charts.relevance_diversity(
+        points, title="Relevance and diversity", x_measure=relevant.name, y_measure=diverse.name
+    )

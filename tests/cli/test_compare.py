@@ -1,0 +1,179 @@
+"""rankscope compare and rankscope report, as a user calls them."""
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+QUERIES = [f"q{i:02}" for i in range(30)]
+DOCS = [f"d{i}" for i in range(8)]
+
+
+def trec_run(folder, name, rank_of):
+    """Write a run in which the relevant doc d0 of the i-th query stands at rank_of(i)."""
+    lines = []
+    for i, query in enumerate(QUERIES):
+        docs = DOCS[1:]
+        docs.insert(rank_of(i) - 1, "d0")
+        lines += [f"{query} Q0 {doc} {rank} {10 - rank} {name}" for rank, doc in enumerate(docs, 1)]
+    path = folder / f"{name}.run"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def files(tmp_path):
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("".join(f"{query} 0 {doc} {int(doc == 'd0')}\n" for query in QUERIES for doc in DOCS))
+    queries = tmp_path / "queries.csv"
+    rows = "".join(f"{query},{'short' if i % 3 else 'long'}\n" for i, query in enumerate(QUERIES))
+    queries.write_text("id,kind\n" + rows)
+    a = trec_run(tmp_path, "old", lambda i: 2 + i % 3)
+    b = trec_run(tmp_path, "new", lambda i: 1 + i % 2)
+    return {"qrels": str(qrels), "old": a, "new": b, "queries": str(queries)}
+
+
+def compare(rankscope, files, *more):
+    return rankscope("compare", files["qrels"], files["old"], files["new"], "-m", "RR@10 P@1", *more)
+
+
+def test_the_verdict_comes_first_and_the_command_last(rankscope, files):
+    done = compare(rankscope, files)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0] == "RR@10 · new vs old (baseline)"
+    assert "VERDICT   new is better." in done.out
+    assert done.out.index("VERDICT") < done.out.index("Can I trust it?") < done.out.index("Why it moved")
+    assert "seed 0" in done.out
+    assert "command rankscope compare" in done.out
+
+
+def test_every_format_by_its_extension(rankscope, files, tmp_path):
+    for suffix, start in (
+        (".html", "<!doctype html>"),
+        (".md", "# "),
+        (".tex", "\\documentclass"),
+        (".txt", "RR@10"),
+        (".csv", "group,"),
+    ):
+        path = tmp_path / f"report{suffix}"
+        assert compare(rankscope, files, "-o", str(path)).code == 0
+        assert path.read_text(encoding="utf-8").lower().startswith(start.lower()), suffix
+    path = tmp_path / "report.json"
+    compare(rankscope, files, "-o", str(path))
+    record = json.loads(path.read_text())
+    assert record["groups"][0]["comparisons"][0]["verdict"]["code"] == "better"
+    path = tmp_path / "report.xml"
+    compare(rankscope, files, "-o", str(path))
+    assert [case.get("name") for case in ET.parse(path).getroot().iter("testcase")] == ["new vs old"]
+
+
+def test_strata_and_unknown_attributes(rankscope, files):
+    done = compare(rankscope, files, "--queries", files["queries"], "--by", "kind")
+    assert "By stratum" in done.out
+    wrong = compare(rankscope, files, "--queries", files["queries"], "--by", "kinds")
+    assert wrong.code == 2
+    assert "kind" in wrong.err
+
+
+def test_a_gate_fails_where_a_run_is_worse(rankscope, files):
+    swapped = rankscope("compare", files["qrels"], files["new"], files["old"], "-m", "RR@10", "--fail-if-worse")
+    assert swapped.code == 1
+    assert "old is worse." in swapped.out
+    assert compare(rankscope, files, "--fail-if-worse").code == 0
+
+
+def run_of(rankings):
+    return "".join(f"{q} Q0 {d} {r} {20 - r} x\n" for q, docs in rankings.items() for r, d in enumerate(docs, 1))
+
+
+def test_judging_the_docs_of_settle_gives_a_verdict(rankscope, tmp_path):
+    """Four of the ten docs of one run are unjudged: first nothing is safe to say, then the judged list settles it."""
+    known, new = [f"d{i}" for i in range(10)], [f"new{i}" for i in range(4)]
+    (tmp_path / "qrels.txt").write_text(
+        "".join(
+            f"{q} 0 {d} {int((i * 7 + j * 3) % 5 < 2)}\n" for i, q in enumerate(QUERIES) for j, d in enumerate(known)
+        )
+    )
+    (tmp_path / "old.run").write_text(run_of(dict.fromkeys(QUERIES, known)))
+    (tmp_path / "new.run").write_text(run_of({query: [*new, *known[:6]] for query in QUERIES}))
+    settle = tmp_path / "settle.csv"
+    arguments = ("compare", tmp_path / "qrels.txt", tmp_path / "old.run", tmp_path / "new.run", "-m", "P@10")
+    before = rankscope(*arguments, "--settle", settle)
+    assert "Not safe to call: too many unjudged results." in before.out
+    assert "40% of what new is scored on is unjudged" in before.out.replace("\n            ", " ")
+    rows = list(csv.DictReader(settle.read_text().splitlines()))
+    assert f"{len(rows)} docs to judge are in" in before.err
+    assert {row["doc"] for row in rows} <= set(new)
+    for grade in ("0", "1"):
+        judged = tmp_path / f"judged{grade}.csv"
+        judged.write_text("query,doc,grade\n" + "".join(f"{row['query']},{row['doc']},{grade}\n" for row in rows))
+        after = rankscope(*arguments, "--more-qrels", judged)
+        assert f"VERDICT   new is {'better' if grade == '1' else 'worse'}." in after.out
+
+
+def test_scores_of_other_tools(rankscope, tmp_path):
+    table = tmp_path / "ndcg.csv"
+    table.write_text("query,a,b\n" + "".join(f"{i},{i % 5 / 10},{i % 5 / 10 + 0.1 + i % 3 / 50}\n" for i in range(30)))
+    done = rankscope("compare", "--scores", str(table), "--primary", "nDCG@10")
+    assert "VERDICT   b is better." in done.out
+    report = tmp_path / "r.html"
+    assert rankscope("report", str(table), "-m", "nDCG@10", "-o", str(report)).code == 0
+    assert "b is better." in report.read_text()
+
+
+def test_charts(rankscope, files, tmp_path):
+    for kind in ("forest", "differences", "scatter", "systems", "distribution"):
+        path = tmp_path / f"{kind}.svg"
+        assert compare(rankscope, files, "--chart", kind, "-o", str(path)).code == 0, kind
+        ET.parse(path)
+    path = tmp_path / "strata.svg"
+    done = compare(
+        rankscope, files, "--queries", files["queries"], "--by", "kind", "--chart", "strata", "-o", str(path)
+    )
+    assert done.code == 0
+    assert "did you mean forest?" in compare(rankscope, files, "--chart", "forst", "-o", "x.svg").err
+    assert "needs a file" in compare(rankscope, files, "--chart", "forest").err
+
+
+def test_a_trend_over_saved_scores(rankscope, files, tmp_path):
+    saved = []
+    for name in ("old", "new"):
+        path = tmp_path / f"{name}.json"
+        rankscope("evaluate", files["qrels"], files[name], "-m", "RR@10", "-o", str(path))
+        saved.append(str(path))
+    target = tmp_path / "trend.svg"
+    # each file holds a system of its own name, so the first of each is followed
+    assert rankscope("report", *saved, "--chart", "trend", "--target", "0.5", "-o", str(target)).code == 0
+    ET.parse(target)
+
+
+def test_charts_and_report_of_an_evaluation(rankscope, files, tmp_path):
+    for kind in ("curves", "precision_recall", "systems", "distribution", "positions", "overlap"):
+        path = tmp_path / f"{kind}.svg"
+        done = rankscope("evaluate", files["qrels"], files["old"], files["new"], "--chart", kind, "-o", str(path))
+        assert done.code == 0, (kind, done.err)
+        ET.parse(path)
+    report = tmp_path / "e.html"
+    assert rankscope("evaluate", files["qrels"], files["old"], files["new"], "-o", str(report)).code == 0
+    assert "Scores, with 95% intervals of the mean" in report.read_text()
+    missing = rankscope("evaluate", files["qrels"], files["old"], "--chart", "relevance_diversity", "-o", "x.svg")
+    assert "needs a measure of diversity" in missing.err
+    alone = rankscope("evaluate", files["qrels"], files["old"], "--chart", "overlap", "-o", "x.svg")
+    assert "at least two runs" in alone.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["qrels", "old"], "at least two runs"),
+        (["qrels", "old", "new", "-o", "x.docx"], "cannot tell the format"),
+        (["qrels", "old", "new", "--unjudged", "maybe"], "maybe"),
+        (["qrels", "old", "new", "--margin", "-1"], "negative"),
+    ],
+)
+def test_mistakes_are_explained(rankscope, files, arguments, message):
+    done = rankscope("compare", *(files.get(argument, argument) for argument in arguments))
+    assert done.code == 2
+    assert message in done.err

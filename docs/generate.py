@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rankscope import errors
+from rankscope.bench.project import project_schema
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.io.predecessors import test_case_schema
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
-from rankscope.report import diagnosis, evaluation, findings
+from rankscope.report import benchmark_json, comparison_json, diagnosis, evaluation, findings
 from rankscope.report.teaching import by_family, measure_markdown, usual_name
 
 HERE = Path(__file__).parent / "generated"
@@ -36,8 +37,11 @@ def schemas() -> dict[str, dict[str, Any]]:
     """Return the schema of every JSON record that is printed, and of the files that are checked."""
     return {
         "evaluate": evaluation.json_schema(),
+        "compare": comparison_json.json_schema(),
         "validate": findings.json_schema(),
         "diagnose": diagnosis.json_schema(),
+        "project": project_schema(),
+        "run": benchmark_json.run_schema(),
         "test-cases": test_case_schema(),
     }
 

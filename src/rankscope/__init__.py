@@ -3,6 +3,7 @@
 import rankscope as rs
 scores = rs.evaluate("qrels.txt", {"bm25": "bm25.run.gz", "dense": "dense.run"}, ["nDCG@10", "AP"])
 scores.mean()
+rs.compare("qrels.txt", {"bm25": "bm25.run.gz", "dense": "dense.run"}, "nDCG@10")
 """
 
 from importlib import import_module
@@ -12,6 +13,8 @@ from rankscope._version import __version__
 
 if TYPE_CHECKING:
     from rankscope.api import diagnose, evaluate, explain, robustness
+    from rankscope.comparing import compare, compare_scores
+    from rankscope.comparing.records import Comparison
     from rankscope.core.policies import Policies
     from rankscope.core.qrels import Qrels
     from rankscope.core.run import Run
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Aggregate": "rankscope.core.scores",
+    "Comparison": "rankscope.comparing.records",
     "Measure": "rankscope.measures.spec",
     "Policies": "rankscope.core.policies",
     "Qrels": "rankscope.core.qrels",
@@ -33,6 +37,8 @@ _HOME = {
     "Run": "rankscope.core.run",
     "RunScores": "rankscope.core.scores",
     "Scores": "rankscope.core.scores",
+    "compare": "rankscope.comparing",
+    "compare_scores": "rankscope.comparing",
     "convert": "rankscope.io",
     "diagnose": "rankscope.api",
     "evaluate": "rankscope.api",
@@ -46,6 +52,7 @@ _HOME = {
 
 __all__ = [
     "Aggregate",
+    "Comparison",
     "Measure",
     "Policies",
     "Qrels",
@@ -56,6 +63,8 @@ __all__ = [
     "RunScores",
     "Scores",
     "__version__",
+    "compare",
+    "compare_scores",
     "convert",
     "diagnose",
     "evaluate",

@@ -49,7 +49,8 @@ def test_unknown_option_before_a_command(rankscope):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_explained(name):
     for action in parser_of(name)._actions:
-        assert action.help
+        assert action.help is not None
+        assert str(action.help)
 
 
 def test_module_can_be_run(start):

@@ -25,8 +25,9 @@ def read_text(path: PathLike) -> str:
 
 def read_json(path: PathLike) -> Any:
     """Return what a JSON file holds."""
+    text = read_text(path)
     try:
-        return json.loads(read_text(path))
+        return json.loads(text)
     except ValueError as error:
         raise FormatError(f"{path} is not valid JSON: {error}", hint="was the file written completely?") from error
 

@@ -1,0 +1,1 @@
+"""Benchmarks: the project file, collections, splits, and the collection made of the Human Phenotype Ontology."""

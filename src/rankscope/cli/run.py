@@ -1,0 +1,137 @@
+"""Run the systems of a project on its collections: retrieve, time, evaluate, compare and report.
+
+PROJECT is a rankscope.toml or the folder of one; without it the nearest one is taken, from the current folder upwards.
+Every answer is kept as soon as it has come. A run that was interrupted, in whatever way, goes on where it was: nothing
+is asked twice, and the result is the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO, cast
+
+from rankscope.cli.compare import command_line
+from rankscope.cli.options import add_format_option, chosen_format, output_to
+from rankscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from rankscope.bench.choosing import Watch
+    from rankscope.bench.results import Benchmark
+    from rankscope.report.render import Form
+
+FORMATS = ("text", "markdown", "html", "latex", "json")
+BY_EXTENSION = {
+    ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json",
+}  # fmt: skip
+
+EPILOG = """\
+examples:
+  rankscope run
+  rankscope run -o report.html
+  rankscope run --only bm25 --only hybrid --collection scifact
+  rankscope run --format json > results.json
+  rankscope run --reveal -o final.html
+
+runs, journals and manifest.json are written into the output folder of the project (results).
+the exit code is 1 where queries failed; running again asks only for these"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("project", metavar="PROJECT", nargs="?", help="the project file, or its folder")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="SYSTEM", help="run this system; may be repeated"
+    )
+    parser.add_argument(
+        "--collection", action="append", default=[], metavar="NAME", help="run on this collection; may be repeated"
+    )
+    parser.add_argument("--baseline", metavar="SYSTEM", help="the system to compare with (default: the first)")
+    parser.add_argument("--k", type=int, metavar="N", help="how many docs to ask for (default: depth in the project)")
+    parser.add_argument("--fresh", action="store_true", help="throw earlier answers away and ask everything anew")
+    parser.add_argument(
+        "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
+    )
+    parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
+    add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the report to a file: .html .md .tex .json .txt")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the project and report."""
+    from rankscope.bench.project import find_project, load_project
+    from rankscope.bench.runner import Wishes, at_home, run_project
+
+    form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output)
+    file = find_project(args.project) if args.project is None or Path(args.project).is_dir() else Path(args.project)
+    with at_home(file.resolve().parent):  # systems may be classes in modules of the project
+        project = load_project(file.resolve())
+    with watching(sys.stderr) as watch:
+        benchmark = run_project(
+            project,
+            Wishes(
+                only=tuple(args.only), collections=tuple(args.collection), depth=args.k, baseline=args.baseline,
+                fresh=args.fresh, reveal=args.reveal, command=command_line(args), watch=watch,
+            ),
+        )  # fmt: skip
+    with output_to(args.output) as stream:
+        write(benchmark, form, stream, details=args.details or args.output is not None)
+    if args.output not in (None, "-"):
+        print(f"the report is in {args.output}", file=sys.stderr)
+    if benchmark.n_failed:
+        print(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
+    return 1 if benchmark.n_failed else 0
+
+
+def form_of(output: str | None) -> str:
+    """Return the format that a file's extension stands for."""
+    if output in (None, "-"):
+        return FORMATS[0]
+    suffix = Path(str(output)).suffix.lower()
+    if suffix not in BY_EXTENSION:
+        raise OptionError(
+            f"cannot tell the format from {output!r}", hint=f"use {', '.join(BY_EXTENSION)}, or say --format"
+        )
+    return BY_EXTENSION[suffix]
+
+
+def write(benchmark: Benchmark, form: str, stream: TextIO, *, details: bool) -> None:
+    """Write the benchmark in the format asked for."""
+    if form == "json":
+        from rankscope.report.benchmark_json import json_text
+
+        stream.write(json_text(benchmark))
+        return
+    from rankscope.report.benchmark import report_of
+    from rankscope.report.render import print_report, render
+
+    in_text = form == "text"
+    report = report_of(benchmark, with_figures=not in_text, every_pair=details or not in_text)
+    if form == "text":
+        print_report(report, file=stream, details=details)
+    else:
+        stream.write(render(report, cast("Form", form)))
+
+
+@contextmanager
+def watching(stream: TextIO) -> Iterator[Watch]:
+    """Show progress bars where somebody looks, and nothing otherwise."""
+    if not stream.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=stream)) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def watch(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = progress.add_task(what, total=total)
+            progress.update(tasks[what], completed=done, total=total)
+
+        yield watch

@@ -1,0 +1,426 @@
+"""The report of a benchmark: per collection who is better, at what cost, what was chosen, and what failed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rankscope._version import __version__
+from rankscope.bench.latency import Profile
+from rankscope.bench.results import Benchmark, Choice, CollectionResult, SystemResult
+from rankscope.core.scores import Scores, show
+from rankscope.report import charts, comparison, evaluation_report
+from rankscope.report.charts import Chart, Line, MapPoint
+from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, Verdict
+from rankscope.report.evaluation import best_values, number_cell, queries
+from rankscope.report.figures import better_of, ends, identifier, mean_of
+from rankscope.report.table import Cell, Table
+
+SHOWN_FAILURES = 20
+"""A longer list of failed queries is folded."""
+_MEGA = 1e6
+_TENTH = 10
+_HUNDREDTH = 100
+
+
+def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bool = True) -> Report:
+    """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
+    several = len(benchmark.collections) > 1
+    first: list[Block] = []
+    sections: list[Section] = []
+    footer: list[tuple[str, str]] = []
+    for result in benchmark.collections:
+        part = collection_report(result, benchmark, with_figures=with_figures, every_pair=every_pair)
+        if several:
+            part = named_after(part, result.name)
+            first.append(Paragraph(f"Collection {result.name}: {size_words(result)}."))
+        first += part.first_screen
+        sections += part.sections
+        footer += part.footer
+    return Report(
+        title=title_of(benchmark),
+        first_screen=tuple(first),
+        sections=(*sections, Section("Collections", (TableBlock("What was searched", collections_table(benchmark)),))),
+        footer=tuple(dict.fromkeys((*footer, *own_footer(benchmark)))),
+    )
+
+
+def title_of(benchmark: Benchmark) -> str:
+    """Return what was run on what."""
+    names = [result.name for result in benchmark.collections]
+    systems = {system.name: None for result in benchmark.collections for system in result.systems}
+    what = ", ".join(systems) if len(systems) <= 4 else f"{len(systems)} systems"  # noqa: PLR2004 (what fits on a line)
+    return f"{benchmark.project.primary} · {what} · {', '.join(names)}"
+
+
+def size_words(result: CollectionResult) -> str:
+    """Say how large a collection is."""
+    return f"{result.parts['docs'].n:,} docs, {queries(len(result.sides.measured))}"
+
+
+def collection_report(
+    result: CollectionResult, benchmark: Benchmark, *, with_figures: bool, every_pair: bool
+) -> Report:
+    """Return the report on one collection."""
+    base = base_report(result, with_figures=with_figures, every_pair=every_pair)
+    costs: list[Block] = [TableBlock("Quality and cost", quality_table(result))]
+    if with_figures:
+        costs += quality_latency(result, benchmark.project.primary)
+    details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
+    return Report(
+        title=base.title,
+        first_screen=(*base.first_screen, *failure_blocks(result, benchmark), *costs, *note_blocks(result)),
+        sections=(
+            details,
+            *choice_sections(result, with_figures=with_figures),
+            *failure_sections(result),
+            *base.sections,
+        ),
+        footer=base.footer,
+    )
+
+
+def base_report(result: CollectionResult, *, with_figures: bool, every_pair: bool) -> Report:
+    """Return the report of the comparison, or of the evaluation where there is one system."""
+    if result.comparison is not None:
+        return comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
+    if result.scores is None:
+        nothing = Verdict("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
+        return Report(result.name, (nothing,), (), ())
+    report = evaluation_report.report_of(result.scores)
+    if with_figures:
+        return report
+    kept = tuple(section for section in report.sections if not any(isinstance(b, Figure) for b in section.blocks))
+    return dataclasses.replace(report, sections=kept)
+
+
+def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
+    """Yield what is needed to obtain the report again, beyond what the parts say."""
+    project = benchmark.project
+    yield "project", f"{project.file.name} sha256:{project.sha256}"
+    yield "rankscope", __version__
+    if benchmark.command:
+        yield "command", benchmark.command
+
+
+# Several collections in one report
+
+
+def named_after(report: Report, name: str) -> Report:
+    """Return a part of the report in which all headings and charts are told apart by the collection's name."""
+    return Report(
+        report.title,
+        tuple(named_block(block, name) for block in report.first_screen),
+        tuple(
+            dataclasses.replace(
+                section,
+                title=f"{name} · {section.title}",
+                blocks=tuple(named_block(block, name) for block in section.blocks),
+            )
+            for section in report.sections
+        ),
+        tuple((f"{name} · {key}" if key not in ("seed", "rankscope", "policies") else key, value)
+              for key, value in report.footer),
+    )  # fmt: skip
+
+
+def named_block(block: Block, name: str) -> Block:
+    """Return a block that names its collection where it could be taken for that of another."""
+    if isinstance(block, Verdict):
+        return dataclasses.replace(block, subject=f"{name} · {block.subject}" if block.subject else name)
+    if isinstance(block, Figure):
+        return dataclasses.replace(block, svg=with_own_ids(block.svg, identifier(name)))
+    return block
+
+
+def with_own_ids(svg: str, prefix: str) -> str:
+    """Return a chart whose ids are its own on a page that holds the same chart of another collection."""
+    svg = re.sub(r'\bid="', f'id="c-{prefix}-', svg)
+    svg = re.sub(r"url\(#", f"url(#c-{prefix}-", svg)
+    svg = re.sub(r'href="#', f'href="#c-{prefix}-', svg)
+    return re.sub(
+        r'aria-labelledby="([^"]*)"',
+        lambda match: 'aria-labelledby="' + " ".join(f"c-{prefix}-{name}" for name in match[1].split()) + '"',
+        svg,
+    )
+
+
+# Quality and cost
+
+
+def quality_table(result: CollectionResult) -> Table:
+    """Return every system's measures with what a query costs."""
+    scores = result.scores
+    measures = () if scores is None else scores.measures
+    best = {} if scores is None else best_values(scores)
+    rows = [
+        [
+            Cell(system.name),
+            *(mean_cell(scores, system.name, measure, best.get(measure)) for measure in measures),
+            *latency_cells(system.profile, ("p50", "p95")),
+            per_second_cell(system.profile),
+            Cell(str(len(system.failures))),
+        ]
+        for system in result.systems
+    ]
+    notes = (f"{size_words(result)}; means over queries, a query without an answer counts 0", LATENCY_NOTE)
+    return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
+
+
+LATENCY_NOTE = (
+    "latency: of single queries, without the first ones after a start; queries/s: in batches where the system takes "
+    "them, else as many at a time as it is asked"
+)
+
+
+def mean_cell(scores: Scores | None, system: str, measure: str, best: float | None) -> Cell:
+    """Return a system's mean; nothing where it has no run."""
+    if scores is None or system not in scores:
+        return Cell("-")
+    return number_cell(scores[system].mean()[measure].value, best)
+
+
+def latency_cells(profile: Profile, names: Sequence[str]) -> list[Cell]:
+    """Return some of the numbers on latency."""
+    latency = profile.latency
+    values = [math.nan if latency is None else getattr(latency, name) for name in names]
+    return [Cell(digits(value), raw="" if math.isnan(value) else repr(value)) for value in values]
+
+
+def per_second_cell(profile: Profile) -> Cell:
+    """Return how many queries are answered per second."""
+    value = profile.queries_per_second
+    return Cell("-") if value is None else Cell(digits(value), raw=repr(value))
+
+
+def digits(value: float) -> str:
+    """Print a measurement with three digits or so."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if value >= _HUNDREDTH else f"{value:.1f}" if value >= _TENTH else f"{value:.2f}"
+
+
+def costs_table(result: CollectionResult) -> Table:
+    """Return all that was measured of the costs."""
+    names = ("mean", "p50", "p95", "p99", "max")
+    rows = [
+        [
+            Cell(system.name),
+            *latency_cells(system.profile, names),
+            Cell("-" if system.profile.latency is None else str(system.profile.latency.n)),
+            per_second_cell(system.profile),
+            amount_cell(system.profile.index_s, 1),
+            amount_cell(system.profile.index_bytes, _MEGA),
+            amount_cell(system.profile.memory_bytes, _MEGA),
+        ]
+        for system in result.systems
+    ]
+    header = ["system", *(f"{name} ms" for name in names), "timed", "queries/s", "index s", "index MB", "memory MB"]
+    memory = (
+        "memory: how far the process grew at most while this system was indexed and asked; parts that were in memory "
+        "before are not counted again"
+    )
+    index = "index s: with all that the system is made of; embeddings that were cached before are only read"
+    notes = (LATENCY_NOTE, index, memory)
+    return Table(header, rows, notes=notes)
+
+
+def amount_cell(value: float | None, unit: float) -> Cell:
+    """Return an amount in some unit; a dash where it is not known."""
+    return Cell("-") if value is None else Cell(digits(value / unit), raw=repr(value))
+
+
+def quality_latency(result: CollectionResult, primary: str) -> Iterator[Block]:
+    """Yield the map of quality and latency, where there are systems that were timed."""
+    scores = result.scores
+    timed = [system for system in result.systems if system.profile.latency is not None]
+    if scores is None or not any(system.name in scores for system in timed):
+        return
+    points = [
+        MapPoint(
+            system.name,
+            system.profile.latency.p50 if system.profile.latency is not None else math.nan,
+            mean_of(scores[system.name].column(primary)),
+            y_low=ends(scores[system.name].column(primary))[0],
+            y_high=ends(scores[system.name].column(primary))[1],
+        )
+        for system in timed
+        if system.name in scores
+    ]
+    yield figure(
+        charts.quality_latency(
+            points, title="Quality and latency", measure=primary, better=better_of(scores, primary),
+            x_label="median latency", subtitle="with 95% intervals; the line joins systems that none beats in both",
+        )
+    )  # fmt: skip
+
+
+def figure(chart: Chart) -> Figure:
+    """Return a chart as a block."""
+    return Figure(chart.title, chart.html, chart.alt)
+
+
+# What was chosen
+
+
+def choice_sections(result: CollectionResult, *, with_figures: bool) -> Iterator[Section]:
+    """Yield a section for each system of which something was chosen."""
+    for choice in result.choices:
+        blocks: list[Block] = [
+            Paragraph(choice_words(choice)),
+            TableBlock("What was tried", choice_table(choice, result)),
+        ]
+        if with_figures:
+            blocks += choice_figure(choice)
+        yield Section(f"Chosen: {choice.system}", tuple(blocks))
+
+
+def choice_words(choice: Choice) -> str:
+    """Say what was chosen, by what, on what."""
+    chosen = ", ".join(f"{name} = {value_words(value)}" for name, value in choice.chosen.options.items())
+    return (
+        f"{chosen} had the best {choice.measure} of {len(choice.trials)} tried, {show(choice.chosen.score)} over "
+        f"{queries(choice.n_queries)} to choose on. On other queries the best of several usually does worse."
+    )
+
+
+def value_words(value: object) -> str:
+    """Return the value of an option as one writes it."""
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(value_words, value)) + "]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def choice_table(choice: Choice, result: CollectionResult) -> Table:
+    """Return what each combination scored on the train queries."""
+    names = list(choice.trials[0].options)
+    rows = [
+        [
+            *(Cell(value_words(trial.options[name])) for name in names),
+            Cell(show(trial.score), raw="" if math.isnan(trial.score) else repr(trial.score), best=trial.chosen),
+        ]
+        for trial in choice.trials
+    ]
+    same = "the same that all results are about" if result.sides.how == "train" else "no result elsewhere is about them"
+    note = f"mean {choice.measure} over the {choice.n_queries} train queries; {same}"
+    return Table([*names, choice.measure], rows, n_name_columns=len(names), notes=(note,))
+
+
+def choice_figure(choice: Choice) -> Iterator[Block]:
+    """Yield the curve over the values of an option, where one or two options were tried and one is a number."""
+    lines = curve_lines(choice)
+    if lines:
+        x_name, curves = lines
+        yield figure(
+            charts.curves(
+                curves,
+                title=f"{choice.measure} over {x_name}",
+                measure=choice.measure,
+                x_label=x_name,
+                subtitle=f"{choice.system}, {choice.n_queries} train queries",
+                prefix=identifier("choice", choice.system),
+            )
+        )
+
+
+def curve_lines(choice: Choice) -> tuple[str, list[Line]] | None:
+    """Return the curves of a choice: over its first numeric option, a line for each value of the other one."""
+    names = list(choice.trials[0].options)
+    if names == ["weights"]:
+        return weight_curve(choice)
+    numeric = [
+        name for name in names if len({*values_of(choice, name)}) > 1 and all(map(is_number, values_of(choice, name)))
+    ]
+    if not numeric or len(names) > 2:  # noqa: PLR2004 (more do not fit on a plane)
+        return None
+    x_name = numeric[0]
+    others = [name for name in names if name != x_name]
+    by_line: dict[str, list[tuple[float, float]]] = {}
+    for trial in choice.trials:
+        label = ", ".join(f"{name} = {value_words(trial.options[name])}" for name in others) or choice.system
+        by_line.setdefault(label, []).append((float(trial.options[x_name]), trial.score))
+    return x_name, [Line(label, *map(list, zip(*sorted(points), strict=True))) for label, points in by_line.items()]
+
+
+def weight_curve(choice: Choice) -> tuple[str, list[Line]] | None:
+    """Return the curve over the weight of the first of two systems."""
+    points = sorted((float(trial.options["weights"][0]), trial.score) for trial in choice.trials)
+    if any(len(trial.options["weights"]) != 2 for trial in choice.trials):  # noqa: PLR2004 (more do not fit on a line)
+        return None
+    return "weight of the first system", [Line(choice.system, *map(list, zip(*points, strict=True)))]
+
+
+def values_of(choice: Choice, name: str) -> list[object]:
+    """Return the values of an option that were tried; of a list its text, as lists are no points on an axis."""
+    values = (trial.options[name] for trial in choice.trials)
+    return [str(value) if isinstance(value, list) else value for value in values]
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value can be a place on an axis."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# What failed, and what has to be known
+
+
+def failure_blocks(result: CollectionResult, benchmark: Benchmark) -> Iterator[Block]:
+    """Say on the first screen how many queries failed, and what that does to the numbers."""
+    failed = [system for system in result.systems if system.failures]
+    if failed:
+        yield Bullets("Failed queries", tuple(failure_words(system, result, benchmark) for system in failed))
+
+
+def failure_words(system: SystemResult, result: CollectionResult, benchmark: Benchmark) -> str:
+    """Say how many queries of a system failed."""
+    words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
+    rest = result.answered_only.get(system.name, math.nan)
+    if not math.isnan(rest):
+        words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
+    return f"{words} Running again asks only for these."
+
+
+def failure_sections(result: CollectionResult) -> Iterator[Section]:
+    """List the queries that failed, with reasons."""
+    failed = [system for system in result.systems if system.failures]
+    if not failed:
+        return
+    rows = [
+        [Cell(system.name), Cell(answer.query_id), Cell(answer.reason), Cell(str(answer.n_attempts))]
+        for system in failed
+        for answer in system.failures
+    ]
+    table = Table(["system", "query", "reason", "attempts"], rows, n_name_columns=3)
+    reasons = tuple(f"{system.name}: {n} × {reason}" for system in failed for reason, n in common_reasons(system))
+    yield Section(
+        "Failures",
+        (Bullets("Why", reasons), TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)),
+    )
+
+
+def common_reasons(system: SystemResult) -> list[tuple[str, int]]:
+    """Return the most common reasons, with numbers in them left out, so that the same ones are counted together."""
+    plain = Counter(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason) for answer in system.failures)
+    return plain.most_common(5)
+
+
+def note_blocks(result: CollectionResult) -> Iterator[Block]:
+    """Yield what has to be known to read the results."""
+    if result.notes:
+        yield Bullets("To know", result.notes)
+
+
+def collections_table(benchmark: Benchmark) -> Table:
+    """Return the collections with the content hashes of their parts."""
+    rows = [
+        [Cell(result.name), Cell(name), Cell(f"{part.n:,}", raw=str(part.n)), Cell(part.sha256)]
+        for result in benchmark.collections
+        for name, part in result.parts.items()
+    ]
+    cited = tuple(
+        f"{result.name}: {result.about['citation']}" for result in benchmark.collections if result.about.get("citation")
+    )
+    return Table(["collection", "part", "n", "sha256"], rows, n_name_columns=2, notes=cited)

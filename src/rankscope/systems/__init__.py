@@ -1,0 +1,1 @@
+"""Systems that rank: retrievers, fusion, and wrappers around them, behind one small interface (see `base`)."""

@@ -1,0 +1,119 @@
+"""Answers that come one by one, and may fail: what systems that are asked over a network or a pipe give back."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from rankscope.core.ids import as_id
+from rankscope.errors import IdError, InputError, shorten
+from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, best_first
+
+Clock = Callable[[], float]
+"""Returns seconds, from some point on."""
+_PAIR = 2
+
+
+class BadAnswerError(InputError):
+    """An answer that is no ranking: not readable, of another shape, with scores that are no numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back for one query: a ranking, or the reason why there is none."""
+
+    query_id: str
+    ranking: Ranking | None
+    reason: str = ""
+    """Why there is no ranking; empty where there is one."""
+    seconds: float | None = None
+    """How long the attempt took that gave the answer; None where that cannot be told."""
+    n_attempts: int = 1
+
+    @property
+    def failed(self) -> bool:
+        """Whether the query is still without a ranking."""
+        return self.ranking is None
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A system that hands out each answer as it comes; a query that fails does not stop the others."""
+
+    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+        """Yield one answer for each query, in whatever order they come."""
+        ...
+
+
+class RemoteSystem(BaseSystem):
+    """A system that has its own docs elsewhere: nothing is indexed, and each query may fail by itself."""
+
+    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
+        """Do nothing: the docs are indexed by whoever answers."""
+
+    @abstractmethod
+    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+        """Yield one answer for each query, in whatever order they come."""
+
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+        """Return a ranking for each query; the first query that fails is an error."""
+        found: dict[str, Ranking] = {}
+        for answer in self.answers(queries, k=k):
+            if answer.ranking is None:
+                raise InputError(
+                    f"{self.name} did not answer query {answer.query_id!r}: {answer.reason}",
+                    hint="`rankscope run` notes such queries and goes on with the others",
+                )
+            found[answer.query_id] = answer.ranking
+        return [found[query.id] for query in queries]
+
+
+def checked_ranking(pairs: Iterable[Any], *, k: int) -> Ranking:
+    """Return (doc, score) pairs as a ranking, best first and cut at k; refuse what is none, saying why."""
+    ranking: list[tuple[str, float]] = []
+    seen: set[str] = set()
+    for pair in pairs:
+        doc, score = checked_pair(pair)
+        if doc in seen:
+            raise BadAnswerError(f"doc {doc!r} is there twice")
+        seen.add(doc)
+        ranking.append((doc, score))
+    return best_first(ranking, k)
+
+
+def checked_pair(pair: Any) -> tuple[str, float]:
+    """Return one doc with its score, or say what is wrong with it."""
+    if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != _PAIR:
+        raise BadAnswerError(f"{shorten(repr(pair))} is no pair of a doc and a score")
+    try:
+        doc = as_id(pair[0], what="the id of a doc")
+    except IdError as error:
+        raise BadAnswerError(error.message) from None
+    return doc, checked_score(pair[1], doc)
+
+
+def checked_score(score: Any, doc: str) -> float:
+    """Return a score as a plain number that can be ordered."""
+    is_number = isinstance(score, int | float | np.integer | np.floating) and not isinstance(score, bool)
+    if not is_number or not math.isfinite(score):
+        raise BadAnswerError(f"the score of doc {doc!r} is {shorten(repr(score))}, which is no number")
+    return float(score)
+
+
+def ranking_by_position(docs: Sequence[Any], *, k: int) -> Ranking:
+    """Return docs that came without scores as a ranking: the score is 1 / rank."""
+    return checked_ranking([(doc, 1 / rank) for rank, doc in enumerate(docs, 1)], k=k)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return in one line why something failed."""
+    message = error.message if isinstance(error, InputError) else str(error)
+    line = shorten(" ".join(message.split()), limit=300)
+    return (
+        line if isinstance(error, InputError) else f"{type(error).__name__}: {line}" if line else type(error).__name__
+    )

@@ -1,0 +1,186 @@
+"""What every system has in common: queries and docs go in, ranked (doc, score) pairs come out.
+
+A system is fitted on docs once and then searched with batches of queries. Docs are streamed: a `DocStore` can be read
+as often as needed and is never held in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from rankscope.core.ids import byte_order
+from rankscope.errors import OptionError
+
+Ranking = Sequence[tuple[str, float]]
+"""Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
+Progress = Callable[[int, int], None]
+"""Told how many docs of how many are done."""
+
+_Index = TypeVar("_Index")
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What somebody asks, with whatever else is known of it: language, difficulty, category …"""
+
+    id: str
+    text: str
+    attributes: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """What can be found: a text, perhaps with a title, and any further fields."""
+
+    id: str
+    text: str
+    title: str = ""
+    fields: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+
+@runtime_checkable
+class DocStore(Protocol):
+    """Docs that can be read again and again, one at a time, always in the same order, each id once."""
+
+    def __iter__(self) -> Iterator[Doc]: ...
+
+    def __len__(self) -> int: ...
+
+
+@runtime_checkable
+class System(Protocol):
+    """Anything that ranks docs for queries."""
+
+    name: str
+
+    def fit(self, docs: DocStore, *, progress: Progress | None = None) -> None:
+        """Index the docs; a system that needs no index does nothing."""
+        ...
+
+    def search(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+        """Return up to k docs for each query, best first."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Return all parameters and the versions of the libraries used: what must be the same for the same result."""
+        ...
+
+    @property
+    def index_bytes(self) -> int:
+        """How much the index takes, in memory or on disk; 0 where there is none."""
+        ...
+
+
+class BaseSystem(ABC):
+    """Fits once per doc store, so that systems which share a part do not index it twice."""
+
+    name: str = ""
+    _docs: DocStore | None = None
+
+    def fit(self, docs: DocStore, *, progress: Progress | None = None) -> None:
+        """Index the docs, unless exactly these are indexed already."""
+        if self._docs is not docs:
+            self._docs = None
+            self.index(docs, progress=progress)
+            self._docs = docs
+
+    def search(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+        """Return up to k docs for each query, best first."""
+        if k < 1:
+            raise OptionError(f"k is {k}, but at least one doc has to be asked for", hint="give k = 1 or more")
+        return self.rank(queries, k=k) if queries else []
+
+    def fitted(self, index: _Index | None) -> _Index:
+        """Return the index, or say that there is none yet."""
+        if index is None:
+            raise OptionError(f"{self.name or 'the system'} has no docs yet", hint="call fit(docs) before search")
+        return index
+
+    @abstractmethod
+    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
+        """Make ready for searching these docs."""
+
+    @abstractmethod
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+        """Return up to k docs for each query, best first; there is at least one query."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return all parameters and the versions of the libraries used."""
+
+    @property
+    def index_bytes(self) -> int:
+        """How much the index takes; 0 where there is none."""
+        return 0
+
+
+class ListDocs:
+    """Docs that are all in memory: for tests, and for collections that are small."""
+
+    def __init__(self, docs: Iterable[Doc | tuple[str, str]]) -> None:
+        self._docs = [doc if isinstance(doc, Doc) else Doc(*doc) for doc in docs]
+
+    def __iter__(self) -> Iterator[Doc]:
+        return iter(self._docs)
+
+    def __len__(self) -> int:
+        return len(self._docs)
+
+
+def text_of(doc: Doc, fields: Sequence[str]) -> str:
+    """Return the fields of a doc that are to be searched, joined by a blank; empty ones are left out."""
+    parts = (field_text(doc, name) for name in fields)
+    return " ".join(part for part in parts if part)
+
+
+def field_text(doc: Doc, name: str) -> str:
+    """Return one field of a doc as text; a list is joined, and what a doc does not have is empty."""
+    if name in ("title", "text"):
+        return str(getattr(doc, name))
+    value = doc.fields.get(name)
+    if value is None:
+        return ""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def best_first(scores: Mapping[str, float] | Iterable[tuple[str, float]], k: int | None = None) -> Ranking:
+    """Return (doc, score) pairs best first, ties by descending id as trec_eval has them, cut at k."""
+    pairs = sorted(scores.items() if isinstance(scores, Mapping) else scores, key=itemgetter(1), reverse=True)
+    if len(set(map(itemgetter(1), pairs))) < len(pairs):
+        tied = (list(group) for _, group in itertools.groupby(pairs, key=itemgetter(1)))
+        pairs = list(itertools.chain.from_iterable(map(by_descending_id, tied)))
+    return pairs[:k]
+
+
+def by_descending_id(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return equally scored docs in descending order of the bytes of their ids."""
+    return pairs if len(pairs) == 1 else sorted(pairs, key=lambda pair: byte_order(pair[0]), reverse=True)
+
+
+def with_progress(docs: DocStore, progress: Progress | None, *, every: int = 1000) -> Iterator[Doc]:
+    """Yield the docs, telling now and then how many are done."""
+    total = len(docs)
+    for n_done, doc in enumerate(docs):
+        if progress is not None and n_done % every == 0:
+            progress(n_done, total)
+        yield doc
+    if progress is not None:
+        progress(total, total)
+
+
+def content_hash(texts: Iterable[str]) -> str:
+    """Return a hash of texts that tells where one ends and the next begins."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = byte_order(text)
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()

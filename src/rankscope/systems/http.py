@@ -1,0 +1,294 @@
+"""Any search that answers over HTTP with JSON."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from itertools import islice
+from typing import Any, ClassVar, Self
+
+from rankscope.errors import InputError, OptionError, shorten
+from rankscope.systems.answers import (
+    Answer,
+    BadAnswerError,
+    Clock,
+    RemoteSystem,
+    checked_ranking,
+    ranking_by_position,
+    reason_of,
+)
+from rankscope.systems.base import Query, Ranking
+from rankscope.systems.jsonpath import JsonPath, parse_path
+from rankscope.systems.options import NO_EFFECT, check_range, options_of
+from rankscope.systems.templates import filled, filled_data, url_without_secrets, values_of, without_secrets
+from rankscope.systems.transport import Reply, Request, Transport, place_of
+
+_SUCCESS = range(200, 300)
+_TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
+_LONGEST_WAIT_S = 120.0
+_IN_A_ROW = 50
+"""After so many queries in a row that failed, the others are not asked any more."""
+_FAILURES = (OSError, http.client.HTTPException, BadAnswerError)
+
+
+class RefusedError(BadAnswerError):
+    """The server said no, and would say so again."""
+
+
+class BusyError(BadAnswerError):
+    """The server said no for now; it may say how long to wait."""
+
+    def __init__(self, message: str, *, wait_s: float | None) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
+@dataclass(kw_only=True)
+class Http(RemoteSystem):
+    """Asks a JSON API: address, headers and body are templates, and paths lead to ids and scores in the answer.
+
+    `{query}`, `{query_id}`, `{k}` and attributes of the query are filled in: percent-encoded in the address, as JSON in
+    a body of JSON. A query that fails is asked again after a while that doubles each time, or that the server asks for.
+    """
+
+    kind: ClassVar[str] = "http"
+
+    name: str = "http"
+    url: str
+    """The address, e.g. http://localhost:8000/search?q={query}&n={k}."""
+    ids: str = "$[*].id"
+    """The path to the ids of the docs, best first, such as $.results[*].id."""
+    scores: str | None = None
+    """The path to their scores, higher being better; without it the order counts."""
+    method: str | None = None
+    """GET, or POST where there is a body; or any other."""
+    body: str | Mapping[str, Any] | None = None
+    """What is sent: a table becomes JSON; a text is JSON where it begins like it, else a form such as q={query}."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Further headers; ${NAME} takes a secret from the environment."""
+    concurrency: int = field(default=4, metadata=NO_EFFECT)
+    """How many queries are asked at the same time; latency is measured under this load."""
+    rate: float | None = field(default=None, metadata=NO_EFFECT)
+    """The most requests per second."""
+    attempts: int = field(default=4, metadata=NO_EFFECT)
+    """How often a query is asked before it counts as failed."""
+    backoff_s: float = field(default=0.5, metadata=NO_EFFECT)
+    """How long to wait after the first failure, in seconds; it doubles each time."""
+    timeout_s: float = field(default=30.0, metadata=NO_EFFECT)
+    """How long one answer may take, in seconds."""
+
+    def __post_init__(self) -> None:
+        check_range(self.concurrency, what="concurrency", low=1)
+        check_range(self.attempts, what="attempts", low=1)
+        check_range(self.backoff_s, what="backoff_s", low=0)
+        if self.rate is not None and self.rate <= 0:
+            raise OptionError(f"rate is {self.rate:g}, but it must be above 0")
+        if self.timeout_s <= 0:
+            raise OptionError(f"timeout_s is {self.timeout_s:g}, but it must be above 0")
+        place_of(urllib.parse.urlsplit(self.url))
+        self._ids: JsonPath = parse_path(self.ids, what="ids")
+        self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
+        self.clock: Clock = time.perf_counter
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is asked and where, without secrets."""
+        options = options_of(self)
+        hidden = {"headers": without_secrets(self.headers), "body": without_secrets(self.body)}
+        return {"type": self.kind, **options, **hidden, "url": url_without_secrets(self.url)}
+
+    @property
+    def address(self) -> str:
+        """The template of the whole address."""
+        return self.url
+
+    def request_of(self, query: Query, *, k: int) -> Request:
+        """Return the request for one query."""
+        values = values_of(query, k=k)
+        url = filled(self.address, values, escape=percent_encoded)
+        body, content_type = self.body_of(values)
+        headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
+        headers |= {name: filled(text, values, escape=on_one_line) for name, text in self.headers.items()}
+        return Request(self.method or ("GET" if body is None else "POST"), url, headers, body)
+
+    def body_of(self, values: Mapping[str, Any]) -> tuple[bytes | None, str]:
+        """Return what is sent for one query, and what kind of content that is."""
+        if self.body is None:
+            return None, ""
+        if not isinstance(self.body, str):
+            return json.dumps(filled_data(self.body, values)).encode(), "application/json"
+        if self.body.lstrip().startswith(("{", "[")):
+            return filled(self.body, values, escape=json_escaped).encode(), "application/json"
+        return filled(self.body, values, escape=percent_encoded).encode(), "application/x-www-form-urlencoded"
+
+    def ranking_of(self, content: Any, *, k: int) -> Ranking:
+        """Return the ranking that an answer holds."""
+        docs = self._ids.values(content)
+        if self._scores is None:
+            return ranking_by_position(docs, k=k)
+        scores = self._scores.values(content)
+        if len(scores) != len(docs):
+            raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
+        return checked_ranking(zip(docs, scores, strict=True), k=k)
+
+    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+        """Yield one answer for each query as they come, some being asked at the same time."""
+        with Asking(self, k=k) as asking:
+            yield from asking.answers(queries)
+
+
+class Asking:
+    """One batch of queries being asked: the connections, the pace, and the signal to stop."""
+
+    def __init__(self, system: Http, *, k: int) -> None:
+        self._system = system
+        self._k = k
+        self._transport = Transport(timeout_s=system.timeout_s)
+        self._stop = threading.Event()
+        self._pace = Pace(system.rate, self._stop)
+        self._pool = ThreadPoolExecutor(system.concurrency)
+        self._n_failed_in_a_row = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._transport.close()  # wakes up whoever waits for an answer
+        self._pool.shutdown(cancel_futures=True)
+        self._transport.close()
+
+    def answers(self, queries: Sequence[Query]) -> Iterator[Answer]:
+        """Yield answers as they come; a query is only taken up when there is a hand free for it."""
+        waiting = iter(queries)
+        running: set[Future[Answer]] = set()
+        while True:
+            free = self._system.concurrency - len(running)
+            running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                answer = future.result()
+                self._n_failed_in_a_row = self._n_failed_in_a_row + 1 if answer.failed else 0
+                yield answer
+
+    def answer(self, query: Query) -> Answer:
+        """Ask one query, again where it fails, and return what came of it."""
+        if self._n_failed_in_a_row >= _IN_A_ROW:
+            return Answer(query.id, None, f"not asked, as {_IN_A_ROW} queries in a row had failed", n_attempts=0)
+        attempt, reason = 0, ""
+        for attempt in range(1, self._system.attempts + 1):
+            try:
+                ranking, seconds = self.ask(query)
+            except _FAILURES as error:
+                reason = in_words(error, self._system)
+                if isinstance(error, RefusedError) or attempt == self._system.attempts:
+                    break
+                self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s))
+            else:
+                return Answer(query.id, ranking, seconds=seconds, n_attempts=attempt)
+            if self._stop.is_set():
+                break
+        return Answer(query.id, None, reason, n_attempts=attempt)
+
+    def ask(self, query: Query) -> tuple[Ranking, float]:
+        """Ask one query once, and return the ranking with the time from request to the last byte of the answer."""
+        request = self._system.request_of(query, k=self._k)
+        self._pace.wait()
+        if self._stop.is_set():
+            raise RefusedError("stopped")
+        started = self._system.clock()
+        reply = self._transport.send(request)
+        seconds = self._system.clock() - started
+        return self._system.ranking_of(content_of(reply), k=self._k), seconds
+
+
+class Pace:
+    """Lets no more than so many requests go out per second, whichever thread they come from."""
+
+    def __init__(self, rate: float | None, stop: threading.Event) -> None:
+        self._gap_s = 0.0 if rate is None else 1 / rate
+        self._stop = stop
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def wait(self) -> None:
+        """Wait for one's turn."""
+        if not self._gap_s:
+            return
+        with self._lock:
+            turn = max(self._next, time.monotonic())
+            self._next = turn + self._gap_s
+        self._stop.wait(max(turn - time.monotonic(), 0))
+
+
+def content_of(reply: Reply) -> Any:
+    """Return what a reply says as JSON, or why it cannot be used."""
+    said = shorten(" ".join(reply.content[:400].decode("utf-8", "replace").split()))
+    moved = next((f"see {value}" for name, value in reply.headers.items() if name.lower() == "location"), "")
+    words = f"the server answered {reply.status}" + (f": {moved or said}" if moved or said else "")
+    if reply.status in _TRY_AGAIN:
+        raise BusyError(words, wait_s=asked_wait(reply.headers))
+    if reply.status not in _SUCCESS:
+        raise RefusedError(words)
+    try:
+        return json.loads(reply.content)
+    except ValueError:
+        raise BadAnswerError(f"the answer is not JSON: {said or 'nothing at all'}") from None
+
+
+def asked_wait(headers: Mapping[str, str]) -> float | None:
+    """Return how long the server asks to wait: Retry-After holds seconds or a date."""
+    text = next((value.strip() for name, value in headers.items() if name.lower() == "retry-after"), "")
+    if text.replace(".", "", 1).isdigit():
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max((date.astimezone(UTC) - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -> float:
+    """Return how long to wait before asking again: what the server asks for, else doubling, and never all at once.
+
+    The part that is left to chance depends on the query and the attempt alone, so that a run can be repeated.
+    """
+    asked = getattr(error, "wait_s", None)
+    if asked is not None:
+        return float(min(asked, _LONGEST_WAIT_S))
+    share = random.Random(f"{query.id} {attempt}").uniform(0.5, 1.0)  # noqa: S311 (nothing secret hangs on it)
+    return float(min(backoff_s * 2 ** (attempt - 1), _LONGEST_WAIT_S) * share)
+
+
+def in_words(error: BaseException, system: Http) -> str:
+    """Return why a query failed."""
+    if isinstance(error, TimeoutError):
+        return f"no answer within {system.timeout_s:g} s"
+    if isinstance(error, InputError):
+        return reason_of(error)
+    return f"no answer: {reason_of(error)}"
+
+
+def percent_encoded(text: str) -> str:
+    """Return a text as it stands in an address or a form."""
+    return urllib.parse.quote(text, safe="")
+
+
+def json_escaped(text: str) -> str:
+    """Return a text as it stands between the quotes of JSON."""
+    return json.dumps(text)[1:-1]
+
+
+def on_one_line(text: str) -> str:
+    """Return a text as it stands in a header, where a line end would begin another one."""
+    return " ".join(text.split())

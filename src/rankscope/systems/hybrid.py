@@ -1,0 +1,140 @@
+"""Hybrid search: several systems are asked, and their rankings fused."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rankscope.errors import OptionError
+from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, System
+from rankscope.systems.fusion import Fusion
+from rankscope.systems.options import SYSTEM, check_range, options_of
+
+TUNE = "tune"
+Measure = Callable[[Mapping[str, Ranking]], float]
+"""Scores the rankings of all queries with one number, the higher the better."""
+
+
+@dataclass(kw_only=True)
+class Hybrid(BaseSystem):
+    """Fuses the rankings of several systems; see `fusion` for the methods."""
+
+    name: str = "hybrid"
+    of: Sequence[System] = field(metadata=SYSTEM)
+    """The systems whose rankings are fused."""
+    method: str = "rrf"
+    """How: rrf, weighted, combsum, combmnz, combanz, combmed, combmax, combmin, isr, log_isr or borda."""
+    k: float = 60
+    """The constant of rrf."""
+    weights: Sequence[float] | str | None = None
+    """How much each system counts; "tune" chooses the weights on training queries."""
+    norm: str | None = None
+    """How scores are made comparable: none, minmax, max, sum, zscore or rank."""
+    depth: int = 1000
+    """How many docs of each system are looked at."""
+    step: float = 0.1
+    """How fine the weights are tried where they are tuned."""
+
+    def __post_init__(self) -> None:
+        self.of = tuple(self.of)
+        if len(self.of) < 2:  # noqa: PLR2004 (one cannot be fused)
+            raise OptionError(f"{self.name}: fusing takes at least two systems", hint='of = ["bm25", "dense"]')
+        check_range(self.depth, what="depth", low=1)
+        check_range(self.step, what="step", low=0.001, high=1)
+        if isinstance(self.weights, str) and self.weights != TUNE:
+            raise OptionError(f"weights {self.weights!r} are neither numbers nor {TUNE!r}")
+        self._tuned: tuple[float, ...] | None = None
+        self.fusion  # noqa: B018 (its options are checked now, not at the first search)
+
+    @property
+    def needs_tuning(self) -> bool:
+        """Whether weights have to be tuned on training queries before anything can be searched."""
+        return self.weights == TUNE and self._tuned is None
+
+    @property
+    def fusion(self) -> Fusion:
+        """How rankings are fused."""
+        weights = self._tuned if self.weights == TUNE else self.weights
+        given = None if weights is None else tuple(float(weight) for weight in weights)
+        fusion = Fusion(method=self.method, k=self.k, weights=given, norm=self.norm)
+        fusion.weights_for(len(self.of))
+        return fusion
+
+    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
+        """Index the docs for each system."""
+        for system in self.of:
+            system.fit(docs, progress=progress)
+
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+        """Return up to k docs for each query, best first."""
+        if self.needs_tuning:
+            raise OptionError(
+                f"{self.name}: its weights have not been tuned yet",
+                hint="call tune() with training queries, or give weights",
+            )
+        fusion = self.fusion
+        return [fusion.fuse(lists)[:k] for lists in self.lists(queries, k=k)]
+
+    def lists(self, queries: Sequence[Query], *, k: int) -> list[tuple[Ranking, ...]]:
+        """Return, for each query, what each system has for it."""
+        answers = [system.search(queries, k=max(k, self.depth)) for system in self.of]
+        return list(zip(*answers, strict=True))
+
+    def tune(self, queries: Sequence[Query], measure: Measure, *, k: int = 1000) -> dict[tuple[float, ...], float]:
+        """Choose the weights that score best on training queries, and return what each that was tried scored.
+
+        Give training queries alone: on the queries it was chosen for, a choice looks better than it is. Of weights that
+        score alike the most even ones are taken.
+        """
+        lists = self.lists(queries, k=k)
+        curve = tune_weights(
+            lists, [query.id for query in queries], replace(self.fusion, weights=None), measure, k=k, step=self.step
+        )
+        self._tuned = best_weights(curve)
+        return curve
+
+    def describe(self) -> dict[str, Any]:
+        """Return all parameters, with those of the systems fused."""
+        tuned = {} if self._tuned is None else {"tuned_weights": list(self._tuned)}
+        return {"type": "hybrid", **options_of(self), **tuned}
+
+    @property
+    def index_bytes(self) -> int:
+        """How much the indexes of all systems take."""
+        return sum(system.index_bytes for system in self.of)
+
+
+def tune_weights(
+    lists: Sequence[Sequence[Ranking]],
+    query_ids: Sequence[str],
+    fusion: Fusion,
+    measure: Measure,
+    *,
+    k: int,
+    step: float,
+) -> dict[tuple[float, ...], float]:
+    """Return what every combination of weights scores; weights add up to 1 and go in steps."""
+    n_systems = len(lists[0]) if lists else 0
+    curve = {}
+    for weights in weight_grid(n_systems, step=step):
+        weighted = replace(fusion, weights=weights)
+        fused = {query: weighted.fuse(own)[:k] for query, own in zip(query_ids, lists, strict=True)}
+        curve[weights] = measure(fused)
+    return curve
+
+
+def weight_grid(n_systems: int, *, step: float) -> Iterator[tuple[float, ...]]:
+    """Yield all weights that add up to 1, in steps; every system alone is among them."""
+    n_steps = round(1 / step)
+    for cuts in itertools.combinations(range(n_steps + n_systems - 1), n_systems - 1):
+        ends = (-1, *cuts, n_steps + n_systems - 1)
+        yield tuple((b - a - 1) / n_steps for a, b in itertools.pairwise(ends))
+
+
+def best_weights(curve: Mapping[tuple[float, ...], float]) -> tuple[float, ...]:
+    """Return the weights that score best; of several the most even, then those that favour the first system."""
+    if not curve:
+        raise OptionError("weights cannot be tuned without training queries")
+    return max(curve, key=lambda weights: (curve[weights], -max(weights), weights))

@@ -1,0 +1,91 @@
+"""Paths into JSON: the part of JSONPath (RFC 9535) that picks out ids and scores, such as $.hits.hits[*]._id.
+
+A path is `$` and then steps: `.name` or `['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*`
+for all of them. A key or place that is not there is an error, since an answer of another shape is no empty answer; a
+list that is empty gives nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankscope.errors import OptionError, shorten
+from rankscope.systems.answers import BadAnswerError
+
+ALL = object()
+"""The step to everything in a list or table."""
+Step = Any
+"""A key as text, a place as whole number, or ALL."""
+
+_STEP = re.compile(
+    r"""\.(?P<name>[^\s.\[\]'"*$]+) | (?P<all>\.\*|\[\*\]) | \[(?P<place>-?\d+)\]
+    | \['(?P<single>(?:[^'\\]|\\.)+)'\] | \["(?P<double>(?:[^"\\]|\\.)+)"\]""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPath:
+    """A path that has been read, with its text."""
+
+    text: str
+    steps: tuple[Step, ...]
+
+    def values(self, data: Any) -> list[Any]:
+        """Return what the path leads to, in order."""
+        found = [data]
+        for number, step in enumerate(self.steps):
+            found = [inner for value in found for inner in self._taken(value, step, number)]
+        return found
+
+    def _taken(self, value: Any, step: Step, number: int) -> Iterator[Any]:
+        is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
+        is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
+        if step is ALL and isinstance(value, list | Mapping):
+            yield from value.values() if isinstance(value, Mapping) else value
+        elif is_key or is_place:
+            yield value[step]
+        else:
+            raise BadAnswerError(
+                f"the answer has nothing at {self.text}: {shown_steps(self.steps[: number + 1])} is not there, "
+                f"but {shorten(repr(value), limit=80)}"
+            )
+
+
+def parse_path(text: str, *, what: str = "the path") -> JsonPath:
+    """Return the path that a text describes; `$` in front may be left out."""
+    rest = text.strip().removeprefix("$")
+    if rest and rest[0] not in ".[":
+        rest = f".{rest}"
+    steps: list[Step] = []
+    position = 0
+    while position < len(rest):
+        match = _STEP.match(rest, position)
+        if match is None:
+            raise OptionError(
+                f"{what} {text!r} cannot be read from {rest[position:]!r} on",
+                hint="for example $.hits.hits[*]._id; the steps are .name, ['name'], [0] and [*]",
+            )
+        steps.append(step_of(match))
+        position = match.end()
+    return JsonPath(text, tuple(steps))
+
+
+def step_of(match: re.Match[str]) -> Step:
+    """Return the step that was read."""
+    if match["all"]:
+        return ALL
+    if match["place"]:
+        return int(match["place"])
+    if match["name"]:
+        return match["name"]
+    return re.sub(r"\\(.)", r"\1", match["single"] or match["double"])
+
+
+def shown_steps(steps: tuple[Step, ...]) -> str:
+    """Return the beginning of a path as it is written."""
+    parts = ("[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return "$" + "".join(parts)

@@ -1,0 +1,103 @@
+"""Templates: requests with places for the query, its attributes, k, and environment variables.
+
+`{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query; `{language:-en}` has a
+default. `${NAME}` is an environment variable, taken when the request is made, so that it is written down nowhere.
+Doubled braces stand for the braces themselves: `{{query}}`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.systems.answers import BadAnswerError
+from rankscope.systems.base import Query
+
+_PLACE = re.compile(
+    r"\$\{(?P<variable>[A-Za-z_]\w*)\}|(?P<open>\{\{)|(?P<close>\}\})|\{(?P<name>[A-Za-z_][\w.-]*?)(?P<default>:-[^{}]*)?\}"
+)
+SECRET_NAMES = re.compile(
+    r"auth(?!or(?!i))|cookie|token(?![is])|secret|passw|api[-_]?key|(^|[-_])key$|credential", re.IGNORECASE
+)
+"""Names of headers and fields that hold secrets; not author, tokenizer or max_tokens."""
+HIDDEN = "(hidden)"
+
+
+def values_of(query: Query, *, k: int) -> dict[str, Any]:
+    """Return what the places of a template stand for; an attribute cannot take the place of the query's text."""
+    return {**query.attributes, "query": query.text, "query_id": query.id, "k": k}
+
+
+def filled(template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str) -> str:
+    """Return a template with its places filled in, each value escaped as the surroundings need it."""
+
+    def replacement(match: re.Match[str]) -> str:
+        if match["open"] or match["close"]:
+            return match[0][0]
+        if match["variable"]:
+            return escape(variable(match["variable"]))
+        return escape(as_text(value_at(match, values)))
+
+    return _PLACE.sub(replacement, template)
+
+
+def value_at(match: re.Match[str], values: Mapping[str, Any]) -> Any:
+    """Return the value for a place; a query without it fails, as asking for something else would be worse."""
+    name, default = match["name"], match["default"]
+    value = values.get(name)
+    if value is not None:
+        return value
+    if default is not None:
+        return default.removeprefix(":-")
+    raise BadAnswerError(
+        f"the request needs {{{name}}}, which this query does not have", hint=did_you_mean(name, values)
+    )
+
+
+def variable(name: str) -> str:
+    """Return the value of an environment variable, or say that it is not set."""
+    if name not in os.environ:
+        raise OptionError(f"the environment variable {name} is not set", hint=f"set it: export {name}=…")
+    return os.environ[name]
+
+
+def as_text(value: Any) -> str:
+    """Return a value as it stands in a request."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def filled_data(template: Any, values: Mapping[str, Any]) -> Any:
+    """Return nested data with the places of all its texts filled in.
+
+    A text that is nothing but one place takes on the value itself: "{k}" becomes a number.
+    """
+    if isinstance(template, str):
+        whole = _PLACE.fullmatch(template)
+        return value_at(whole, values) if whole is not None and whole["name"] else filled(template, values)
+    if isinstance(template, Mapping):
+        return {filled(str(key), values): filled_data(value, values) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [filled_data(value, values) for value in template]
+    return template
+
+
+def without_secrets(value: Any, *, name: str = "") -> Any:
+    """Return options as they may be written down: what stands under a name that speaks of a secret is hidden."""
+    if isinstance(value, Mapping):
+        return {str(key): without_secrets(inner, name=str(key)) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_secrets(inner, name=name) for inner in value]
+    return HIDDEN if SECRET_NAMES.search(name) and value else value
+
+
+def url_without_secrets(url: str) -> str:
+    """Return an address as it may be written down: without a password, and with keys in it hidden."""
+    url = re.sub(r"(://)[^/@]*@", rf"\1{HIDDEN}@", url)
+    return re.sub(
+        r"([?&])([^=&#]+)=([^&#]*)",
+        lambda match: f"{match[1]}{match[2]}={HIDDEN if SECRET_NAMES.search(match[2]) else match[3]}",
+        url,
+    )

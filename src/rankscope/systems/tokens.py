@@ -1,0 +1,95 @@
+"""Words of a text: lower-cased, split, without stop words, stemmed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.systems.options import need
+
+PIP = '"rankscope[systems]"'
+NONE = "none"
+LANGUAGE_CODES = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
+    "hy": "armenian", "id": "indonesian", "it": "italian", "ko": "korean", "lt": "lithuanian", "ne": "nepali",
+    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
+    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish", "zh": "chinese",
+}  # fmt: skip
+_STOP_LISTS = (
+    "chinese", "danish", "dutch", "english", "english_plus", "french", "german", "italian", "korean", "norwegian",
+    "portuguese", "russian", "spanish", "swedish", "turkish",
+)  # fmt: skip
+_STOP_LIST_NAMES = {"english": "EN", "english_plus": "EN_PLUS"}
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Splits texts into the words that are compared; a word's stem is looked up once."""
+
+    stop_words: frozenset[str]
+    stem: Callable[[str], str] | None
+    pattern: re.Pattern[str]
+    _stem_of: dict[str, str] = field(default_factory=dict)
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of a text, in order."""
+        kept = [word for word in self.pattern.findall(text.lower()) if word not in self.stop_words]
+        return kept if self.stem is None else [self.stemmed(word) for word in kept]
+
+    def stemmed(self, word: str) -> str:
+        """Return the stem of a word."""
+        known = self._stem_of.get(word)
+        if known is None:
+            known = self._stem_of[word] = self.stem(word) if self.stem else word
+        return known
+
+
+def make_tokenizer(*, stemmer: str, stop_words: str | Sequence[str], pattern: str) -> Tokenizer:
+    """Return a tokenizer from names of languages, "none", or one's own list of stop words."""
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise OptionError(f"token_pattern {pattern!r} is not a regular expression: {error}") from error
+    return Tokenizer(frozenset(stop_words_of(stop_words)), stemmer_of(stemmer), compiled)
+
+
+def language_of(name: str) -> str:
+    """Return the name of a language from its name or two-letter code."""
+    return LANGUAGE_CODES.get(name.lower(), name.lower())
+
+
+def stemmer_of(name: str) -> Callable[[str], str] | None:
+    """Return the Snowball stemmer of a language, or None for "none"."""
+    if name == NONE:
+        return None
+    snowball = need("Stemmer", pip=PIP, why=f"the stemmer of {name}")
+    language = language_of(name)
+    if language not in snowball.algorithms():
+        known = [*snowball.algorithms(), NONE]
+        raise OptionError(
+            f"there is no stemmer {name!r}", hint=did_you_mean(language, known) or f"there are {', '.join(known)}"
+        )
+    stemmer: Any = snowball.Stemmer(language)
+    return stemmer.stemWord  # type: ignore[no-any-return]
+
+
+def stop_words_of(given: str | Sequence[str]) -> Iterable[str]:
+    """Return stop words: those of a language, none, or the list given."""
+    if not isinstance(given, str):
+        return [word.lower() for word in given]
+    if given == NONE:
+        return ()
+    language = language_of(given)
+    if language not in _STOP_LISTS:
+        known = [*_STOP_LISTS, NONE]
+        raise OptionError(
+            f"there are no stop words for {given!r}",
+            hint=did_you_mean(language, known) or f"there are {', '.join(known)}; or give a list of words",
+        )
+    lists = need("bm25s.stopwords", pip=PIP, why="a list of stop words")
+    listed: Iterable[str] = getattr(lists, f"STOPWORDS_{_STOP_LIST_NAMES.get(language, language.upper())}")
+    return listed

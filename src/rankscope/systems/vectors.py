@@ -1,0 +1,286 @@
+"""Exact search: the docs with the largest products, found block by block, whatever the size of the blocks.
+
+Products are computed in single precision by BLAS or on a GPU, and so depend in their last digits on how the work was
+cut. Whatever may belong to the best k by more than these digits is kept and scored again in double precision; so
+the result is the same for every block size, number of threads, and device.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankscope.core.kernel import n_cores
+from rankscope.systems.base import Ranking
+from rankscope.systems.topk import DocIds
+
+Vectors = NDArray[np.float32]
+Rows = NDArray[np.int64]
+
+BLOCK_DOCS = 1024
+"""How many docs are encoded, stored and compared at a time."""
+_MOST_QUERIES = 512
+_ROUNDING = 1e-5
+"""How far a product in single precision may be off, as a share of the lengths of the two vectors."""
+_RESCORED_AT_ONCE = 8192
+_CPU_BLOCKS = 4
+"""How many blocks the CPU compares at a time, at least."""
+_GPU_DOCS = 65_536
+"""How many docs a GPU compares at a time."""
+
+
+class Arithmetic(Protocol):
+    """How products are computed and compared: on the CPU or on a GPU."""
+
+    def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
+        """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
+        ...
+
+    def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
+        """Return the products of pairs of a query and a doc, summed in double precision."""
+        ...
+
+
+class OnCpu:
+    """Computes with NumPy, block by block."""
+
+    def __init__(self, blocks: Sequence[Vectors]) -> None:
+        self._blocks = blocks
+        self._starts = starts_of(blocks)
+
+    def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
+        """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
+        kept = Candidates(len(queries), k, margin=margin)
+        at_once = max(
+            _CPU_BLOCKS, -(-8 * k // BLOCK_DOCS)
+        )  # many more docs than k, for a first bar that is not too low
+        for first in range(0, len(self._blocks), at_once):
+            scores = products(queries, self._blocks[first : first + at_once])
+            if kept.open and scores.shape[1] >= k:
+                place = scores.shape[1] - k
+                kept.raise_bar(np.partition(scores, place, axis=1)[:, place])
+            reached = np.flatnonzero(scores >= kept.bar[:, None])
+            query, column = np.divmod(reached, scores.shape[1])
+            kept.add(query, column + self._starts[first], scores.ravel()[reached])
+        return kept.pairs()
+
+    def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
+        """Return the products of pairs of a query and a doc, summed in double precision."""
+        exact = np.empty(len(rows), dtype=np.float32)
+        order = np.argsort(rows, kind="stable")
+        ends = np.searchsorted(rows[order], self._starts)
+        for number, block in enumerate(self._blocks):
+            for start in range(ends[number], ends[number + 1], _RESCORED_AT_ONCE):
+                picked = order[start : min(start + _RESCORED_AT_ONCE, ends[number + 1])]
+                docs = block[rows[picked] - self._starts[number]]
+                exact[picked] = np.einsum("nd,nd->n", docs, queries[query[picked]], dtype=np.float64)
+        return exact
+
+
+class OnGpu:
+    """Computes with torch; all docs are on the device."""
+
+    def __init__(self, blocks: Sequence[Vectors], torch: Any) -> None:
+        self._torch = torch
+        self._docs = torch.cat([torch.from_numpy(np.array(block)).cuda() for block in blocks])
+
+    def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
+        """Return query and row, by query: once to know the k-th best scores, and again for all that reach them."""
+        torch = self._torch
+        asked = torch.from_numpy(queries).cuda()
+        bar = self._kth_best(asked, min(k, len(self._docs))) - torch.from_numpy(margin).cuda()
+        found = []
+        for start in range(0, len(self._docs), _GPU_DOCS):
+            scores = asked @ self._docs[start : start + _GPU_DOCS].T
+            found.append(torch.nonzero(scores >= bar[:, None]) + torch.tensor([0, start], device=asked.device))
+        pairs = torch.cat(found)
+        pairs = pairs[torch.sort(pairs[:, 0], stable=True).indices].cpu().numpy()
+        return pairs[:, 0], pairs[:, 1]
+
+    def _kth_best(self, asked: Any, k: int) -> Any:
+        """Return the k-th best score of each query."""
+        best = asked.new_empty((len(asked), 0))
+        for start in range(0, len(self._docs), _GPU_DOCS):
+            scores = asked @ self._docs[start : start + _GPU_DOCS].T
+            own = scores.topk(min(k, scores.shape[1])).values
+            best = self._torch.cat([best, own], dim=1)
+            best = best.topk(min(k, best.shape[1])).values
+        return best[:, -1]
+
+    def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
+        """Return the products of pairs of a query and a doc, summed in double precision."""
+        asked = self._torch.from_numpy(queries).cuda()
+        exact = np.empty(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), _GPU_DOCS):
+            pair = slice(start, start + _GPU_DOCS)
+            docs, own = self._docs[rows[pair]].double(), asked[query[pair]].double()
+            exact[pair] = (docs * own).sum(dim=1).float().cpu().numpy()
+        return exact
+
+
+class VectorIndex:
+    """Vectors of docs in blocks, in memory or in files, and exact search in them."""
+
+    def __init__(self, ids: Sequence[str], blocks: Sequence[Vectors], *, device: str = "auto") -> None:
+        self.docs = DocIds(ids)
+        self.blocks = list(blocks)
+        self._arithmetic = arithmetic_on(device, self.blocks)
+        self._longest = max((longest(block) for block in self.blocks), default=0.0)
+
+    @property
+    def n_bytes(self) -> int:
+        """How much the vectors take."""
+        return sum(int(block.nbytes) for block in self.blocks)
+
+    def search(self, queries: Vectors, *, k: int) -> list[Ranking]:
+        """Return the k docs with the largest product for each query; a query that is all zeros finds nothing."""
+        size = min(_MOST_QUERIES, -(-len(queries) // n_threads()))
+        parts = [queries[start : start + size] for start in range(0, len(queries), size)]
+        if len(parts) == 1 or isinstance(self._arithmetic, OnGpu):
+            return [ranking for part in parts for ranking in self._search_part(part, k)]
+        with one_blas_thread(), ThreadPoolExecutor(n_threads()) as pool:
+            found = pool.map(lambda part: self._search_part(part, k), parts)
+            return [ranking for rankings in found for ranking in rankings]
+
+    def _search_part(self, queries: Vectors, k: int) -> list[Ranking]:
+        """Search with as many queries as are compared at a time."""
+        lengths = np.linalg.norm(queries, axis=1)
+        margin = (_ROUNDING * self._longest * lengths).astype(np.float32)
+        query, rows = self._arithmetic.candidates(queries, k=k, margin=margin)
+        exact = self._arithmetic.exact_scores(queries, query, rows)
+        ends = np.searchsorted(query, np.arange(len(queries) + 1))
+        return [
+            self.docs.ranking(rows[a:b], exact[a:b], k) if length > 0 else []
+            for a, b, length in zip(ends, ends[1:], lengths, strict=False)
+        ]
+
+    def vectors_of(self, doc_ids: Sequence[str]) -> Vectors:
+        """Return the vectors of some docs, in the order given."""
+        rows = [self.docs.row_of[doc] for doc in doc_ids]
+        starts = starts_of(self.blocks)
+        numbers = np.searchsorted(starts, rows, side="right") - 1
+        found = [self.blocks[n][row - starts[n]] for n, row in zip(numbers.tolist(), rows, strict=True)]
+        return np.stack(found) if found else np.empty((0, 0), dtype=np.float32)
+
+
+class Candidates:
+    """What may belong to the best k of each query so far."""
+
+    def __init__(self, n_queries: int, k: int, *, margin: Vectors) -> None:
+        self.bar = np.full(n_queries, -np.inf, dtype=np.float32)
+        """What a score must reach to be among the best k, less the margin."""
+        self.open = True
+        """Whether nothing is known yet of what has to be reached."""
+        self._k = k
+        self._margin = margin
+        self._parts: list[tuple[Rows, Rows, Vectors]] = []
+        self._n_new = 0
+
+    def raise_bar(self, at_rank: Vectors) -> None:
+        """Set what has to be reached from the k-th best scores of a first block."""
+        self.bar = np.maximum(self.bar, at_rank - self._margin)
+        self.open = False
+
+    def add(self, query: Rows, rows: Rows, scores: Vectors) -> None:
+        """Add candidates; now and then those that have been overtaken are dropped."""
+        self._parts.append((query, rows, scores))
+        self._n_new += len(rows)
+        if self._n_new > self._k * len(self.bar):
+            self._drop()
+
+    def pairs(self) -> tuple[Rows, Rows]:
+        """Return query and row of all candidates, by query."""
+        if not self._parts:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        self._drop()
+        query, rows, _ = self._parts[0]
+        return query, rows
+
+    def _drop(self) -> None:
+        """Drop what is below the k-th best score of its query by more than the margin, and raise the bar."""
+        query, rows, scores = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        order = np.argsort(query.astype(np.uint16), kind="stable")  # short numbers are sorted without comparing them
+        query, rows, scores = query[order], rows[order], scores[order]
+        ends = np.searchsorted(query, np.arange(len(self.bar) + 1)).tolist()
+        for number, (start, end) in enumerate(itertools.pairwise(ends)):
+            if end - start >= self._k:
+                place = end - start - self._k
+                self.bar[number] = np.partition(scores[start:end], place)[place] - self._margin[number]
+                self.open = False
+        keep = scores >= self.bar[query]
+        self._parts = [(query[keep], rows[keep], scores[keep])]
+        self._n_new = 0
+
+
+def products(queries: Vectors, blocks: Sequence[Vectors]) -> Vectors:
+    """Return the products of queries with the docs of some blocks, side by side."""
+    starts = starts_of(blocks).tolist()
+    scores = np.empty((len(queries), starts[-1]), dtype=np.float32)
+    for block, start, end in zip(blocks, starts, starts[1:], strict=False):
+        np.matmul(queries, block.T, out=scores[:, start:end])
+    return scores
+
+
+def starts_of(blocks: Sequence[Vectors]) -> Rows:
+    """Return the row at which each block starts, and that behind the last."""
+    return np.cumsum([0, *map(len, blocks)], dtype=np.int64)
+
+
+def longest(block: Vectors) -> float:
+    """Return the length of the longest vector."""
+    squares = np.einsum("nd,nd->n", block, block)
+    return float(np.sqrt(squares.max(initial=0)))
+
+
+def arithmetic_on(device: str, blocks: Sequence[Vectors]) -> Arithmetic:
+    """Return how to compute: on a GPU where torch sees one, unless the CPU is asked for."""
+    torch = None if device == "cpu" or not blocks else visible_gpu()
+    if torch is not None:
+        with contextlib.suppress(torch.cuda.OutOfMemoryError):  # the CPU has room for them
+            return OnGpu(blocks, torch)
+    return OnCpu(blocks)
+
+
+def visible_gpu() -> Any | None:
+    """Return torch where it is installed and sees a GPU; it is not even imported where there is no driver."""
+    if not os.path.exists("/dev/nvidiactl"):  # noqa: PTH110 (torch takes seconds to load)
+        return None
+    try:
+        torch: Any = importlib.import_module("torch")
+    except ImportError:
+        return None
+    return torch if torch.cuda.is_available() else None
+
+
+@lru_cache(maxsize=1)
+def blas_controller() -> Any | None:
+    """Return what can hold BLAS to one thread, where that is installed; finding the libraries takes a while."""
+    try:
+        threadpoolctl = importlib.import_module("threadpoolctl")
+    except ImportError:
+        return None
+    return threadpoolctl.ThreadpoolController()
+
+
+def n_threads() -> int:
+    """Return on how many threads queries are searched: where BLAS has threads of its own, it is left to those."""
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1" and blas_controller() is None:
+        return 1
+    return n_cores()
+
+
+@contextlib.contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread meanwhile."""
+    controller = blas_controller()
+    with controller.limit(limits=1, user_api="blas") if controller else contextlib.nullcontext():
+        yield

@@ -1,0 +1,136 @@
+"""`rankscope collection`."""
+
+import json
+
+import pytest
+
+from rankscope.cli import main
+
+OBO = """format-version: 1.2
+data-version: hp/releases/2000-01-01
+
+[Term]
+id: HP:0000118
+name: Phenotypic abnormality
+
+[Term]
+id: HP:0000010
+name: Abnormality of the nervous system
+is_a: HP:0000118
+
+[Term]
+id: HP:0000011
+name: Seizure
+def: "A sudden event." []
+synonym: "Fits" EXACT layperson []
+synonym: "Epileptic attack" EXACT []
+is_a: HP:0000010
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.setitem(main.COMMANDS, "collection", "show a collection, or make one")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.obo").write_text(OBO)
+    return tmp_path
+
+
+@pytest.fixture
+def mini(here):
+    folder = here / "mini"
+    folder.mkdir()
+    (folder / "corpus.jsonl").write_text(
+        '{"_id": "d1", "text": "A sudden event.", "year": 2020}\n{"_id": "d2", "text": ""}\n'
+    )
+    (folder / "queries.jsonl").write_text("".join(f'{{"_id": "q{i}", "text": "x", "language": "{"de" if i % 3 else "en"}", "note": "n{i}"}}\n' for i in range(8)))  # fmt: skip
+    (folder / "qrels.txt").write_text("q0 0 d1 2\nq1 0 d9 0\n")
+    return folder
+
+
+def test_show(rankscope, mini):
+    done = rankscope("collection", "show", "mini")
+    assert done.code == 0
+    lines = [line.split() for line in done.out.splitlines()]
+    assert lines[0] == ["mini"]
+    assert lines[1][:2] == ["docs", "2"]
+    assert lines[2][:2] == ["queries", "8"]
+    assert lines[3][:2] == ["judgments", "2"]
+    assert "grades     0: 1, 2: 1" in done.out
+    assert "fields     year" in done.out
+    assert "by language de 5, en 3" in done.out
+    assert "by note    8 values, each once" in done.out
+    assert "odd        1 doc without a text or title, the first at mini/corpus.jsonl:2" in done.out
+    assert "odd        6 queries without judgments: q2, q3, q4, …" in done.out
+    assert "odd        1 judged doc not among the docs: d9" in done.out
+
+
+def test_show_by_name_and_as_json(rankscope, mini, here):
+    (here / "rankscope.toml").write_text('[collections.small]\npath = "mini"\n')
+    record = json.loads(rankscope("collection", "show", "small", "--format", "json").out)
+    assert record["name"] == "small"
+    assert record["docs"]["n"] == 2
+    assert len(record["qrels"]["sha256"]) == 64
+    assert record["attributes"]["language"] == {"de": 5, "en": 3}
+    assert len(record["problems"]) == 3
+    assert (here / ".rankscope" / "collections").is_dir()
+
+
+def test_hpo(rankscope, here):
+    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo")
+    assert done.code == 0, done.err
+    assert done.out.startswith("hpo: 3 docs, 2 queries, ")
+    assert "category   " in done.out
+    assert "hp/releases/2000-01-01" in done.out
+    assert "Gargano MA" in done.out
+    assert "https://hpo.jax.org/app/license" in done.out
+    assert done.out.splitlines()[-1] == "next: rankscope init --collection hpo"
+    shown = rankscope("collection", "show", "hpo")
+    assert "Gargano MA" in shown.out
+    assert "odd        nothing" in shown.out
+    again = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo")
+    assert again.code == 2
+    assert "hpo is there already" in again.err
+
+
+def test_hpo_in_several_languages(rankscope, here):
+    (here / "labels.de.tsv").write_text("hpo_id\tlabel\nHP:0000011\tAnfall\nHP:0000010\tNerven\n")
+    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "--languages", "en,de", "--translations", "labels.de.tsv", "--parallel", "--format", "json", "-o", "hpo")  # fmt: skip
+    english, german = json.loads(done.out)
+    assert (english["folder"], german["folder"]) == ("hpo/en", "hpo/de")
+    ids = [[json.loads(line)["_id"] for line in (here / "hpo" / code / "queries.jsonl").read_text().splitlines()] for code in ("en", "de")]  # fmt: skip
+    assert ids[0] == ids[1] == ["HP:0000010-exact_match", "HP:0000011-exact_match"]
+    assert german["counts"]["docs"] == 3
+
+
+def test_hpo_cases(rankscope, here):
+    (here / "cases.json").write_text(json.dumps([{"text": "Anfall", "expected_hpo_ids": ["HP:0000011"]}]))
+    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--cases", "cases.json", "--languages", "de", "-o", "out")  # fmt: skip
+    assert done.code == 0, done.err
+    assert json.loads((here / "out/queries.jsonl").read_text())["language"] == "de"
+    assert (here / "out/qrels/test.tsv").read_text() == "query-id\tcorpus-id\tscore\n0\tHP:0000011\t1\n"
+    several = rankscope("collection", "hpo", "--cases", "cases.json", "--languages", "de,en", "-o", "x")
+    assert "test cases are in one language" in several.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["shwo", "x"], "there is no action 'shwo'; there are show, hpo"),
+        (["show"], "no collection is given"),
+        (["hpo"], "where to write is given with -o"),
+        (["hpo", "x", "-o", "y"], "where to write is given with -o"),
+        (["hpo", "--size", "huge", "-o", "y"], "size 'huge' is neither"),
+        (["hpo", "--languages", "de", "--ontology", "small.obo", "-o", "y"], "what terms are called in 'de'"),
+        (
+            ["hpo", "--size", "99", "--ontology", "small.obo", "-o", "y"],
+            "99 queries were asked for, but there are only 2",
+        ),
+        (["show", "nowhere"], "nowhere does not exist"),
+    ],
+)
+def test_what_is_refused(rankscope, arguments, message, here):
+    done = rankscope("collection", *arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert not (here / "y").exists()

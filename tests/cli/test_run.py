@@ -1,0 +1,207 @@
+"""`rankscope run`: its formats, exit codes, and the smallest project file that works."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from rankscope.cli import main as command_line
+from rankscope.cli.run import watching
+from rankscope.report.benchmark_json import run_schema
+from rankscope.report.evaluation import json_schema as evaluate_schema
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from small_project import small_project
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "collections"
+SYSTEMS = """
+[systems.one]
+type = "python"
+function = "MODULE:one"
+records = true
+[systems.picky]
+type = "python"
+function = "MODULE:picky"
+records = true
+"""
+
+
+@pytest.fixture
+def run(rankscope, monkeypatch):
+    """Return a function that runs `rankscope run` in this process."""
+    monkeypatch.setitem(command_line.COMMANDS, "run", "run the systems of a project")
+    return lambda *arguments: rankscope("run", *arguments)
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    project = small_project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return project
+
+
+def test_json_follows_its_schema(run, small):
+    small.write(SYSTEMS, strata=["difficulty"])
+    outcome = run("--format", "json")
+    record = json.loads(outcome.out)
+    jsonschema.validate(record, run_schema())
+    assert outcome.code == 1, "queries have failed"
+    assert "4 queries failed" in outcome.err
+    assert record["n_failed"] == 4
+    (collection,) = record["collections"]
+    jsonschema.validate(collection["evaluation"], evaluate_schema())
+    assert [system["name"] for system in collection["systems"]] == ["one", "picky"]
+    assert collection["systems"][1]["failures"][0] == {
+        "query": "q3", "reason": "ValueError: I do not like q3", "attempts": 2,
+    }  # fmt: skip
+    assert collection["comparison"]["groups"][0]["comparisons"][0]["systems"] == {"a": "one", "b": "picky"}
+    assert collection["systems"][0]["costs"]["latency_ms"]["n"] == 37
+
+
+def test_json_without_any_answer_follows_its_schema_too(run, small):
+    (small.folder / f"{small.module}.py").write_text("def never(query):\n    raise OSError('down')\n")
+    small.write('[systems.never]\ntype = "python"\nfunction = "MODULE:never"\n')
+    outcome = run("--format", "json")
+    jsonschema.validate(json.loads(outcome.out), run_schema())
+    assert outcome.code == 1
+    assert "Nothing was retrieved" in run().out
+
+
+def test_text_shows_quality_beside_cost(run, small):
+    small.write(SYSTEMS)
+    outcome = run("--only", "one")
+    assert outcome.code == 0
+    assert re.search(r"system +nDCG@10 .* p50 ms +p95 ms +queries/s +failed", outcome.out)
+    assert outcome.err == ""
+    assert "picky" not in outcome.out
+    with_failures = run()
+    assert with_failures.code == 1
+    assert "picky: 4 of 40 queries failed and count 0." in " ".join(with_failures.out.split())
+    assert "ValueError: I do not like q13" in with_failures.out
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md", "report.tex", "report.txt"])
+def test_a_report_in_a_file(run, small, name):
+    small.write(SYSTEMS)
+    outcome = run("-o", name)
+    assert outcome.out == ""
+    assert f"the report is in {name}" in outcome.err
+    text = (small.folder / name).read_text()
+    for words in ("Quality and cost", "Failed queries", "p99", "q13"):
+        assert words in text
+    assert ("Quality and latency" in text) == (name != "report.txt")
+
+
+def test_several_collections_in_one_page(run, small):
+    small.write(SYSTEMS)
+    file = small.folder / "rankscope.toml"
+    file.write_text(file.read_text().replace("[systems.one]", '[collections.again]\npath = "small"\n[systems.one]'))
+    assert run("-o", "report.html").code == 1
+    html = (small.folder / "report.html").read_text()
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids)), "every id is there once"
+    named = {name for names in re.findall(r'aria-labelledby="([^"]+)"', html) for name in names.split()}
+    assert named <= set(ids)
+    assert set(re.findall(r"url\(#([^)]+)\)", html)) <= set(ids)
+    record = json.loads(run("--format", "json", "--collection", "again").out)
+    assert [collection["name"] for collection in record["collections"]] == ["again"]
+
+
+def test_a_sweep_is_shown_with_its_curve(run, small):
+    small.write('[systems.words]\ntype = "bm25"\nk1 = [0.5, 1.5]\nb = [0.2, 0.9]\n')
+    pytest.importorskip("bm25s")
+    assert run("-o", "report.html").code == 0
+    html = (small.folder / "report.html").read_text()
+    assert "Chosen: words" in html
+    assert "nDCG@10 over k1" in html
+    text = " ".join(run().out.split())
+    assert re.search(r"k1 = [\d.]+, b = [\d.]+ had the best nDCG@10 of 4 tried", text)
+    assert "half of the queries were drawn to choose on" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "two"], "there is no system 'two' to run"),
+        (["--collection", "large"], "there is no collection 'large' to run"),
+        (["--reveal"], "there is nothing to reveal"),
+        (["--k", "0"], "k is 0"),
+        (["-o", "report.pdf"], "cannot tell the format from 'report.pdf'"),
+        (["--format", "pdf"], "--format pdf is not one of"),
+        (["nowhere.toml"], "nowhere.toml"),
+    ],
+)
+def test_what_cannot_be_run(run, small, arguments, message):
+    small.write(SYSTEMS)
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert not small.asked
+
+
+def test_a_project_elsewhere(run, small, tmp_path_factory, monkeypatch):
+    small.write(SYSTEMS)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.chdir(elsewhere)
+    outcome = run(small.folder / "rankscope.toml", "--only", "one", "-o", "here.md")
+    assert outcome.code == 0
+    assert (elsewhere / "here.md").exists()
+    assert (small.folder / "results" / "runs" / "small" / "one.trec.gz").exists()
+    assert run(small.folder, "--only", "one").code == 0
+
+
+def test_progress_is_drawn_where_somebody_looks():
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    with watching(terminal) as watch:
+        watch("small · bm25: indexing", 10, 30)
+        watch("small · bm25: indexing", 30, 30)
+    assert "small · bm25: indexing" in terminal.getvalue()
+    assert "30/30" in terminal.getvalue()
+    quiet = io.StringIO()
+    with watching(quiet) as watch:
+        watch("small · bm25: indexing", 30, 30)
+    assert quiet.getvalue() == ""
+
+
+def test_a_project_without_systems(run, small):
+    small.write("")
+    outcome = run()
+    assert outcome.code == 2
+    assert "rankscope.toml names no system" in outcome.err
+
+
+@pytest.mark.slow
+def test_the_smallest_project_file_on_scifact(run, tmp_path, monkeypatch):
+    """Figures of the collection's own notes: BM25 has an nDCG@10 of 0.679 there."""
+    for package in ("bm25s", "wordllama"):
+        pytest.importorskip(package)
+    if not (SHARED / "scifact").is_dir():
+        pytest.skip("the collection scifact is not there")
+    (tmp_path / "rankscope.toml").write_text(
+        f'[collections.scifact]\npath = "{SHARED / "scifact"}"\n[systems.bm25]\ntype = "bm25"\n'
+        '[systems.dense]\ntype = "dense"\n[systems.hybrid]\ntype = "hybrid"\nof = ["bm25", "dense"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    outcome = run("--format", "json")
+    assert outcome.code == 0
+    record = json.loads(outcome.out)
+    jsonschema.validate(record, run_schema())
+    (collection,) = record["collections"]
+    means = {each["name"]: each["mean"]["nDCG@10"] for each in collection["evaluation"]["runs"]}
+    assert means["bm25"] == pytest.approx(0.679, abs=0.002)
+    assert set(means) == {"bm25", "dense", "hybrid"}
+    assert all(system["costs"]["latency_ms"]["n"] == 197 for system in collection["systems"])
+    assert all(system["costs"]["index_bytes"] > 1e6 for system in collection["systems"])
+    html = run("-o", "report.html")
+    assert html.code == 0
+    assert "Quality and latency" in (tmp_path / "report.html").read_text()

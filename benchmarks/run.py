@@ -20,6 +20,9 @@ from plan import SECTIONS, Comparison, FilesOf, Floor, Growth, comparisons, floo
 from table import COMPARISON_HEADER, GROWTH_HEADER, as_markdown, as_text, comparison_row, floor_row, growth_rows
 from workloads import Files, files_of, sized
 
+OTHER_SCRIPTS = ("ild.py", "dense_search.py")
+"""Diversity by embedding against scipy, and exact dense search against faiss."""
+
 References = dict[str, dict[str, float]]
 
 
@@ -123,9 +126,9 @@ def print_tables(plan: Plan, samples: dict[Job, list[Sample]], *, quick: bool, m
         print("\n" + render(GROWTH_HEADER, growth_rows(plan.growth, measured, n_rows=n_rows)))
 
 
-def print_diversity(*, markdown: bool) -> None:
-    """Print how long diversity by embedding takes, against scipy, in a process of its own."""
-    script = Path(__file__).parent / "ild.py"
+def print_script(name: str, *, markdown: bool) -> None:
+    """Print what another script measures, in a process of its own."""
+    script = Path(__file__).parent / name
     text = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.rstrip()
     print(f"\n```text\n{text}\n```" if markdown else f"\n{text}")
 
@@ -164,7 +167,8 @@ def main() -> None:
     print_machine(machine, markdown=args.markdown)
     print_tables(plan, samples, quick=args.quick, markdown=args.markdown)
     if not args.only:
-        print_diversity(markdown=args.markdown)
+        for script in OTHER_SCRIPTS:
+            print_script(script, markdown=args.markdown)
     save(samples, args, machine)
 
 

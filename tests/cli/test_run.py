@@ -113,6 +113,21 @@ def test_several_collections_in_one_page(run, small):
     assert [collection["name"] for collection in record["collections"]] == ["again"]
 
 
+def test_collections_in_several_languages_are_kept_apart_and_their_spread_is_shown(run, small):
+    small.write(SYSTEMS.partition("[systems.picky]")[0])
+    file = small.folder / "rankscope.toml"
+    german = '[collections.german]\npath = "small"\nattributes = { language = "de" }\n'
+    text = file.read_text().replace('path = "small"\n', 'path = "small"\nattributes = { language = "en" }\n')
+    file.write_text(text.replace("[systems.one]", f"{german}[systems.one]"))
+    record = json.loads(run("--format", "json").out)
+    jsonschema.Draft202012Validator(run_schema()).validate(record)
+    mean = record["collections"][0]["evaluation"]["runs"][0]["mean"]["nDCG@10"]
+    assert record["languages"] == [
+        {"system": "one", "by_language": {"en": mean, "de": mean}, "mean": pytest.approx(mean), "variance": 0.0}
+    ]
+    assert "Across languages, nDCG@10" in run().out
+
+
 def test_a_sweep_is_shown_with_its_curve(run, small):
     small.write('[systems.words]\ntype = "bm25"\nk1 = [0.5, 1.5]\nb = [0.2, 0.9]\n')
     pytest.importorskip("bm25s")

@@ -187,6 +187,18 @@ def test_every_rendering_says_the_same():
             assert words in text, (form, words)
 
 
+def test_other_tests_are_added_on_request_and_decide_nothing():
+    runs = {"even": EVEN, "better": BETTER}
+    found = rs.compare(qrels_for(QUERIES), runs, "P@1", also="wilcoxon,sign,mcnemar")
+    tests = {test.method: test for test in next(iter(found)).also_tested}
+    assert tests["exact McNemar"].p == pytest.approx(2 * 0.5**30)  # 30 wins, no loss
+    assert "not the mean" in tests["Wilcoxon signed-rank"].caveat
+    text = render(report_of(found), "text")
+    assert "Other tests, not adjusted, which decide nothing" in text
+    with pytest.raises(OptionError, match="test 'wilcox' is not one of"):
+        rs.compare(qrels_for(QUERIES), runs, "P@1", also="wilcox")
+
+
 def test_an_answer_depends_on_the_seed_alone():
     runs = {"even": EVEN, "better": BETTER}
     first, second = (rs.compare(qrels_for(QUERIES), runs, "RR@10", seed=7).to_dict() for _ in range(2))

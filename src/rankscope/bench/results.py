@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rankscope.bench.collection import Part
 from rankscope.bench.latency import Profile
 from rankscope.bench.project import Project
-from rankscope.comparing.records import Comparison
+from rankscope.comparing.records import Comparison, Spread
 from rankscope.core.scores import Scores
 from rankscope.systems.answers import Answer
 
@@ -94,6 +96,8 @@ class CollectionResult:
     answered_only: Mapping[str, float] = field(default_factory=dict)
     """For systems of which queries failed: the primary measure over the queries that were answered."""
     about: Mapping[str, Any] = field(default_factory=dict)
+    language: str = ""
+    """The language of its queries, where all of them have the same."""
 
     @property
     def n_failed(self) -> int:
@@ -116,3 +120,20 @@ class Benchmark:
     def n_failed(self) -> int:
         """How many queries failed, over all systems and collections."""
         return sum(result.n_failed for result in self.collections)
+
+    @property
+    def spreads(self) -> tuple[Spread, ...]:
+        """Each system's primary measure over collections that differ in language; none where they do not."""
+        results = [result for result in self.collections if result.scores is not None]
+        languages = {result.language for result in results}
+        if len(languages) < 2 or len(languages) < len(results) or "" in languages:  # noqa: PLR2004 (one is no spread)
+            return ()
+        shared = [name for name in results[0].scores or () if all(name in (r.scores or ()) for r in results)]
+        return tuple(spread_of(name, self.project.primary, results) for name in shared)
+
+
+def spread_of(system: str, primary: str, results: Sequence[CollectionResult]) -> Spread:
+    """Return a system's means by language, each language counting the same."""
+    means = [(r.language, r.scores[system].mean()[primary].value) for r in results if r.scores is not None]
+    values = np.array([value for _, value in means])
+    return Spread(system, tuple(means), float(values.mean()), float(values.var()))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.bench.choosing import Ready, Watch, Workshop
-from rankscope.bench.collection import load_collection
+from rankscope.bench.collection import Collection, load_collection
 from rankscope.bench.files import file_name, tag_of
 from rankscope.bench.journal import Journal
 from rankscope.bench.latency import profile_of
@@ -26,6 +26,7 @@ from rankscope.bench.measuring import answered_only, measured, noted, notes_on
 from rankscope.bench.project import Project
 from rankscope.bench.results import Benchmark, CollectionResult, SystemResult
 from rankscope.bench.sweep import sides_of
+from rankscope.comparing.group import LANGUAGE
 from rankscope.core.rows import RunRows
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.io.write import write_run
@@ -151,7 +152,15 @@ def collection_result(project: Project, asked: Wishes, name: str, systems: Seque
         (*notes_on(project, collection, sides, shop.choices, results, depth=shop.depth), *shop.side.notes, *notes),
         answered_only(results, scores, project.primary),
         collection.about,
+        language_of(collection),
     )
+
+
+def language_of(collection: Collection) -> str:
+    """Return the language of a collection's queries, where all of them have the same."""
+    attributes = collection.queries.attributes
+    values = {str(value) for name in LANGUAGE for value in attributes.get(name, {}).values()}
+    return values.pop() if len(values) == 1 else ""
 
 
 def with_parts(project: Project, systems: Sequence[str]) -> set[str]:

@@ -7,7 +7,6 @@ decides; the others are exploratory. With --scores the files hold scores that an
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -18,6 +17,7 @@ from rankscope.cli.options import (
     add_policy_options,
     add_profile_option,
     chosen_format,
+    form_by_extension,
     one_stdin,
     output_to,
     policies_from,
@@ -88,6 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--correction", metavar="WORD", help="for several comparisons: holm, maxt or tukey")
     parser.add_argument(
+        "--also", action="append", default=[], metavar="TEST,...",
+        help="print other tests too: wilcoxon, sign, bootstrap, mcnemar; they decide nothing",
+    )  # fmt: skip
+    parser.add_argument(
         "--alpha", type=float, default=0.05, metavar="X", help="error rate of all together (default: 0.05)"
     )
     parser.add_argument("--resamples", type=int, default=9_999, metavar="B", help="sign flips drawn (default: 9999)")
@@ -113,7 +117,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare and print."""
     one_stdin(args.files)
-    form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output, chart=args.chart)
+    output = None if args.chart else args.output  # a chart has extensions of its own
+    form = chosen_format(args.format, FORMATS) if args.format else form_by_extension(output, BY_EXTENSION, FORMATS[0])
     comparison = compared(args)
     if args.settle:
         write_settling(comparison, args.settle)
@@ -126,18 +131,6 @@ def run(args: argparse.Namespace) -> int:
     return 1 if args.fail_if_worse and worse else 0
 
 
-def form_of(output: str | None, *, chart: str | None) -> str:
-    """Return the format that a file's extension stands for."""
-    if output in (None, "-") or chart:
-        return FORMATS[0]
-    suffix = os.path.splitext(str(output))[1].lower()  # noqa: PTH122 (as in evaluate)
-    if suffix not in BY_EXTENSION:
-        raise OptionError(
-            f"cannot tell the format from {output!r}", hint=f"use {', '.join(BY_EXTENSION)}, or say --format"
-        )
-    return BY_EXTENSION[suffix]
-
-
 def compared(args: argparse.Namespace) -> Comparison:
     """Return the comparison that was asked for."""
     from rankscope.comparing import compare, compare_scores
@@ -145,7 +138,8 @@ def compared(args: argparse.Namespace) -> Comparison:
     shared = {
         "baseline": args.baseline, "primary": args.primary, "margin": args.margin, "by": args.by,
         "queries": args.queries, "all_pairs": args.all_pairs, "correction": args.correction, "pool": args.pool,
-        "cluster": args.cluster, "alpha": args.alpha, "n_resamples": args.resamples, "seed": args.seed,
+        "cluster": args.cluster, "also": args.also, "alpha": args.alpha,
+        "n_resamples": args.resamples, "seed": args.seed,
     }  # fmt: skip
     if args.scores:
         from rankscope.io.score_files import read_scores

@@ -7,7 +7,6 @@ QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow f
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.api import evaluate, trec_eval_text
@@ -17,6 +16,7 @@ from rankscope.cli.options import (
     add_policy_options,
     add_profile_option,
     chosen_format,
+    form_by_extension,
     one_stdin,
     output_to,
     policies_from,
@@ -133,7 +133,9 @@ def run(args: argparse.Namespace) -> int:
 
         write_chart(args, evaluate_options(args))
         return 0
-    form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output)
+    form = (
+        chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
+    )
     bands = bands_for(args.bands, form)
     text = whole_text(args, form)
     scores = scores_from(args) if text is None else None
@@ -165,17 +167,6 @@ def bands_for(name: str | None, form: str) -> BandProfile | None:
     from rankscope.report.bands import chosen_bands
 
     return chosen_bands(name)
-
-
-def form_of(output: str | None) -> str:
-    """Return the format that a file's extension stands for."""
-    if output in (None, "-"):
-        return "table"
-    suffix = os.path.splitext(str(output))[1].lower()  # noqa: PTH122 (pathlib takes long to load)
-    if suffix not in BY_EXTENSION:
-        known = ", ".join(BY_EXTENSION)
-        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {known}, or say --format")
-    return BY_EXTENSION[suffix]
 
 
 def scores_from(args: argparse.Namespace) -> Scores:

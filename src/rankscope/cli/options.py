@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -81,6 +82,16 @@ def chosen_format(given: str | None, formats: Sequence[str]) -> str:
     if given not in formats:
         raise OptionError(f"--format {given} is not one of {', '.join(formats)}", hint=did_you_mean(given, formats))
     return given
+
+
+def form_by_extension(output: str | None, known: Mapping[str, str], default: str) -> str:
+    """Return the format that a file's extension stands for; the default for stdout."""
+    if output in (None, "-"):
+        return default
+    suffix = os.path.splitext(str(output))[1].lower()  # noqa: PTH122 (pathlib takes long to load)
+    if suffix not in known:
+        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {', '.join(known)}, or say --format")
+    return known[suffix]
 
 
 def policies_from(args: argparse.Namespace) -> dict[str, Any]:

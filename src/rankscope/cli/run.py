@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from rankscope.cli.compare import command_line
-from rankscope.cli.options import add_format_option, chosen_format, output_to
-from rankscope.errors import OptionError
+from rankscope.cli.options import add_format_option, chosen_format, form_by_extension, output_to
 
 if TYPE_CHECKING:
     from rankscope.bench.choosing import Watch
@@ -65,7 +64,9 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.bench.project import find_project, load_project
     from rankscope.bench.runner import Wishes, at_home, run_project
 
-    form = chosen_format(args.format, FORMATS) if args.format else form_of(args.output)
+    form = (
+        chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
+    )
     file = find_project(args.project) if args.project is None or Path(args.project).is_dir() else Path(args.project)
     with at_home(file.resolve().parent):  # systems may be classes in modules of the project
         project = load_project(file.resolve())
@@ -84,18 +85,6 @@ def run(args: argparse.Namespace) -> int:
     if benchmark.n_failed:
         print(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
     return 1 if benchmark.n_failed else 0
-
-
-def form_of(output: str | None) -> str:
-    """Return the format that a file's extension stands for."""
-    if output in (None, "-"):
-        return FORMATS[0]
-    suffix = Path(str(output)).suffix.lower()
-    if suffix not in BY_EXTENSION:
-        raise OptionError(
-            f"cannot tell the format from {output!r}", hint=f"use {', '.join(BY_EXTENSION)}, or say --format"
-        )
-    return BY_EXTENSION[suffix]
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, *, details: bool) -> None:

@@ -20,6 +20,7 @@ from rankscope.loading import ReadOptions, load_qrels, load_runs
 from rankscope.measures.profiles import find_profile
 from rankscope.measures.spec import Measure
 from rankscope.stats.compare import CORRECTIONS, Settings
+from rankscope.stats.paired import ON_REQUEST
 
 UNJUDGED = {
     "auto": "uncertain where the qrels also hold docs that are not relevant; else not relevant",
@@ -43,6 +44,7 @@ def compare(
     pool: bool = False,
     cluster: str | None = None,
     unjudged: str = "auto",
+    also: str | Sequence[str] = (),
     alpha: float = 0.05,
     n_resamples: int = 9_999,
     seed: int = 0,
@@ -62,7 +64,8 @@ def compare(
     smallest difference that matters. `queries` holds attributes of queries (a file, or {query: {attribute: value}}),
     `by` names those to report separately. Queries in several languages are never pooled unless `pool` says so.
     `cluster` names an attribute that groups queries which are not independent, such as paraphrases. `unjudged` says
-    what docs without a judgment may be: auto, uncertain or irrelevant. The other arguments are those of `evaluate`.
+    what docs without a judgment may be: auto, uncertain or irrelevant. `also` names further tests to print: wilcoxon,
+    sign, bootstrap, mcnemar. The other arguments are those of `evaluate`.
     """
     from rankscope.comparing.evidence import gather  # scores alone need none of it
 
@@ -79,7 +82,7 @@ def compare(
         raise OptionError(f"unjudged {unjudged!r} is not one of {', '.join(UNJUDGED)}")
     compared = compare_scores(
         scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=queries, all_pairs=all_pairs,
-        correction=correction, pool=pool, cluster=cluster, alpha=alpha, n_resamples=n_resamples, seed=seed,
+        correction=correction, pool=pool, cluster=cluster, also=also, alpha=alpha, n_resamples=n_resamples, seed=seed,
         n_relevant=relevant_counts(judged, decided),
     )  # fmt: skip
     measure = next(m for m in wanted if m.name == compared.primary)
@@ -105,6 +108,7 @@ def compare_scores(
     correction: str | None = None,
     pool: bool = False,
     cluster: str | None = None,
+    also: str | Sequence[str] = (),
     alpha: float = 0.05,
     n_resamples: int = 9_999,
     seed: int = 0,
@@ -114,24 +118,41 @@ def compare_scores(
     if len(scores) < 2:  # noqa: PLR2004 (a comparison needs two)
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     table = None if queries is None else load_queries(queries)
-    wanted = [by] if isinstance(by, str) else list(by)
-    if (wanted or cluster) and table is None:
+    if (words_of(by) or cluster) and table is None:
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
     groups = Groups(
         scores=scores,
         baseline=named(baseline, tuple(scores), "run") if baseline else next(iter(scores)),
         primary=named(primary, scores.measures, "measure") if primary else scores.measures[0],
-        by=tuple(name for text in wanted for name in text.replace(",", " ").split()),
+        by=words_of(by),
         queries=table,
         all_pairs=all_pairs,
         correction=chosen_correction(correction, all_pairs=all_pairs),
         pool=pool,
         cluster=cluster,
+        also=chosen_tests(also),
         settings=Settings(alpha=alpha, margin=margin, n_resamples=n_resamples, seed=seed),
         n_relevant=n_relevant,
     )
     warn_of_unknown(table, scores)
     return compare_groups(groups)
+
+
+def words_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names that are given one by one, or several in a text."""
+    texts = [given] if isinstance(given, str) else given
+    return tuple(name for text in texts for name in text.replace(",", " ").split())
+
+
+def chosen_tests(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the tests that are asked for, or say which there are."""
+    names = words_of(given)
+    for name in names:
+        if name not in ON_REQUEST:
+            raise OptionError(
+                f"test {name!r} is not one of {', '.join(ON_REQUEST)}", hint=did_you_mean(name, ON_REQUEST)
+            )
+    return names
 
 
 def chosen_correction(given: str | None, *, all_pairs: bool) -> str:

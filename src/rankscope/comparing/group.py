@@ -16,6 +16,7 @@ from rankscope.core.scores import Scores
 from rankscope.io.queries import QueryTable
 from rankscope.stats.compare import MANY_PAIRS, Contest, Pair, Settings, compare_contests, interval_of, tukey
 from rankscope.stats.multiple import benjamini_hochberg
+from rankscope.stats.paired import ON_REQUEST, Test
 from rankscope.stats.slices import contrast_p, counted_bins
 from rankscope.stats.verdict import MIN_QUERIES, verdict_of
 
@@ -47,6 +48,7 @@ class Groups:
     pool: bool
     cluster: str | None
     settings: Settings
+    also: tuple[str, ...]
     n_relevant: Mapping[str, int] | None
 
     @property
@@ -280,9 +282,16 @@ def compared_of(
             missing_b=not_answered(asked.scores, b, main, ids),
             worst=worst,
             best=best,
+            also_tested=also_tested(main, asked.also),
             slices=slices_of(asked, main, masks, [record for record in found if record.label]),
             exploratory=tuple(record for record in found if record.role == "exploratory" and not record.label),
         )
+
+
+def also_tested(pair: Pair, names: Sequence[str]) -> tuple[Test, ...]:
+    """Return further tests of the same differences."""
+    differences = pair.differences[~np.isnan(pair.differences)]
+    return tuple(ON_REQUEST[name](differences) for name in names) if len(differences) else ()
 
 
 def not_answered(scores: Scores, name: str, pair: Pair, ids: Sequence[str]) -> tuple[str, ...]:

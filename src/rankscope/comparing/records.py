@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rankscope.core.scores import Scores
 from rankscope.stats.compare import Pair, Settings
 from rankscope.stats.interval import Interval
+from rankscope.stats.paired import Test
 from rankscope.stats.verdict import Bounds, Verdict
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Compared:
     worst: tuple[QueryChange, ...] = ()
     best: tuple[QueryChange, ...] = ()
     slices: tuple[Slice, ...] = ()
+    also_tested: tuple[Test, ...] = ()
+    """Other tests of the same differences that were asked for; they decide nothing."""
     exploratory: tuple[Pair, ...] = ()
     """The same pair by the other measures."""
     bounds: Bounds | None = None

@@ -32,6 +32,8 @@ def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bo
     first: list[Block] = []
     sections: list[Section] = []
     footer: list[tuple[str, str]] = []
+    if benchmark.spreads:
+        first.append(comparison.spread_block(benchmark.spreads, benchmark.project.primary))
     for result in benchmark.collections:
         part = collection_report(result, benchmark, with_figures=with_figures, every_pair=every_pair)
         if several:

@@ -36,6 +36,7 @@ def json_record(benchmark: Benchmark) -> dict[str, Any]:
         "depth": benchmark.depth,
         "n_failed": benchmark.n_failed,
         "collections": [collection_record(result) for result in benchmark.collections],
+        "languages": [comparison_json.spread_record(spread) for spread in benchmark.spreads],
         "times": {"started": benchmark.started, "finished": benchmark.finished},
     }
 
@@ -115,6 +116,7 @@ def run_schema() -> dict[str, Any]:
         "depth": described(COUNT, "how many docs each system was asked for"),
         "n_failed": described(COUNT, "queries without an answer, over all systems and collections"),
         "collections": array(collection_schema()),
+        "languages": comparison_json.SPREADS,
         "times": closed_object({"started": TEXT, "finished": TEXT}),
     }
     return {

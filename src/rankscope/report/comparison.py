@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.comparing.records import Compared, Comparison, Group, Place
+from rankscope.comparing.records import Compared, Comparison, Group, Place, Spread
 from rankscope.report import figures
 from rankscope.report.comparison_pair import (
     WORDS,
@@ -57,7 +57,7 @@ def report_of(
         first += first_screen(comparison, group)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
     if comparison.spreads:
-        first.append(TableBlock(f"Across languages, {comparison.primary}", spread_table(comparison)))
+        first.append(spread_block(comparison.spreads, comparison.primary))
     return Report(
         title=title_of(comparison),
         first_screen=tuple(first),
@@ -341,9 +341,9 @@ def query_block(comparison: Comparison, group: Group) -> TableBlock:
     return TableBlock(in_group(title, group), Table(["query", *columns], rows), folded=True)
 
 
-def spread_table(comparison: Comparison) -> Table:
+def spread_block(spreads: Sequence[Spread], measure: str) -> TableBlock:
     """Return each system's score per language, their mean and variance."""
-    languages = [name for name, _ in comparison.spreads[0].by_language]
+    languages = [name for name, _ in spreads[0].by_language]
     rows = [
         [
             Cell(spread.system),
@@ -351,13 +351,15 @@ def spread_table(comparison: Comparison) -> Table:
             number_cell(spread.mean, None),
             Cell(f"{spread.variance:.6f}", raw=repr(spread.variance)),
         ]
-        for spread in comparison.spreads
+        for spread in spreads
     ]
     note = (
-        f"{comparison.isolated_by} is never pooled: the mean is that of the {len(languages)} values, each counting the "
-        "same; the variance is between them, divided by their number"
+        f"languages are never pooled: the mean is that of the {len(languages)} means, each counting the same; "
+        "the variance is between them, divided by their number"
     )
-    return Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
+    return TableBlock(
+        f"Across languages, {measure}", Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
+    )
 
 
 def method_section(comparison: Comparison) -> Section:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankscope._version import __version__
-from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
+from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice, Spread
 from rankscope.core.run import Origin
 from rankscope.report.evaluation import closed_object, file_record
 from rankscope.report.table import Cell, Table
@@ -47,16 +47,18 @@ def json_record(comparison: Comparison) -> dict[str, Any]:
         "runs": [{"name": run.name, **file_record(run.origin)} for run in scores.values()],
         "isolated_by": comparison.isolated_by or None,
         "groups": [group_record(group, comparison) for group in comparison.groups],
-        "languages": [
-            {
-                "system": spread.system,
-                "by_language": dict(spread.by_language),
-                "mean": spread.mean,
-                "variance": spread.variance,
-            }
-            for spread in comparison.spreads
-        ],
+        "languages": [spread_record(spread) for spread in comparison.spreads],
         "notes": list(comparison.notes),
+    }
+
+
+def spread_record(spread: Spread) -> dict[str, Any]:
+    """Return a system's score over several languages."""
+    return {
+        "system": spread.system,
+        "by_language": {language: number(value) for language, value in spread.by_language},
+        "mean": number(spread.mean),
+        "variance": number(spread.variance),
     }
 
 
@@ -126,7 +128,18 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
     """Return what stands behind the verdict; null where the pair is compared by another than the primary measure."""
     if compared is None:
         return dict.fromkeys(
-            ("judged", "bounds", "settle", "movement", "sensitivity", "strata", "worst", "best", "verdict")
+            (
+                "judged",
+                "bounds",
+                "settle",
+                "movement",
+                "also_tested",
+                "sensitivity",
+                "strata",
+                "worst",
+                "best",
+                "verdict",
+            )
         )
     bounds, movement, judged = compared.bounds, compared.movement, compared.judged
     return {
@@ -144,6 +157,10 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
         "movement": None
         if movement is None
         else {name: {"n_docs": part.n_docs, "total": number(part.total)} for name, part in movement.by_class.items()},
+        "also_tested": [
+            {"p": number(test.p), "method": test.method, "n_resamples": test.n_resamples, "caveat": test.caveat}
+            for test in compared.also_tested
+        ],
         "sensitivity": {name: number(value) for name, value in compared.sensitivity},
         "strata": [slice_record(part) for part in compared.slices],
         "worst": [change_record(change) for change in compared.worst],
@@ -233,6 +250,36 @@ def csv_row(pair: Pair, verdict: str) -> list[Cell]:
     return [*map(Cell, names), *(Cell("" if value != value else repr(value)) for value in numbers), Cell(verdict)]  # noqa: PLR0124 (NaN)
 
 
+def described(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
+    """Return a schema with a description."""
+    return {**schema, "description": description}
+
+
+def array(items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list."""
+    return {"type": "array", "items": dict(items)}
+
+
+def or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of something that may be missing."""
+    return {"anyOf": [dict(schema), {"type": "null"}]}
+
+
+SPREADS = described(
+    array(
+        closed_object(
+            {
+                "system": TEXT,
+                "by_language": {"type": "object", "additionalProperties": MAYBE},
+                "mean": MAYBE,
+                "variance": MAYBE,
+            }
+        )
+    ),
+    "mean over languages, each counting the same, and the variance between them",
+)
+
+
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of the record."""
     record = {
@@ -247,19 +294,7 @@ def json_schema() -> dict[str, Any]:
         "runs": array(closed_object({"name": TEXT, "path": TEXT_OR_NULL, "sha256": TEXT_OR_NULL})),
         "isolated_by": described(TEXT_OR_NULL, "the attribute of queries whose values are not pooled"),
         "groups": array(group_schema()),
-        "languages": described(
-            array(
-                closed_object(
-                    {
-                        "system": TEXT,
-                        "by_language": {"type": "object", "additionalProperties": NUMBER},
-                        "mean": NUMBER,
-                        "variance": NUMBER,
-                    }
-                )
-            ),
-            "mean over languages, each counting the same, and the variance between them",
-        ),
+        "languages": SPREADS,
         "notes": array(TEXT),
     }
     return {
@@ -344,6 +379,13 @@ def pair_schema() -> dict[str, Any]:
             "movement": or_null(
                 {"type": "object", "additionalProperties": closed_object({"n_docs": COUNT, "total": MAYBE})}
             ),
+            "also_tested": or_null(
+                array(
+                    closed_object(
+                        {"p": MAYBE, "method": TEXT, "n_resamples": {"type": ["integer", "null"]}, "caveat": TEXT}
+                    )
+                )
+            ),
             "sensitivity": or_null({"type": "object", "additionalProperties": MAYBE}),
             "strata": or_null(array(closed_object(stratum))),
             "worst": or_null(array(change)),
@@ -354,18 +396,3 @@ def pair_schema() -> dict[str, Any]:
             "hashes": closed_object(dict.fromkeys(("qrels", "a", "b"), TEXT_OR_NULL)),
         }
     )
-
-
-def described(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
-    """Return a schema with a description."""
-    return {**schema, "description": description}
-
-
-def array(items: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a list."""
-    return {"type": "array", "items": dict(items)}
-
-
-def or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of something that may be missing."""
-    return {"anyOf": [dict(schema), {"type": "null"}]}

@@ -139,11 +139,23 @@ def pair_section(comparison: Comparison, group: Group, compared: Compared, *, wi
     blocks.append(Paragraph(won_words(pair)))
     if with_figures:
         blocks += [figure(figures.differences(comparison, compared)), figure(figures.scatter(comparison, compared))]
+    blocks += also_blocks(compared)
     blocks += extremes_blocks(compared)
     blocks += slice_blocks(compared)
     blocks += movement_blocks(compared)
     blocks += unjudged_blocks(compared)
     return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
+
+
+def also_blocks(compared: Compared) -> Iterator[Block]:
+    """Show the tests that were asked for beside the one that decides."""
+    if compared.also_tested:
+        items = [
+            f"{test.method}: p = {p_text(test.p)}" + (f"; {test.caveat}" if test.caveat else "")
+            for test in compared.also_tested
+        ]
+        items.append(f"skewness of the differences: {compared.pair.skew:+.2f}")
+        yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
 
 
 def won_words(pair: Pair) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,3 +151,12 @@ def check(differences: Floats) -> None:
         raise OptionError("a paired test needs at least one query that both systems have a score for")
     if np.isnan(differences).any():
         raise OptionError("a paired test needs numbers; leave undefined scores out first")
+
+
+ON_REQUEST: dict[str, Callable[[Floats], Test]] = {
+    "wilcoxon": wilcoxon_test,
+    "sign": sign_test,
+    "bootstrap": bootstrap_shift_test,
+    "mcnemar": mcnemar_test,
+}
+"""Tests that a comparison adds when asked to; none of them decides."""

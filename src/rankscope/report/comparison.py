@@ -14,6 +14,7 @@ from rankscope.report.comparison_pair import (
     in_group,
     interval_text,
     measures_table,
+    p_is,
     p_text,
     pair_section,
     power_words,
@@ -178,7 +179,7 @@ def signals(compared: Compared) -> Iterator[Signal]:
     yield Signal(
         "Tests",
         "good" if agree else "caution",
-        f"Sign flips p = {p_text(pair.p.permutation)}, paired t p = {p_text(pair.p.t)}: "
+        f"Sign flips {p_is(pair.p.permutation)}, paired t {p_is(pair.p.t)}: "
         + ("they agree." if agree else "they do not agree."),
     )
     if pair.ci_check is not None:

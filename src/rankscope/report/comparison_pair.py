@@ -60,6 +60,11 @@ def interval_text(pair: Pair) -> str:
     return f"[{signed(pair.ci.low, pair)}, {signed(pair.ci.high, pair)}]"
 
 
+def p_is(p: float) -> str:
+    """Return a p-value as it stands in a sentence."""
+    return f"p {p_text(p)}".replace("<", "< ") if p_text(p).startswith("<") else f"p = {p_text(p)}"
+
+
 def p_text(p: float) -> str:
     """Print a p-value; never as 0."""
     return "<0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.01 else f"{p:.2f}"  # noqa: PLR2004 (digits shown)
@@ -151,7 +156,7 @@ def also_blocks(compared: Compared) -> Iterator[Block]:
     """Show the tests that were asked for beside the one that decides."""
     if compared.also_tested:
         items = [
-            f"{test.method}: p = {p_text(test.p)}" + (f"; {test.caveat}" if test.caveat else "")
+            f"{test.method}: {p_is(test.p)}" + (f"; {test.caveat}" if test.caveat else "")
             for test in compared.also_tested
         ]
         items.append(f"skewness of the differences: {compared.pair.skew:+.2f}")

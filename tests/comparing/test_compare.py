@@ -133,6 +133,8 @@ def test_languages_are_never_pooled_unless_asked():
     assert next(iter(apart)).pair.p.family_size == 2
     pooled = rs.compare(qrels_for(QUERIES), runs, "RR@10", queries=languages, pool=True)
     assert [(group.name, group.pooled) for group in pooled.groups][-1] == ("all languages pooled", True)
+    assert [item.judged for item in apart] == [(1, 1), (1, 1)]
+    assert [item.movement.difference for item in apart] == [pytest.approx(item.pair.delta) for item in apart]
     spread = {s.system: s for s in apart.spreads}["even"]
     means = np.array([np.mean([1 / (2 + i % 3) for i in range(20)]), np.mean([1 / (2 + i % 3) for i in range(20, 40)])])
     assert spread.mean == pytest.approx(means.mean())
@@ -197,6 +199,16 @@ def test_other_tests_are_added_on_request_and_decide_nothing():
     assert "Other tests, not adjusted, which decide nothing" in text
     with pytest.raises(OptionError, match="test 'wilcox' is not one of"):
         rs.compare(qrels_for(QUERIES), runs, "P@1", also="wilcox")
+
+
+def test_reciprocal_ranks_are_also_shown_as_ranks():
+    found = rs.compare(qrels_for(QUERIES), {"even": EVEN, "better": BETTER}, "RR@10")
+    lines = [line.split() for line in render(report_of(found), "text").splitlines()]
+    # even has its doc at ranks 2, 3 and 4 in turn; better at 1, and at 5 for every fourth query
+    assert ["1", "0", "30"] in lines
+    assert ["2-3", "27", "0"] in lines
+    assert ["4-10", "13", "10"] in lines
+    assert ["not", "found", "0", "0"] in lines
 
 
 def test_an_answer_depends_on_the_seed_alone():

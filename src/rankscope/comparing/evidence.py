@@ -10,7 +10,6 @@ import numpy as np
 from rankscope.comparing.records import Compared, Comparison, Group
 from rankscope.core.align import align
 from rankscope.core.arrays import safe_divide
-from rankscope.core.hits import Hits
 from rankscope.core.leading import leading_docs
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
@@ -24,6 +23,7 @@ from rankscope.stats.verdict import Bounds, verdict_of
 
 LOOKED_AT = 1_000
 """How deep rankings are looked at where nothing says how deep they are scored."""
+TOO_MANY = "What unjudged docs could change is not worked out for so many pairs: compare fewer systems."
 ONLY_RELEVANT = (
     "The qrels hold relevant docs only, so docs outside them count as not relevant. Whether that is right cannot be "
     "seen from the data; with unjudged = uncertain their possible effect is bounded instead."
@@ -40,34 +40,28 @@ def gather(
     unjudged: str,
 ) -> Comparison:
     """Return the comparison with bounds, settling judgments and movement; verdicts take the bounds into account."""
-    if comparison.isolated_by or len(comparison.groups[0].compared) > MANY_PAIRS:
-        return replace(comparison, notes=(*comparison.notes, *left_out(comparison)))
+    if any(len(group.compared) > MANY_PAIRS for group in comparison.groups):
+        return replace(comparison, notes=(*comparison.notes, TOO_MANY))
     uncertain = unjudged == "uncertain" or (unjudged == "auto" and holds_other_grades(qrels, policies))
-    hits = {name: align(qrels, run, policies) for name, run in runs.items()}
-    evidence = Evidence(qrels, runs, hits, measure, policies, uncertain=uncertain)
-    group = comparison.groups[0]
-    compared = tuple(evidence.of(item) for item in group.compared)
+    groups = []
+    for group in comparison.groups:
+        evidence = Evidence(qrels_of(group, qrels), runs, measure, policies, uncertain=uncertain)
+        groups.append(replace(group, compared=tuple(evidence.of(item) for item in group.compared)))
     notes = comparison.notes if unjudged != "auto" or uncertain else (*comparison.notes, ONLY_RELEVANT)
-    return replace(comparison, groups=(replaced(group, compared),), notes=notes)
+    return replace(comparison, groups=tuple(groups), notes=notes)
 
 
-def left_out(comparison: Comparison) -> tuple[str, ...]:
-    """Say why there are no bounds."""
-    why = f"{comparison.isolated_by}s are kept apart" if comparison.isolated_by else "there are so many pairs"
-    return (
-        f"What unjudged docs could change is not worked out where {why}: compare two systems on one set of queries.",
-    )
+def qrels_of(group: Group, qrels: Qrels) -> Qrels:
+    """Return the judgments of a group's queries."""
+    if len(group.query_ids) == len(qrels):
+        return qrels
+    return Qrels({query: dict(qrels.judged[query]) for query in group.query_ids if query in qrels.judged})
 
 
 def holds_other_grades(qrels: Qrels, policies: Policies) -> bool:
     """Tell whether docs were also judged not relevant, so that being unjudged means something."""
     _, grades = qrels.ideal
     return bool((grades < policies.relevance_level).any())
-
-
-def replaced(group: Group, compared: tuple[Compared, ...]) -> Group:
-    """Return the group with other findings."""
-    return replace(group, compared=compared)
 
 
 class Evidence:
@@ -77,13 +71,13 @@ class Evidence:
         self,
         qrels: Qrels,
         runs: Mapping[str, Run],
-        hits: Mapping[str, Hits],
         measure: Measure,
         policies: Policies,
         *,
         uncertain: bool,
     ) -> None:
-        self.qrels, self.runs, self.hits = qrels, runs, hits
+        self.qrels, self.runs = qrels, runs
+        self.hits = {name: align(qrels, run, policies) for name, run in runs.items()}
         self.measure, self.policies, self.uncertain = measure, policies, uncertain
 
     def of(self, compared: Compared) -> Compared:

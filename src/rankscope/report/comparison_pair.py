@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from rankscope.charting import BANDS, band_counts
 from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
 from rankscope.report import figures
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Section, TableBlock, Tone, Verdict
@@ -144,12 +147,30 @@ def pair_section(comparison: Comparison, group: Group, compared: Compared, *, wi
     blocks.append(Paragraph(won_words(pair)))
     if with_figures:
         blocks += [figure(figures.differences(comparison, compared)), figure(figures.scatter(comparison, compared))]
+    blocks += rank_blocks(comparison, compared)
     blocks += also_blocks(compared)
     blocks += extremes_blocks(compared)
     blocks += slice_blocks(compared)
     blocks += movement_blocks(compared)
     blocks += unjudged_blocks(compared)
     return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
+
+
+def rank_blocks(comparison: Comparison, compared: Compared) -> Iterator[Block]:
+    """Show where the first relevant doc stands, where that is what the measure is about.
+
+    A mean of reciprocal ranks hides it: from rank 1 to 2 is as far as from rank 2 to never.
+    """
+    pair = compared.pair
+    if pair.measure.partition("@")[0].partition("(")[0] != "RR":
+        return
+    ids, counted = figures.all_queries(comparison.scores), ~np.isnan(pair.differences)
+    counts = []
+    for system in (pair.a, pair.b):
+        values = figures.column_of(comparison.scores, system, pair.measure, ids)[counted]
+        counts.append(band_counts(np.rint(1 / np.where(values > 0, values, math.nan))))
+    rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(BANDS, *counts, strict=True)]
+    yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))
 
 
 def also_blocks(compared: Compared) -> Iterator[Block]:

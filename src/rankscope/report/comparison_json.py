@@ -10,6 +10,7 @@ from typing import Any
 from rankscope._version import __version__
 from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice, Spread
 from rankscope.core.run import Origin
+from rankscope.measures.movement import Movement
 from rankscope.report.evaluation import closed_object, file_record
 from rankscope.report.table import Cell, Table
 from rankscope.stats.compare import Pair
@@ -154,9 +155,7 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
             "exact": bounds.exact,
         },
         "settle": [{"query": doc.query_id, "doc": doc.doc_id, "swing": number(doc.swing)} for doc in compared.settle],
-        "movement": None
-        if movement is None
-        else {name: {"n_docs": part.n_docs, "total": number(part.total)} for name, part in movement.by_class.items()},
+        "movement": None if movement is None else movement_record(movement),
         "also_tested": [
             {"p": number(test.p), "method": test.method, "n_resamples": test.n_resamples, "caveat": test.caveat}
             for test in compared.also_tested
@@ -171,6 +170,33 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
             "reason": compared.verdict.reason,
             "cautions": list(compared.verdict.cautions),
         },
+    }
+
+
+def movement_record(movement: Movement) -> dict[str, Any]:
+    """Return what a difference is made of."""
+    return {
+        "kinds": {
+            name: {"n_docs": part.n_docs, "total": number(part.total)} for name, part in movement.by_class.items()
+        },
+        "unjudged": {"a": movement.n_unjudged_a, "b": movement.n_unjudged_b},
+        "by_rank": {"a": movement.by_rank_a.tolist(), "b": movement.by_rank_b.tolist()},
+        "queries": [
+            {
+                "query": query.query_id,
+                "docs": [
+                    {
+                        "doc": d.doc_id,
+                        "kind": d.kind,
+                        "rank_a": d.rank_a,
+                        "rank_b": d.rank_b,
+                        "change": number(d.change),
+                    }
+                    for d in query.docs
+                ],
+            }
+            for query in movement.queries
+        ],
     }
 
 
@@ -325,6 +351,21 @@ def group_schema() -> dict[str, Any]:
     )
 
 
+def movement_schema() -> dict[str, Any]:
+    """Return the schema of what a difference is made of."""
+    rank = {"type": ["integer", "null"]}
+    doc = closed_object({"doc": TEXT, "kind": TEXT, "rank_a": rank, "rank_b": rank, "change": MAYBE})
+    kind = closed_object({"n_docs": COUNT, "total": MAYBE})
+    return closed_object(
+        {
+            "kinds": {"type": "object", "additionalProperties": kind},
+            "unjudged": described(closed_object({"a": COUNT, "b": COUNT}), "docs that take up ranks and count nothing"),
+            "by_rank": described(closed_object({"a": array(NUMBER), "b": array(NUMBER)}), "parts of the mean score"),
+            "queries": described(array(closed_object({"query": TEXT, "docs": array(doc)})), "those that moved most"),
+        }
+    )
+
+
 def pair_schema() -> dict[str, Any]:
     """Return the schema of one pair by one measure."""
     stratum = {
@@ -376,9 +417,7 @@ def pair_schema() -> dict[str, Any]:
                 closed_object({**dict.fromkeys(("low", "high", "useless", "perfect"), MAYBE), "exact": FLAG})
             ),
             "settle": or_null(array(closed_object({"query": TEXT, "doc": TEXT, "swing": MAYBE}))),
-            "movement": or_null(
-                {"type": "object", "additionalProperties": closed_object({"n_docs": COUNT, "total": MAYBE})}
-            ),
+            "movement": or_null(movement_schema()),
             "also_tested": or_null(
                 array(
                     closed_object(

@@ -9,6 +9,8 @@ import numpy as np
 
 from rankscope.charting import BANDS, band_counts
 from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
+from rankscope.core.arrays import Floats
+from rankscope.measures.movement import Movement
 from rankscope.report import figures
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Section, TableBlock, Tone, Verdict
 from rankscope.report.evaluation import number_cell, queries
@@ -25,6 +27,7 @@ WORDS: dict[Code, str] = {
     "same": "practically the same", "identical": "identical", "cannot_tell": "cannot tell",
     "not_safe": "not safe to call", "too_few": "too few queries",
 }  # fmt: skip
+SHOWN_RANKS = 10
 SHOWN_DOCS = 20
 """A longer list of docs to judge is folded."""
 
@@ -251,24 +254,63 @@ def slice_table(parts: Sequence[Slice]) -> Table:
 
 
 def movement_blocks(compared: Compared) -> Iterator[Block]:
-    """Show what the difference is made of."""
-    movement = compared.movement
-    if movement is None or not movement.by_class:
+    """Show what the difference is made of: by what became of docs, by rank, and doc by doc where most moved."""
+    if compared.movement is None:
         return
-    n = max(compared.pair.n_queries, 1)
+    yield TableBlock("Why it moved", kinds_table(compared, compared.movement))
+    yield TableBlock("Where in the ranking the scores come from", ranks_table(compared.pair, compared.movement))
+    if compared.movement.queries:
+        yield TableBlock("Docs that moved, in the queries that moved most", moves_table(compared.movement), folded=True)
+
+
+def kinds_table(compared: Compared, movement: Movement) -> Table:
+    """Return what each kind of moved docs contributes."""
     rows = [
-        [Cell(name), Cell(str(part.n_docs)), Cell(f"{part.total / n:+.4f}", raw=repr(part.total / n))]
+        [Cell(name), Cell(str(part.n_docs)), Cell(f"{part.mean:+.4f}", raw=repr(part.mean))]
         for name, part in movement.by_class.items()
     ]
     unjudged = f"{movement.n_unjudged_a} before, {movement.n_unjudged_b} now"
     rows.append([Cell("unjudged"), Cell(unjudged), Cell("+0.0000", raw="0.0")])
-    rows.append([Cell("together"), Cell(""), Cell(f"{compared.pair.delta:+.4f}", raw=repr(compared.pair.delta))])
-    notes = (
-        "each doc's part of the score in the one ranking minus its part in the other, divided by the queries; exact",
-    )
-    yield TableBlock(
-        "Why it moved", Table(["docs that are", "docs", f"part of Δ {compared.pair.measure}"], rows, notes=notes)
-    )
+    rows.append([Cell("together"), Cell(""), Cell(f"{movement.difference:+.4f}", raw=repr(movement.difference))])
+    note = "each doc's part of the score in the one ranking minus its part in the other, per query; the parts add up"
+    return Table(["docs that are", "docs", f"part of Δ {compared.pair.measure}"], rows, notes=(note,))
+
+
+def ranks_table(pair: Pair, movement: Movement) -> Table:
+    """Return what the first ranks of both systems contribute to their scores."""
+    a, b = (np.pad(values[:SHOWN_RANKS], (0, max(0, SHOWN_RANKS - len(values)))) for values in by_rank(movement))
+    rows = [
+        [Cell(str(rank)), Cell(f"{x:.4f}", raw=repr(x)), Cell(f"{y:.4f}", raw=repr(y)), Cell(f"{y - x:+.4f}")]
+        for rank, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True), 1)
+        if x or y
+    ]
+    deeper = [float(values[SHOWN_RANKS:].sum()) for values in by_rank(movement)]
+    if any(deeper):
+        rows.append([Cell("below"), *(Cell(f"{x:.4f}") for x in deeper), Cell(f"{deeper[1] - deeper[0]:+.4f}")])
+    return Table(["rank", pair.a, pair.b, "Δ"], rows, notes=(f"parts of the mean {pair.measure}",))
+
+
+def by_rank(movement: Movement) -> tuple[Floats, Floats]:
+    """Return what each rank contributes, for both systems."""
+    return movement.by_rank_a, movement.by_rank_b
+
+
+def moves_table(movement: Movement) -> Table:
+    """Return the docs that made the difference in the queries that moved most."""
+    rows = [
+        [
+            Cell(query.query_id),
+            Cell(doc.doc_id),
+            Cell(doc.kind),
+            Cell(f"{doc.grade:g}"),
+            Cell("-" if doc.rank_a is None else str(doc.rank_a)),
+            Cell("-" if doc.rank_b is None else str(doc.rank_b)),
+            Cell(f"{doc.change:+.4f}", raw=repr(doc.change)),
+        ]
+        for query in movement.queries
+        for doc in query.docs
+    ]
+    return Table(["query", "doc", "what became of it", "grade", "rank before", "rank now", "Δ"], rows, n_name_columns=3)
 
 
 def unjudged_blocks(compared: Compared) -> Iterator[Block]:

@@ -218,6 +218,18 @@ def test_an_answer_depends_on_the_seed_alone():
     assert first["settings"]["seed"] == 7
 
 
+def test_a_page_of_many_systems_and_queries_stays_light(tmp_path):
+    rng = np.random.default_rng(0)
+    names, hard = [f"system-{i:02}" for i in range(50)], rng.random(1_000)
+    rows = [",".join(f"{x:.4f}" for x in np.clip(h + rng.normal(0, 0.2, 50), 0, 1)) for h in hard]
+    table = "".join(f"q{i:04},{row}\n" for i, row in enumerate(rows))
+    (tmp_path / "scores.csv").write_text(f"query,{','.join(names)}\n{table}")
+    scores = read_scores([tmp_path / "scores.csv"], measure="nDCG@10")
+    page = render(report_of(compare_scores(scores, all_pairs=True, n_resamples=999)), "html")
+    assert len(page.encode()) < 1_000_000
+    assert "q0999" in page
+
+
 @needs_shared
 def test_143_systems_each_with_each():
     path = SHARED / "runs" / "trec-covid-round1" / "per_topic_nDCG@10_all143.csv"

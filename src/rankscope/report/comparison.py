@@ -41,8 +41,12 @@ from rankscope.report.table import Cell, Table
 from rankscope.stats.compare import CORRECTIONS, Pair
 from rankscope.stats.verdict import CAUTION_QUERIES, JUDGED_GAP, MIN_QUERIES, decimals
 
-DETAILED = 12
+DETAILED = 8
 """Pairs that get a section of their own; with more of them the tables and the JSON record must do."""
+MANY_SYSTEMS = 20
+"""With more systems than this, charts of all of them say less than the tables do, and make a page heavy."""
+TOO_MANY_ROWS = 1_500
+"""A longer table of pairs is nothing to read; programs find it in the JSON record."""
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
@@ -89,6 +93,9 @@ def first_screen(comparison: Comparison, group: Group) -> Iterator[Block]:
     yield leader_block(comparison, group)
     if len(group.compared) <= LONG_FIGURE:
         yield estimates_of(comparison, group)
+    if len(group.compared) > TOO_MANY_ROWS:
+        yield Paragraph(f"The {len(group.compared):,} verdicts are in the JSON record and the CSV table (-o FILE.csv).")
+        return
     table = verdict_table(comparison, group.compared)
     yield TableBlock(in_group("Verdicts", group), table, folded=len(group.compared) > MANY_ROWS)
     if any(part.asked_for for part in group.compared[0].slices):
@@ -280,7 +287,7 @@ def systems_section(comparison: Comparison, group: Group, *, with_figures: bool)
     blocks: list[Block] = [TableBlock("Leaderboard", leaderboard_table(comparison, group.leaderboard))]
     if not comparison.isolated_by:
         blocks.append(TableBlock("All measures", means_table(comparison)))
-        if with_figures:
+        if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
             blocks += [
                 figure(figures.systems(comparison.scores)),
                 figure(figures.distribution(comparison.scores, comparison.primary)),

@@ -27,6 +27,8 @@ WORDS: dict[Code, str] = {
     "same": "practically the same", "identical": "identical", "cannot_tell": "cannot tell",
     "not_safe": "not safe to call", "too_few": "too few queries",
 }  # fmt: skip
+FEW_PAIRS = 6
+"""With more pairs than this, a page has no room for a point per query and pair."""
 SHOWN_RANKS = 10
 SHOWN_DOCS = 20
 """A longer list of docs to judge is folded."""
@@ -149,7 +151,9 @@ def pair_section(comparison: Comparison, group: Group, compared: Compared, *, wi
         blocks.append(Paragraph(power_words(compared)))
     blocks.append(Paragraph(won_words(pair)))
     if with_figures:
-        blocks += [figure(figures.differences(comparison, compared)), figure(figures.scatter(comparison, compared))]
+        blocks.append(figure(figures.differences(comparison, compared)))
+    if with_figures and len(group.compared) <= FEW_PAIRS:
+        blocks.append(figure(figures.scatter(comparison, compared)))
     blocks += rank_blocks(comparison, compared)
     blocks += also_blocks(compared)
     blocks += extremes_blocks(compared)

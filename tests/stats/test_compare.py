@@ -113,6 +113,12 @@ def test_block_tukey_takes_over_for_many_scores_and_agrees():
     assert half_block == pytest.approx(half_random / math.sqrt(20), rel=0.06)
 
 
+def test_the_leaderboard_of_two_says_what_their_paired_test_says(noisy):
+    p, half = tukey(np.column_stack([np.full(60, 0.4), 0.4 + noisy]), QUICK)
+    assert p[0, 1] == p[1, 0] == sign_flip_test(noisy, n_resamples=999).p
+    assert half == pytest.approx(1.96 * noisy.std() / math.sqrt(60), rel=0.15)
+
+
 def test_undefined_scores_are_left_out_and_counted():
     d = np.array([0.1] * 12 + [math.nan] * 3)
     pair = only(d)

@@ -20,7 +20,7 @@ from rankscope.core.rows import RunRows
 from rankscope.core.run import Ranking, RowsSource, Run, TableSource
 from rankscope.core.top import TopDocs, top_docs
 
-_BLOCK_BYTES = 1 << 26
+_BLOCK_BYTES = 1 << 23
 _LONGEST_LINE = 1 << 16
 _OTHER_BLANKS = (b"\t", b"\v", b"\f")
 _ALL_FIELDS = tuple(f"column_{i}" for i in range(1, 7))

@@ -21,6 +21,7 @@ from rankscope.stats.interval import Interval, bca_interval, cluster_standard_er
 from rankscope.stats.multiple import benjamini_hochberg, block_tukey, holm, max_t, permuted_ranges, residual_variance
 from rankscope.stats.paired import N_RESAMPLES, Test, paired_t_test, skewness
 from rankscope.stats.power import minimal_detectable_effect
+from rankscope.stats.rng import SignFlips
 from rankscope.stats.studentized_range import critical_range
 
 Role = Literal["primary", "exploratory"]
@@ -246,15 +247,27 @@ def tukey(matrix: Floats, settings: Settings, *, n_groups: int = 1) -> tuple[Flo
     if n < 2:  # noqa: PLR2004 (one query has no spread)
         return np.ones((m, m)), math.nan
     alpha = settings.alpha / n_groups
-    if matrix.size > MANY_CELLS:
+    if m > 2 and matrix.size > MANY_CELLS:  # noqa: PLR2004 (two are quick to flip)
         return block_tukey(matrix), block_half_width(matrix, alpha)
-    ranges = np.sort(permuted_ranges(matrix, n_resamples=settings.n_resamples, seed=settings.seed))
+    ranges = np.sort(null_ranges(matrix, settings))
     means = matrix.mean(axis=0)
     gaps = np.abs(means[:, None] - means[None, :]) - 1e-12
     reached = len(ranges) - np.searchsorted(ranges, gaps, side="left")
     # a gap that this share of the ranges does not reach is the smallest with p <= alpha
     place = min(len(ranges) - 1, math.ceil((1 - alpha) * (len(ranges) + 1)) - 1)
     return np.asarray((reached + 1) / (len(ranges) + 1)), float(ranges[place])
+
+
+def null_ranges(matrix: Floats, settings: Settings) -> Floats:
+    """Return how far apart the best and the worst mean are where labels are permuted within queries.
+
+    Of two systems that is a flip of the sign of their difference, the very ones that the paired test draws.
+    """
+    flips = SignFlips(len(matrix), settings.n_resamples, settings.seed)
+    if matrix.shape[1] != 2 or flips.is_exact:  # noqa: PLR2004 (two systems)
+        return permuted_ranges(matrix, n_resamples=settings.n_resamples, seed=settings.seed)
+    gaps: Floats = np.abs(np.concatenate(list(flips.sums(matrix[:, 1] - matrix[:, 0])))) / len(matrix)
+    return gaps
 
 
 def block_half_width(matrix: Floats, alpha: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +52,7 @@ def pool_of(qrels: Qrels, runs: tuple[Run, Run], hits: tuple[Hits, Hits], polici
     """Return the docs in doubt; the runs are read only where hits say that there are any."""
     in_doubt = np.flatnonzero((n_unjudged(hits[0], k) > 0) | (n_unjudged(hits[1], k) > 0)).tolist()
     query_ids = [hits[0].query_ids[i] for i in in_doubt]
-    lists = [leading_docs(run, query_ids, policies, depth=k).docs if query_ids else () for run in runs]
+    lists = leading_lists(runs, query_ids, policies, k=k) if query_ids else ((), ())
     docs: list[str] = []
     columns = (array("q"), array("q"), array("q"))
     for i, query, docs_a, docs_b in zip(in_doubt, query_ids, *lists, strict=True):
@@ -62,6 +63,14 @@ def pool_of(qrels: Qrels, runs: tuple[Run, Run], hits: tuple[Hits, Hits], polici
         columns[2].extend(rank for _, rank in ranks.values())
     queries, ranks_a, ranks_b = (np.array(column, dtype=np.int64) for column in columns)
     return Pool(len(hits[0]), queries, docs, ranks_a, ranks_b)
+
+
+def leading_lists(
+    runs: tuple[Run, Run], query_ids: Sequence[str], policies: Policies, *, k: int | None
+) -> Sequence[tuple[tuple[str, ...], ...]]:
+    """Return the first docs of both runs, which are read at the same time."""
+    with ThreadPoolExecutor(len(runs)) as pool:
+        return list(pool.map(lambda run: leading_docs(run, query_ids, policies, depth=k).docs, runs))
 
 
 def n_unjudged(hits: Hits, k: int | None) -> Floats:

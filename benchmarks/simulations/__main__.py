@@ -1,9 +1,9 @@
-"""Prints the calibration table as Markdown; the one argument is the number of simulations."""
+"""Simulates how often each test and interval keeps its promise, and prints a table in Markdown."""
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from collections.abc import Iterator
 
 from simulations.cases import CASES, Measured, measure
@@ -13,7 +13,11 @@ N_SIMULATIONS = 10_000
 
 def main() -> None:
     """Measure every case and print a row for it as soon as it is done."""
-    sims = int(sys.argv[1]) if len(sys.argv) > 1 else N_SIMULATIONS
+    parser = argparse.ArgumentParser(prog="scripts/calibration", description=__doc__)
+    parser.add_argument(
+        "--simulations", type=int, default=N_SIMULATIONS, metavar="N", help=f"per row (default: {N_SIMULATIONS:,})"
+    )
+    sims = parser.parse_args().simulations
     print("\n".join(header()), flush=True)
     for case in CASES:
         print(row(measure(case, sims)), flush=True)

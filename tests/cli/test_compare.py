@@ -123,6 +123,25 @@ def test_scores_of_other_tools(rankscope, tmp_path):
     assert "b is better." in report.read_text()
 
 
+def test_options_that_could_do_nothing_are_refused(rankscope, files, tmp_path):
+    table = tmp_path / "s.csv"
+    table.write_text(
+        "run,query,AP,RR\n" + "".join(f"{r},{i},0.{i % 9},{j}\n" for i in range(12) for j, r in enumerate("ab"))
+    )
+    done = rankscope("compare", "--scores", table, "-m", "rr")
+    assert done.out.startswith("RR · b vs a (baseline)")
+    assert "AP" not in done.out
+    for more, message in (
+        (["--scores", table, "--settle", "x.csv"], "--scores does not know"),
+        (["--scores", table, "-m", "nDCG"], "there is no measure 'nDCG'"),
+        ([files["qrels"], files["old"], files["new"], "--lower-is-better", "RR"], "goes with --scores"),
+        ([files["qrels"], files["old"], files["new"], "--pool"], "nothing to pool"),
+    ):
+        refused = rankscope("compare", *more)
+        assert refused.code == 2
+        assert message in refused.err
+
+
 def test_charts(rankscope, files, tmp_path):
     for kind in ("forest", "differences", "scatter", "systems", "distribution"):
         path = tmp_path / f"{kind}.svg"

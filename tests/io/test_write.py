@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from types import SimpleNamespace
 
@@ -95,6 +96,7 @@ def test_a_new_file_has_the_usual_permissions(tmp_path):
 
 def test_a_device_is_written_as_it_is():
     write_run(RUN, os.devnull)
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode), "it must not have been replaced by a file"  # noqa: PTH116
 
 
 def test_places_that_take_no_file(tmp_path):

@@ -27,6 +27,7 @@ from rankscope.errors import OptionError
 
 if TYPE_CHECKING:
     from rankscope.comparing.records import Comparison
+    from rankscope.core.scores import Scores
     from rankscope.report.render import Form
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
@@ -142,11 +143,9 @@ def compared(args: argparse.Namespace) -> Comparison:
         "n_resamples": args.resamples, "seed": args.seed,
     }  # fmt: skip
     if args.scores:
-        from rankscope.io.score_files import read_scores
-
-        lower = [name for name in args.lower_is_better.split(",") if name]
-        measure = args.primary or next(iter(args.measures), None)
-        return compare_scores(read_scores(args.files, measure=measure, lower_is_better=lower), **shared)
+        return compare_scores(scores_from_files(args), **shared)
+    if args.lower_is_better:
+        raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:  # noqa: PLR2004 (qrels and two runs)
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
     return compare(
@@ -163,6 +162,21 @@ def compared(args: argparse.Namespace) -> Comparison:
         **shared,
         **policies_from(args),
     )
+
+
+def scores_from_files(args: argparse.Namespace) -> Scores:
+    """Return the scores of other tools, by the measures asked for; -m also names what a table of systems holds."""
+    from rankscope.comparing import named
+    from rankscope.io.score_files import read_scores, with_measures
+
+    if args.settle or args.more_qrels:
+        raise OptionError("--settle and --more-qrels are about docs, which --scores does not know", hint="give runs")
+    wanted = [name for text in args.measures for name in text.split()]
+    lower = [name for name in args.lower_is_better.split(",") if name]
+    scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
+    if args.primary and wanted:
+        wanted = list(dict.fromkeys([args.primary, *wanted]))
+    return with_measures(scores, [named(name, scores.measures, "measure") for name in wanted]) if wanted else scores
 
 
 def measures_from(args: argparse.Namespace) -> list[str] | None:

@@ -69,6 +69,8 @@ def compare(
     """
     from rankscope.comparing.evidence import gather  # scores alone need none of it
 
+    if unjudged not in UNJUDGED:
+        raise OptionError(f"unjudged {unjudged!r} is not one of {', '.join(UNJUDGED)}")
     chosen = find_profile(profile) if profile else None
     decided = decide_policies(chosen, {"missing": "zero", **policies})
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
@@ -78,8 +80,6 @@ def compare(
         judged, {str(run.name or "run"): run for run in loaded}, wanted, profile=profile, threads=threads,
         embeddings=embeddings, docs=docs, ontology=ontology, **{**policies, "missing": decided.missing},
     )  # fmt: skip
-    if unjudged not in UNJUDGED:
-        raise OptionError(f"unjudged {unjudged!r} is not one of {', '.join(UNJUDGED)}")
     compared = compare_scores(
         scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=queries, all_pairs=all_pairs,
         correction=correction, pool=pool, cluster=cluster, also=also, alpha=alpha, n_resamples=n_resamples, seed=seed,

@@ -13,6 +13,7 @@ import numpy as np
 from rankscope.comparing.records import Compared, Comparison, Group, Place, QueryChange, Slice, Spread
 from rankscope.core.arrays import Bools, Floats
 from rankscope.core.scores import Scores
+from rankscope.errors import OptionError
 from rankscope.io.queries import QueryTable
 from rankscope.stats.compare import MANY_PAIRS, Contest, Pair, Settings, compare_contests, interval_of, tukey
 from rankscope.stats.multiple import benjamini_hochberg
@@ -69,6 +70,11 @@ def compare_groups(asked: Groups) -> Comparison:
     ids = asked.query_ids
     columns = score_columns(asked.scores, ids)
     isolated_by, masks = language_masks(asked, ids)
+    if asked.pool and not isolated_by:
+        raise OptionError(
+            "there is nothing to pool: the queries are not in several languages",
+            hint="their attributes, given with queries, name the language of each",
+        )
     slices = {name: list(slice_masks(asked, ids, mask)) for name, mask in masks.items()}
     contests = list(contests_of(asked, columns, masks, slices))
     clusters = cluster_labels(asked, ids)

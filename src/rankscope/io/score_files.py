@@ -7,6 +7,7 @@ of query by system; several files are one system each, their columns being measu
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -193,6 +194,22 @@ def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> S
     queries = tuple(dict.fromkeys(q for by_measure in cells.values() for m in shared for q in by_measure[m]))
     runs = [run_scores(name, by_measure, shared, queries, lower_is_better) for name, by_measure in cells.items()]
     return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={})
+
+
+def with_measures(scores: Scores, names: Sequence[str]) -> Scores:
+    """Return the scores by some of the measures alone, in the order given."""
+    places = [scores.measures.index(name) for name in names]
+    runs = [
+        dataclasses.replace(
+            run,
+            measures=tuple(names),
+            values=run.values[:, places],
+            undefined=run.undefined[:, places],
+            aggregates=tuple(run.aggregates[i] for i in places),
+        )
+        for run in scores.values()
+    ]
+    return Scores(tuple(runs), qrels=scores.qrels, policies=scores.policies, profile=scores.profile)
 
 
 def run_scores(

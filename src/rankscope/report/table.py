@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
 from rankscope.core.record import Record, field
 
@@ -156,24 +156,30 @@ def shown_notes(table: Table) -> list[str]:
 
 def print_rich(table: Table, stream: TextIO) -> None:
     """Draw the table in a terminal."""
-    from rich.box import SIMPLE_HEAD
     from rich.console import Console
-    from rich.table import Table as RichTable
     from rich.text import Text
 
     console = Console(highlight=False, file=stream)
+    console.print(rich_table(table))
+    for note in shown_notes(table):
+        console.print(Text(note, style="dim"), soft_wrap=True)
+
+
+def rich_table(table: Table) -> Any:
+    """Return the table as rich draws it; cells fold where the terminal is narrow."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
     drawn = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     marked = marked_columns(table)
     for i, heading in enumerate(table.header):
         text = Text(f"{heading} " if i in marked else heading)
         drawn.add_column(text, justify="left" if i < table.n_name_columns else "right", overflow="fold")
     for row in table.rows:
-        drawn.add_row(
-            *(Text(marked_text(cell, i in marked), style=BEST if cell.best else "") for i, cell in enumerate(row))
-        )
-    console.print(drawn)
-    for note in shown_notes(table):
-        console.print(Text(note, style="dim"), soft_wrap=True)
+        texts = (marked_text(cell, i in marked) for i, cell in enumerate(row))
+        drawn.add_row(*(Text(text, style=BEST if cell.best else "") for text, cell in zip(texts, row, strict=True)))
+    return drawn
 
 
 def marked_columns(table: Table) -> set[int]:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
 from rankscope.report.document import (
     Block,
@@ -23,7 +23,7 @@ from rankscope.report.document import (
 )
 from rankscope.report.render.interval import Axis, shared_axis, text_interval
 from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned, encodable, with_texts
-from rankscope.report.table import BEST, Table, marked_columns, marked_text, plain_lines, shown_notes, width_of
+from rankscope.report.table import Table, plain_lines, rich_table, shown_notes, width_of
 
 PIPE_WIDTH = 100
 LONGEST_LINE = 120
@@ -92,23 +92,6 @@ def print_rich_report(report: Report, stream: TextIO, encoding: str, *, details:
         else:
             label, text = encodable(item.label, encoding), encodable(item.text, encoding)
             console.print(Text.assemble((label, item.style), text), soft_wrap=True)
-
-
-def rich_table(table: Table) -> Any:
-    """Return the table as rich draws it; cells fold where the terminal is narrow."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    drawn = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    marked = marked_columns(table)
-    for i, heading in enumerate(table.header):
-        text = Text(f"{heading} " if i in marked else heading)
-        drawn.add_column(text, justify="left" if i < table.n_name_columns else "right", overflow="fold")
-    for row in table.rows:
-        texts = (marked_text(cell, i in marked) for i, cell in enumerate(row))
-        drawn.add_row(*(Text(text, style=BEST if cell.best else "") for text, cell in zip(texts, row, strict=True)))
-    return drawn
 
 
 def report_items(report: Report, width: int, *, details: bool) -> Iterator[Item]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from rankscope.systems import vectors
 from rankscope.systems.base import best_first
+from rankscope.systems.topk import DocIds
 from rankscope.systems.vectors import VectorIndex
 
 
@@ -63,6 +64,13 @@ def test_the_number_of_threads_changes_nothing(cloud, monkeypatch, n):
     together = index.search(queries, k=25)
     assert together == [index.search(query[None, :], k=25)[0] for query in queries]
     assert together == [brute_force(docs, query, 25) for query in queries]
+
+
+def test_no_thread_sees_the_order_of_ids_half_made(monkeypatch):
+    docs, seen, arange = DocIds(["a", "c", "b"]), [], np.arange
+    monkeypatch.setattr(np, "arange", lambda *given: (seen.append(docs._place), arange(*given))[1])
+    assert docs.place.tolist() == [2, 0, 1]
+    assert seen == [None]
 
 
 def test_more_docs_are_asked_for_than_there_are():

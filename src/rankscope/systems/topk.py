@@ -31,8 +31,9 @@ class DocIds:
         """The place of each row among all ids, in descending order of their bytes, as trec_eval breaks ties."""
         if self._place is None:
             descending = sorted(range(len(self.ids)), key=lambda row: byte_order(self.ids[row]), reverse=True)
-            self._place = np.empty(len(self.ids), dtype=np.int64)
-            self._place[descending] = np.arange(len(self.ids))
+            place = np.empty(len(self.ids), dtype=np.int64)
+            place[descending] = np.arange(len(self.ids))
+            self._place = place  # only now that it is whole: other threads may be searching
         return self._place
 
     def ranking(self, rows: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> Ranking:

@@ -94,8 +94,8 @@ def aligned(values: Sequence[float | str | None], *, signed: bool = False) -> li
     def printed(value: float | str | None) -> str:
         if not isinstance(value, float):
             return "undefined" if value is None else value
-        rounded = round(value, 6) or 0.0  # a 0 has no sign
-        return f"{rounded:+.{decimals}f}" if signed and rounded else f"{rounded:.{decimals}f}"
+        exact = value if abs(value) >= ROUNDING else 0.0  # a 0 has no sign
+        return f"{exact:+.{decimals}f}" if signed and exact else f"{exact:.{decimals}f}"
 
     return [printed(value) for value in values]
 

@@ -55,6 +55,7 @@ def compare(
     embeddings: Any = None,
     docs: Any = None,
     ontology: Any = None,
+    anyway: bool = False,
     **policies: Any,
 ) -> Comparison:
     """Tell which of several runs is better, how sure that is, and where the difference sits.
@@ -78,7 +79,7 @@ def compare(
     wanted = decide_measures(chosen, measures)
     scores = evaluate(
         judged, {str(run.name or "run"): run for run in loaded}, wanted, profile=profile, threads=threads,
-        embeddings=embeddings, docs=docs, ontology=ontology, **{**policies, "missing": decided.missing},
+        embeddings=embeddings, docs=docs, ontology=ontology, anyway=anyway, **{**policies, "missing": decided.missing},
     )  # fmt: skip
     compared = compare_scores(
         scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=queries, all_pairs=all_pairs,

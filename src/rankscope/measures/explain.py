@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core.align import align
 from rankscope.core.hits import Hits
 from rankscope.core.ids import byte_order
 from rankscope.core.policies import Policies
@@ -70,11 +69,15 @@ def explain(
     measure: Measure,
     policies: Policies,
     *,
+    hits: Hits,
     side: Mapping[Need, Any] | None = None,
 ) -> Explanation:
-    """Show how one query's score of one measure comes about; `side` is what the measure needs beyond grades."""
+    """Show how one query's score of one measure comes about.
+
+    `hits` are those of all queries, `side` is what the measure needs beyond grades.
+    """
     check_grades(qrels, [measure], policies)
-    hits = one_query(align(qrels, run, policies), query)
+    hits = one_query(hits, query)
     docs = retrieved_docs(qrels, run, query, policies)
     if measure.options.get("judged_only") or policies.judged_only:
         hits, docs = hits.judged_only(), [doc for doc in docs if qrels.judged[query].get(doc, -1) >= 0]

@@ -64,9 +64,9 @@ def find_swap(qrels: Qrels, run: Run) -> Finding | None:
     Only data without names or columns that tell can be swapped unnoticed: JSON, and dicts or rows in memory. Two things
     must come together. The numbers in the qrels look like scores: most of them are fractions (or they go beyond 10, for
     ten docs or more per query), and hardly any two are equal within a query. And those in the run look like grades: all
-    are whole numbers up to 10, and some are equal within a query, or 0 among at most three docs, or each of five or more
-    queries has a single doc with the same number, against ten judged docs or more per query. So neither fractional
-    grades nor scores that are whole numbers, such as n … 1 down a list, are enough.
+    are whole numbers up to 10, and some are equal within a query, or 0 among at most three docs, or each of five
+    queries or more has a single doc with the same number, against ten judged docs or more per query. So neither
+    fractional grades nor scores that are whole numbers, such as n … 1 down a list, are enough.
     """
     if qrels.origin is not None and qrels.origin.format != JSON:
         return None
@@ -142,5 +142,4 @@ def raise_or_warn(found: Finding | None, *, anyway: bool = False) -> None:
     if found.level == "error" and not anyway:
         joined = f"{found.hint}{' ' if found.hint.endswith('?') else '; '}{ANYWAY}"
         raise InputError("\n  ".join((f"{found.where}: {found.message}", *found.examples)), hint=joined)
-    examples = f" ({'; '.join(found.examples)})" if found.examples else ""
-    warnings.warn(f"{found.where}: {found.message}{examples}", RankscopeWarning, stacklevel=3)
+    warnings.warn(f"{found.where}: {found.in_one_line}", RankscopeWarning, stacklevel=3)

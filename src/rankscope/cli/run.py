@@ -27,6 +27,8 @@ BY_EXTENSION = {
     ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json",
 }  # fmt: skip
 
+FAILED, LEFT_OUT = 1, 2
+
 EPILOG = """\
 examples:
   rankscope run
@@ -36,7 +38,8 @@ examples:
   rankscope run --reveal -o final.html
 
 runs, journals and manifest.json are written into the output folder of the project (results).
-the exit code is 1 where queries failed; running again asks only for these"""
+exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 could not run, or a system is left out, as
+what it returns are not ids of the collection's docs"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
     )
+    parser.add_argument(
+        "--anyway", action="store_true",
+        help="compare systems even where what they return are not ids of the collection's docs",
+    )  # fmt: skip
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
     add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the report to a file: .html .md .tex .json .txt")
@@ -75,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
             project,
             Wishes(
                 only=tuple(args.only), collections=tuple(args.collection), depth=args.k, baseline=args.baseline,
-                fresh=args.fresh, reveal=args.reveal, command=command_line(args), watch=watch,
+                fresh=args.fresh, reveal=args.reveal, anyway=args.anyway, command=command_line(args), watch=watch,
             ),
         )  # fmt: skip
     with output_to(args.output) as stream:
@@ -84,7 +91,11 @@ def run(args: argparse.Namespace) -> int:
         print(f"the report is in {args.output}", file=sys.stderr)
     if benchmark.n_failed:
         print(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
-    return 1 if benchmark.n_failed else 0
+    for system in (system for result in benchmark.collections for system in result.left_out):
+        if system.finding is not None:
+            lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
+            print("\n  ".join(lines), f"hint: {system.finding.hint}", sep="\n", file=sys.stderr)
+    return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, *, details: bool) -> None:

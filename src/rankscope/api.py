@@ -16,11 +16,13 @@ from rankscope.core.run import Run
 from rankscope.core.scores import QrelsInfo, RunScores, Scores
 from rankscope.errors import MeasureError, OptionError, RankscopeWarning
 from rankscope.loading import ReadOptions, load_qrels, load_run, load_runs
-from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, extras_for, scores_of
+from rankscope.matching import find_mismatch, find_swap, raise_or_warn
+from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.spec import Measure
 
 if TYPE_CHECKING:  # loaded when they are used
+    from rankscope.core.validate import Finding
     from rankscope.measures.diagnose import Diagnosis
     from rankscope.measures.explain import Explanation
     from rankscope.measures.extras import Need
@@ -45,6 +47,7 @@ def evaluate(
     embeddings: Any = None,
     docs: Any = None,
     ontology: Any = None,
+    anyway: bool = False,
     **policies: Any,
 ) -> Scores:
     """Score one or more runs against qrels.
@@ -57,17 +60,25 @@ def evaluate(
 
     `embeddings` ({doc: vector} or a file), `docs` (fields of docs, by id) and `ontology` are for measures that look at
     the docs themselves.
+
+    A run of which not one doc is judged for any query, and qrels and a run that look swapped, are errors; with `anyway`
+    they are warnings.
     """
     chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options, threads=threads)
     wanted = decide_measures(chosen, measures)
+    loaded = load_runs(runs, options=options)
+    for run in loaded:
+        raise_or_warn(swapped(judged, run, decided), anyway=anyway)
     check_grades(judged, wanted, decided)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     check_side_data(wanted, judged, side)
-    loaded = load_runs(runs, options=options)
     scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
+    need_judged_docs = any(measure.spec.needs <= {"subtopics"} for measure in wanted)  # others look at the docs alone
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
+        if need_judged_docs:
+            raise_or_warn(find_mismatch(judged, run, scores.counts), anyway=anyway)
         for note in (
             *id_notes(judged, run),
             *missing_notes(scores.name, scores.counts.missing, len(judged), decided),
@@ -77,6 +88,11 @@ def evaluate(
     return Scores(
         tuple(scores for scores, _ in scored), qrels=info_of(judged), policies=decided.as_dict(), profile=profile
     )
+
+
+def swapped(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
+    """Return that qrels and run look swapped, unless a fraction is named as the lowest relevant grade."""
+    return find_swap(qrels, run) if policies.relevance_level.is_integer() else None
 
 
 def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:
@@ -161,7 +177,10 @@ def explain(
     ontology: Any = None,
     **policies: Any,
 ) -> Explanation:
-    """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`."""
+    """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`.
+
+    What `evaluate` would refuse, ids that match nothing or arguments that look swapped, is explained with a warning.
+    """
     from rankscope.core.ids import as_id
     from rankscope.measures.explain import explain as explain_score
 
@@ -174,7 +193,10 @@ def explain(
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     check_side_data(wanted, judged, side)
     loaded = load_run(run, options=options)
-    return explain_score(judged, loaded, as_id(query), wanted[0], decided, side=side)
+    raise_or_warn(swapped(judged, loaded, decided), anyway=True)
+    hits = align(judged, loaded, decided)
+    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
+    return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
 
 
 def diagnose(
@@ -187,6 +209,7 @@ def diagnose(
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
     embeddings: Any = None,
+    anyway: bool = False,
     **policies: Any,
 ) -> Diagnosis:
     """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
@@ -203,8 +226,11 @@ def diagnose(
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_run(run, options=options)
+    raise_or_warn(swapped(judged, loaded, decided), anyway=anyway)
     vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
-    diagnosis = diagnose_run(judged, loaded, measure, decided, pool_cuts=pool_cuts, embeddings=vectors)
+    hits = align(judged, loaded, decided)
+    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
+    diagnosis = diagnose_run(judged, loaded, measure, decided, hits=hits, pool_cuts=pool_cuts, embeddings=vectors)
     for note in id_notes(judged, loaded):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     return diagnosis
@@ -223,7 +249,8 @@ def trec_eval_text(
 ) -> str:
     """Return exactly the text that trec_eval prints for one run.
 
-    `complete` is its -c: queries that the run does not answer count as 0.
+    `complete` is its -c: queries that the run does not answer count as 0. As there, ids that match nothing are no
+    error; a warning tells of them.
     """
     from rankscope.measures.profiles import VERSIONS
     from rankscope.measures.trec_text import TrecText
@@ -238,6 +265,7 @@ def trec_eval_text(
     loaded = load_run(run, options=options)
     text = TrecText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
     hits = align(judged, loaded, decided)
+    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
     for note in missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     tag = loaded.tag or loaded.name or "rankscope"

@@ -21,6 +21,7 @@ from rankscope.io.text import TrecText, bad_run_lines, trec_text
 if TYPE_CHECKING:
     from rankscope.core.rows import QrelsRows, RunRows
     from rankscope.io import ReadFile
+    from rankscope.io.source import Source
 
 Progress = Callable[[int, int], None]
 _DATA_SUFFIXES = {
@@ -47,9 +48,14 @@ class FileSource:
         self._tag: str | None = None
 
     @cached_property
+    def stored(self) -> str | Source:
+        """The file, or what a pipe held, as that can be read only once."""
+        return read_once(self.path)
+
+    @cached_property
     def text(self) -> TrecText | None:
         """The file as TREC text, where that is its format."""
-        return trec_text(self.path, "run", format_name=self.options.format, columns=self.options.columns)
+        return trec_text(self.stored, "run", format_name=self.options.format, columns=self.options.columns)
 
     @cached_property
     def file(self) -> ReadFile[RunRows]:
@@ -58,7 +64,7 @@ class FileSource:
 
         options = self.options
         file = read_run(
-            self.path,
+            self.stored,
             format=options.format,
             columns=options.columns,
             lenient=options.lenient,
@@ -144,23 +150,33 @@ def read_qrels_file(
     path: str | os.PathLike[str], options: ReadOptions, *, threads: int | None = None
 ) -> tuple[Any, Origin]:
     """Return qrels from a file, read by the kernel where that can be, and where they come from."""
-    text = trec_text(path, "qrels", format_name=options.format, columns=options.columns)
+    stored = read_once(os.fspath(path))
+    text = trec_text(stored, "qrels", format_name=options.format, columns=options.columns)
     if text is not None:
         index = index_qrels_text(text.data(), threads=threads)
         if index is not None:
             origin = Origin(text.name, "trec", text.sha256)
-            return IndexedQrels(index, lambda: read_rows(path, ReadOptions(format="trec")).rows), origin
-    file = read_rows(path, options)
+            return IndexedQrels(index, lambda: read_rows(stored, ReadOptions(format="trec")).rows), origin
+    file = read_rows(stored, options)
     warn_of_skipped(file.path, file.bad_lines)
     return file.rows, Origin(file.path, file.format, lambda: file.sha256)
 
 
-def read_rows(path: str | os.PathLike[str], options: ReadOptions) -> ReadFile[QrelsRows]:
+def read_once(path: str) -> str | Source:
+    """Return the path of a plain file, and of anything else, such as a pipe, what it holds."""
+    if os.path.isfile(path):  # noqa: PTH113 (pathlib takes longer to load than a small evaluation)
+        return path
+    from rankscope.io.source import source_of
+
+    return source_of(path)
+
+
+def read_rows(stored: str | Source, options: ReadOptions) -> ReadFile[QrelsRows]:
     """Return the rows of a qrels file, whatever its format."""
     from rankscope.io import read_qrels
 
     return read_qrels(
-        path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
+        stored, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
     )
 
 

@@ -19,9 +19,11 @@ def checks_of(benchmark: Benchmark, policy: GatePolicy) -> Iterator[GateCheck]:
     for result in benchmark.collections:
         where = f" ({result.name})" if several else ""
         for system in result.systems:
-            if system.run is None:
-                yield GateCheck(f"{system.name}{where}", "error", f"{system.name} has retrieved nothing at all.")
+            if system.is_left_out and system.finding is not None:
+                yield GateCheck(f"{system.name}{where}", "error", f"It is left out: {system.finding.message}.")
+            elif system.run is None:
+                yield GateCheck(f"{system.name}{where}", "error", "It has retrieved nothing at all.")
         if result.comparison is not None:
             yield from gate_of(result.comparison, policy, collection=result.name if several else "").checks
-        elif all(system.run is not None for system in result.systems):
+        elif all(system.run is not None and not system.is_left_out for system in result.systems):
             yield GateCheck(f"{result.name}", "error", "There are not two systems to compare.")

@@ -21,6 +21,7 @@ from rankscope.comparing import compare
 from rankscope.comparing.records import Comparison
 from rankscope.core.scores import Scores
 from rankscope.errors import RankscopeWarning
+from rankscope.matching import compare_docs, raise_or_warn
 from rankscope.measures.parse import parse_measure
 
 _A_PAIR = 2
@@ -35,16 +36,26 @@ def measured(
     side: SideData,
     docs: Container[str],
     baseline: str | None,
+    anyway: bool,
 ) -> tuple[Scores | None, Comparison | None]:
-    """Return the scores of runs, and their comparison where there are two or more."""
+    """Return the scores of runs, and their comparison where there are two or more.
+
+    `docs` are those that any of them has retrieved. Where not one is judged, the judgments are those of another
+    collection, which is an error unless they are to be measured `anyway`. A single run may miss all, as its ids are
+    known to be right.
+    """
     if not runs:
         return None, None
     qrels = qrels_of(collection.qrels, sides.measured)
+    found = compare_docs(collection.name, collection.qrels, docs)
+    if found is not None and found.level == "error":
+        raise_or_warn(found, anyway=anyway)
     given = side.of(project.measures, docs)
     if len(runs) < _A_PAIR:
-        scores = evaluate(qrels, dict(runs), project.measures, missing="zero", **given)
+        scores = evaluate(qrels, dict(runs), project.measures, missing="zero", anyway=True, **given)
         return with_digests(scores), None
     options: dict[str, Any] = {
+        "anyway": True,
         "baseline": baseline if baseline in runs else None, "primary": project.primary, "queries": collection.queries,
         "by": known_strata(project, collection), **({} if project.margin is None else {"margin": project.margin}),
         **given,
@@ -115,6 +126,8 @@ def notes_on(
     for system in systems:
         if system.run is None:
             yield f"{system.name} has retrieved nothing at all, and is left out of the comparison."
+        elif system.finding is not None and not system.is_left_out:
+            yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
 
 
 def notes_on_queries(collection: Collection, sides: Sides, choices: Sequence[Choice]) -> Iterator[str]:

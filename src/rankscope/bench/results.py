@@ -14,6 +14,7 @@ from rankscope.bench.latency import Profile
 from rankscope.bench.project import Project
 from rankscope.comparing.records import Comparison, Spread
 from rankscope.core.scores import Scores
+from rankscope.core.validate import Finding
 from rankscope.systems.answers import Answer
 
 
@@ -72,6 +73,13 @@ class SystemResult:
     """How many answers took more than one attempt."""
     failures: tuple[Answer, ...]
     profile: Profile
+    finding: Finding | None = None
+    """What is wrong with the ids that it returns: an error where it is left out, a warning where it is kept anyway."""
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it is neither evaluated nor compared, as what it returns are no docs of the collection."""
+        return self.finding is not None and self.finding.level == "error"
 
     @property
     def n_answered(self) -> int:
@@ -104,6 +112,11 @@ class CollectionResult:
         """How many queries failed, over all systems."""
         return sum(len(system.failures) for system in self.systems)
 
+    @property
+    def left_out(self) -> tuple[SystemResult, ...]:
+        """The systems that could not be evaluated."""
+        return tuple(system for system in self.systems if system.is_left_out)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Benchmark:
@@ -120,6 +133,11 @@ class Benchmark:
     def n_failed(self) -> int:
         """How many queries failed, over all systems and collections."""
         return sum(result.n_failed for result in self.collections)
+
+    @property
+    def n_left_out(self) -> int:
+        """How many systems could not be evaluated, over all collections."""
+        return sum(len(result.left_out) for result in self.collections)
 
     @property
     def spreads(self) -> tuple[Spread, ...]:

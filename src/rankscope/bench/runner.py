@@ -9,7 +9,7 @@ import sys
 import time
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 
 from rankscope.bench.choosing import Ready, Watch, Workshop
 from rankscope.bench.collection import Collection, load_collection
+from rankscope.bench.doc_ids import find_unknown_docs
 from rankscope.bench.files import file_name, tag_of
 from rankscope.bench.journal import Journal
 from rankscope.bench.latency import profile_of
@@ -36,6 +37,8 @@ from rankscope.systems.registry import system_names_in
 RUNS, JOURNALS = "runs", "journal"
 UNTIMED = frozenset({"run"})
 """Types of systems that only look up what was retrieved before: their times mean nothing."""
+OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "rerank", "expand"})
+"""Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
 _BLANK = re.compile(r"\s")
 
 
@@ -59,6 +62,8 @@ class Wishes:
     """Whether earlier answers are thrown away."""
     reveal: bool = False
     """Whether held-out queries are measured, which is recorded."""
+    anyway: bool = False
+    """Whether systems are compared even where what they return are not the ids of docs."""
     command: str = ""
     """The command that asked for it, for the records."""
     watch: Watch = unwatched
@@ -136,11 +141,16 @@ def collection_result(project: Project, asked: Wishes, name: str, systems: Seque
     notes: list[str] = []
     with noted(notes):
         results = tuple(system_result(shop, files, shop.ready(system)) for system in systems)
-        runs = {result.name: str(result.run) for result in results if result.run is not None}
+        results = with_findings(results, project, collection, files, anyway=asked.anyway)
+        kept = [result for result in results if result.run is not None and not result.is_left_out]
         asked.watch(f"{name} · evaluating", 0, 1)
         scores, comparison = measured(
-            project, collection, sides, runs, side=shop.side, docs=files.docs, baseline=asked.baseline
-        )
+            project, collection, sides, {result.name: str(result.run) for result in kept},
+            side=shop.side, docs=files.docs_of(kept), baseline=asked.baseline, anyway=asked.anyway,
+        )  # fmt: skip
+    wanted = asked.baseline or systems[0]
+    if comparison is not None and comparison.baseline != wanted:
+        notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")
     return CollectionResult(
         name,
         collection.parts,
@@ -201,18 +211,35 @@ def system_result(shop: Workshop, files: RunFiles, ready: Ready) -> SystemResult
         )
 
 
+def with_findings(
+    results: Sequence[SystemResult], project: Project, collection: Collection, files: RunFiles, *, anyway: bool
+) -> tuple[SystemResult, ...]:
+    """Return systems with what is wrong with the ids they return, which is an error unless they are kept anyway."""
+    foreign = [
+        result.name for result in results
+        if any(project.systems[part].type not in OF_THE_COLLECTION for part in with_parts(project, [result.name]))
+    ]  # fmt: skip
+    findings = find_unknown_docs(collection, {name: files.docs.get(name, {}) for name in foreign})
+    if anyway:
+        findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
+    return tuple(replace(result, finding=findings.get(result.name)) for result in results)
+
+
 @dataclass
 class RunFiles:
-    """Writes the runs of a collection, and knows the docs that are in any of them."""
+    """Writes the runs of a collection, and knows the docs that are in each of them."""
 
     folder: Path
-    docs: set[str] = field(default_factory=set)
+    docs: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The docs that each system has retrieved, once each, in the order of their rows."""
+    _ids: dict[str, str] = field(default_factory=dict)
+    """Every id once, so that the systems share one text."""
 
     def write(self, name: str, fingerprint: str, journal: Journal, queries: Sequence[str]) -> Path | None:
         """Write the run of a system in one piece, and return where it is; nothing where nothing was retrieved."""
         rows = run_rows(journal, queries, tag=tag_of(name, fingerprint))
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.docs.update(rows.doc)
+        self.docs[name] = {self._ids.setdefault(doc, doc): None for doc in rows.doc}
         ending = ending_for(rows)
         for other in {"trec.gz", "jsonl.gz"} - {ending}:
             self.path(name, other).unlink(missing_ok=True)
@@ -220,6 +247,10 @@ class RunFiles:
             return None
         write_run(rows, self.path(name, ending))
         return Path(os.path.relpath(self.path(name, ending)))
+
+    def docs_of(self, systems: Sequence[SystemResult]) -> set[str]:
+        """Return the docs that any of the systems has retrieved."""
+        return set().union(*(self.docs[system.name] for system in systems))
 
     def path(self, name: str, ending: str) -> Path:
         """Return where a run is."""

@@ -48,7 +48,8 @@ class SideData:
         note = f"{measure} compares docs by the embeddings of the system {dense.name}."
         if note not in self.notes:
             self.notes.append(note)
-        known = [doc for doc in dict.fromkeys(docs) if doc in dense.vectors.docs.row_of]
+        row_of = dense.vectors.docs.row_of
+        known = [doc for doc in dict.fromkeys(docs) if doc in row_of] or [next(iter(row_of))]  # a matrix has a row
         return (known, dense.vectors.vectors_of(known))
 
     def ontology(self, measure: str) -> str:

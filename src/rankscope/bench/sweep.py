@@ -111,7 +111,7 @@ def mean_score(qrels: Qrels, rankings: Mapping[str, Ranking], measure: str, side
         return math.nan
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankscopeWarning)  # queries without an answer are told of with the results
-        scores = evaluate(qrels, {"run": run}, measure, missing="zero", **side)["run"]
+        scores = evaluate(qrels, {"run": run}, measure, missing="zero", anyway=True, **side)["run"]
     value = scores.mean()[measure].value
     return -value if measure in scores.lower_is_better else value
 

@@ -11,6 +11,7 @@ import argparse
 
 from rankscope.api import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.cli.options import (
+    add_anyway_option,
     add_file_options,
     add_format_option,
     add_policy_options,
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
     add_format_option(parser, FORMATS, note="default: table, or JSON to a file")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
+    add_anyway_option(parser)
     add_policy_options(parser)
     add_file_options(parser)
 
@@ -86,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
         embeddings=args.embeddings,
+        anyway=args.anyway,
         **policies_from(args),
     )
     with output_to(args.output) as stream:

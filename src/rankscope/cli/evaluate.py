@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.api import evaluate, trec_eval_text
 from rankscope.cli.options import (
+    add_anyway_option,
     add_file_options,
     add_format_option,
     add_policy_options,
@@ -100,6 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="threads to use (default: one per core); the scores are the same",
     )
+    add_anyway_option(parser)
     add_policy_options(parser)
     add_file_options(parser)
 
@@ -184,6 +186,7 @@ def evaluate_options(args: argparse.Namespace) -> dict[str, Any]:
         "embeddings": args.embeddings,
         "docs": args.docs,
         "ontology": args.ontology,
+        "anyway": args.anyway,
         **policies_from(args),
     }
 

@@ -57,6 +57,14 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
 
 
+def add_anyway_option(parser: argparse.ArgumentParser) -> None:
+    """Add that ids which match nothing, and arguments that look swapped, are no reason to stop."""
+    parser.add_argument(
+        "--anyway", action="store_true",
+        help="only warn where not one doc id of a run is judged, or where qrels and run look swapped",
+    )  # fmt: skip
+
+
 def add_profile_option(parser: argparse.ArgumentParser) -> None:
     """Add the choice of another tool's conventions."""
     parser.add_argument("--profile", metavar="NAME", help=Later(profile_help))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankscope.cli.options import (
+    add_anyway_option,
     add_file_options,
     add_format_option,
     add_policy_options,
@@ -129,6 +130,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format_option(parser, FORMATS)
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
     add_profile_option(parser)
+    add_anyway_option(parser)
     add_policy_options(parser)
     add_file_options(parser)
 
@@ -219,6 +221,7 @@ def scores_from(args: argparse.Namespace) -> Scores:
         profile=args.profile,
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
+        anyway=args.anyway,
         **policies_from(args),
     )
 

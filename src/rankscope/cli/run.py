@@ -30,6 +30,8 @@ BY_EXTENSION = {
     ".xml": "junit",
 }  # fmt: skip
 
+FAILED, LEFT_OUT = 1, 2
+
 EPILOG = """\
 examples:
   rankscope run
@@ -40,9 +42,10 @@ examples:
   rankscope run --fail-if-worse -o gate.xml
 
 runs, journals and manifest.json are written into the output folder of the project (results).
-the exit code is 1 where queries failed; running again asks only for these. With --fail-if-worse the gate decides
-alone: 0 where no system is worse than the baseline on any collection, 1 where one is, 2 where something is wrong,
-such as more than 10 % of a system's queries having failed"""
+exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 could not run, or a system is left out, as
+what it returns are not ids of the collection's docs. With --fail-if-worse the gate decides: 0 where no system is worse
+than the baseline on any collection, 1 where one is, 2 where something is wrong, such as a system that is left out or
+has failed on more than 10 % of the queries"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
     )
+    parser.add_argument(
+        "--anyway", action="store_true",
+        help="compare systems even where what they return are not ids of the collection's docs",
+    )  # fmt: skip
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
     add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
     parser.add_argument(
@@ -86,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
             project,
             Wishes(
                 only=tuple(args.only), collections=tuple(args.collection), depth=args.k, baseline=args.baseline,
-                fresh=args.fresh, reveal=args.reveal, command=command_line(args), watch=watch,
+                fresh=args.fresh, reveal=args.reveal, anyway=args.anyway, command=command_line(args), watch=watch,
             ),
         )  # fmt: skip
     gate = None if policy is None else benchmark_gate(benchmark, policy)
@@ -96,9 +103,13 @@ def run(args: argparse.Namespace) -> int:
         print(f"the report is in {args.output}", file=sys.stderr)
     if benchmark.n_failed:
         print(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
+    for system in (system for result in benchmark.collections for system in result.left_out):
+        if system.finding is not None:
+            lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
+            print("\n  ".join(lines), f"hint: {system.finding.hint}", sep="\n", file=sys.stderr)
     if args.fail_if_worse or args.require:
         return gate_exit_code(gate, args)
-    return 1 if benchmark.n_failed else 0
+    return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:

@@ -18,6 +18,7 @@ from rankscope.core.scores import Scores
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
 from rankscope.io.queries import QueryTable, load_queries
 from rankscope.loading import ReadOptions, load_qrels, load_runs
+from rankscope.matching import find_mismatch
 from rankscope.measures.profiles import find_profile
 from rankscope.measures.spec import Measure
 from rankscope.stats.compare import Settings
@@ -48,7 +49,6 @@ def compare(
     pool: bool = False,
     cluster: str | None = None,
     weights: str | None = None,
-    anyway: bool = False,
     unjudged: str = "auto",
     also: str | Sequence[str] = (),
     alpha: float = 0.05,
@@ -61,6 +61,7 @@ def compare(
     embeddings: Any = None,
     docs: Any = None,
     ontology: Any = None,
+    anyway: bool = False,
     **policies: Any,
 ) -> Comparison:
     """Tell which of several runs is better, how sure that is, and where the difference sits.
@@ -87,12 +88,18 @@ def compare(
     table = None if queries is None else load_queries(queries)
     scores = evaluate(
         judged, {str(run.name or "run"): run for run in loaded}, wanted, profile=profile, threads=threads,
-        embeddings=embeddings, docs=docs, ontology=ontology, **{**policies, "missing": decided.missing},
+        embeddings=embeddings, docs=docs, ontology=ontology, anyway=anyway, **{**policies, "missing": decided.missing},
     )  # fmt: skip
+    problems = {}
+    for run in loaded:
+        finding = find_mismatch(judged, run, scores[str(run.name or "run")].counts)
+        if finding is not None and finding.level == "error":  # it would have been raised, but for `anyway`
+            problems[str(run.name or "run")] = f"{finding.message}."
     compared = compare_scores(
         scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=table, all_pairs=all_pairs,
         correction=correction, pool=pool, cluster=cluster, weights=weights, also=also, alpha=alpha,
         n_resamples=n_resamples, seed=seed, n_relevant=relevant_counts(judged, decided),
+        problems=problems,
     )  # fmt: skip
     measure = next(m for m in wanted if m.name == compared.primary)
     return gather(compared, judged, {run.name or "run": run for run in loaded}, measure, decided, unjudged=unjudged)

@@ -73,11 +73,19 @@ def check_answered(qrels: Qrels, answered: Bools, theirs: Sequence[str], n_their
 
 
 def raise_no_overlap(qrels: Qrels, theirs: Sequence[str], n_theirs: int) -> None:
-    """Raise, showing what the ids of either side look like."""
+    """Raise, showing what the ids of either side look like, and how they differ where that can be told."""
+    from rankscope.core.validate.near_ids import nearest  # only wanted when something is wrong
+
+    near = nearest(qrels.query_ids, theirs)
+    first = qrels.query_ids[0]
+    close = did_you_mean(first, theirs)
     raise NoOverlapError(
         "the run answers none of the queries of the qrels\n"
         f"  queries of the qrels: {', '.join(map(repr, qrels.query_ids[:3]))} ({len(qrels)} in all)\n"
         f"  queries of the run:   {', '.join(map(repr, theirs[:3]))} ({n_theirs} in all)",
-        hint=did_you_mean(qrels.query_ids[0], theirs)
-        or "are the ids written the same way (prefixes, zero padding), and do both files belong together?",
+        hint=f"query ids differ only by {near.difference} ({near.examples[0]}): write them the same way in both"
+        if near
+        else f"for query {first!r} of the qrels, {close}"
+        if close
+        else "are the ids written the same way (prefixes, zero padding), and do both files belong together?",
     )

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from rankscope.core.rows import QrelsRows
 
 
+HIGHEST_USUAL_GRADE = 10.0
+"""Few scales of grades go further."""
+
+
 class IndexedQrels(Record, eq=False):
     """Qrels that the kernel has read; the rows are read again should they be needed."""
 

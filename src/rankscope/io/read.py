@@ -16,7 +16,7 @@ from rankscope.io.source import PathLike, Progress, Reading, Source, source_of
 
 
 def read_run(
-    path: PathLike,
+    path: PathLike | Source,
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
@@ -33,7 +33,7 @@ def read_run(
 
 
 def read_qrels(
-    path: PathLike,
+    path: PathLike | Source,
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
@@ -53,7 +53,7 @@ def sha256_of(path: PathLike) -> str:
 
 
 def _read(
-    path: PathLike,
+    path: PathLike | Source,
     kind: Kind[Rows],
     *,
     format_name: str | None,

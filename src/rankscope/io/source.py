@@ -59,8 +59,10 @@ def cannot_read(name: str, error: OSError) -> InputError:
     return InputError(f"{name} cannot be read: {error.strerror or error}", hint="check its permissions")
 
 
-def source_of(path: PathLike) -> Source:
-    """Find what a path stands for."""
+def source_of(path: PathLike | Source) -> Source:
+    """Find what a path stands for; what was found before stays as it is."""
+    if isinstance(path, Source):
+        return path
     name = os.fspath(path)
     if name == STDIN:
         return Source(STDIN, read_to_end(sys.stdin.buffer))

@@ -19,6 +19,8 @@ from rankscope.errors import BadLine, BadLinesError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rankscope.io.source import PathLike, Source
+
 _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 14
 _OTHER_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1", b"PK\x03\x04")
@@ -69,11 +71,12 @@ class TrecText(Record):
 
 
 def trec_text(
-    path: str | os.PathLike[str], kind: str, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+    stored: PathLike | Source, kind: str, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
 ) -> TrecText | None:
     """Return a file as TREC text of a kind, run or qrels, or None where it is in another format."""
-    if format_name is None and not columns and is_plain(path, kind):
-        return TrecText(os.fspath(path))
+    is_usual = format_name is None and not columns
+    if is_usual and isinstance(stored, str | os.PathLike) and is_plain(stored, kind):
+        return TrecText(os.fspath(stored))
     from rankscope.io.detection import layout_of
     from rankscope.io.formats import check_format
     from rankscope.io.source import source_of
@@ -81,7 +84,7 @@ def trec_text(
     check_format(format_name)
     if columns or format_name not in (None, "trec"):
         return None
-    source = source_of(path)
+    source = source_of(stored)
     layout = layout_of(source, format_name=format_name)
     return TrecText(source.name, layout.compression, source.content) if layout.format == "trec" else None
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core.align import align
 from rankscope.core.hits import Hits
 from rankscope.core.ids import byte_order
 from rankscope.core.policies import Policies
@@ -90,11 +89,15 @@ def explain(
     measure: Measure,
     policies: Policies,
     *,
+    hits: Hits,
     side: Mapping[Need, Any] | None = None,
 ) -> Explanation:
-    """Show how one query's score of one measure comes about; `side` is what the measure needs beyond grades."""
+    """Show how one query's score of one measure comes about.
+
+    `hits` are those of all queries, `side` is what the measure needs beyond grades.
+    """
     check_grades(qrels, [measure], policies)
-    all_hits = align(qrels, run, policies)
+    all_hits = hits
     hits = one_query(all_hits, query)
     docs = retrieved_docs(qrels, run, query, policies)
     if measure.options.get("judged_only") or policies.judged_only:

@@ -74,7 +74,13 @@ def collection_report(
     details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
     return Report(
         title=base.title,
-        first_screen=(*base.first_screen, *failure_blocks(result, benchmark), *costs, *note_blocks(result)),
+        first_screen=(
+            *left_out_blocks(result),
+            *base.first_screen,
+            *failure_blocks(result, benchmark),
+            *costs,
+            *note_blocks(result),
+        ),
         sections=(
             details,
             *choice_sections(result, with_figures=with_figures),
@@ -91,7 +97,7 @@ def base_report(result: CollectionResult, *, with_figures: bool, every_pair: boo
         return comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
     if result.scores is None:
         nothing = Verdict("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
-        return Report(result.name, (nothing,), (), ())
+        return Report(result.name, () if result.left_out else (nothing,), (), ())
     report = evaluation_report.report_of(result.scores)
     if with_figures:
         return report
@@ -164,7 +170,7 @@ def quality_table(result: CollectionResult) -> Table:
             *(mean_cell(scores, system.name, measure, best.get(measure)) for measure in measures),
             *latency_cells(system.profile, ("p50", "p95")),
             per_second_cell(system.profile),
-            Cell(str(len(system.failures))),
+            Cell("left out" if system.is_left_out else str(len(system.failures))),
         ]
         for system in result.systems
     ]
@@ -367,6 +373,14 @@ def is_number(value: object) -> bool:
 
 
 # What failed, and what has to be known
+
+
+def left_out_blocks(result: CollectionResult) -> Iterator[Block]:
+    """Say first of all which systems could not be evaluated, and why."""
+    for system in result.left_out:
+        if system.finding is not None:
+            words = f"{system.finding.in_one_line}. To mend it, {system.finding.hint}."
+            yield Verdict(f"{system.name} is left out.", words, "bad", system.name)
 
 
 def failure_blocks(result: CollectionResult, benchmark: Benchmark) -> Iterator[Block]:

@@ -10,10 +10,18 @@ from typing import Any
 from rankscope._version import __version__
 from rankscope.bench.latency import Latency, Profile
 from rankscope.bench.results import Benchmark, Choice, CollectionResult, SystemResult
+from rankscope.core.validate import Finding
 from rankscope.report import comparison_json, evaluation
 from rankscope.report.comparison_json import COUNT, MAYBE, NUMBER, TEXT, TEXT_OR_NULL, array, described, number, or_null
 from rankscope.report.evaluation import closed_object
 
+FINDING: dict[str, Any] = {
+    "level": {"enum": ["error", "warning"], "description": "error: it is left out; warning: it is compared anyway"},
+    "code": described(TEXT, "what was found, as a name to rely on"),
+    "message": TEXT,
+    "examples": array(TEXT),
+    "hint": TEXT,
+}
 LATENCY = {
     "n": described(COUNT, "single queries that were timed"),
     **{name: described(NUMBER, f"{name} in milliseconds") for name in ("mean", "p50", "p95", "p99", "max")},
@@ -35,6 +43,7 @@ def json_record(benchmark: Benchmark) -> dict[str, Any]:
         "seeds": list(project.seeds),
         "depth": benchmark.depth,
         "n_failed": benchmark.n_failed,
+        "n_left_out": benchmark.n_left_out,
         "collections": [collection_record(result) for result in benchmark.collections],
         "languages": [comparison_json.spread_record(spread) for spread in benchmark.spreads],
         "times": {"started": benchmark.started, "finished": benchmark.finished},
@@ -69,9 +78,16 @@ def system_record(system: SystemResult, result: CollectionResult) -> dict[str, A
             {"query": answer.query_id, "reason": answer.reason, "attempts": answer.n_attempts}
             for answer in system.failures
         ],
+        "finding": None if system.finding is None else finding_record(system.finding),
         "primary_over_answered": number_or_none(result.answered_only.get(system.name)),
         "costs": costs_record(system.profile),
     }
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """Return what is wrong with the ids that a system returns."""
+    record = dataclasses.asdict(finding)
+    return {name: record[name] for name in FINDING}
 
 
 def number_or_none(value: float | None) -> float | None:
@@ -115,6 +131,7 @@ def run_schema() -> dict[str, Any]:
         "seeds": array({"type": "integer"}),
         "depth": described(COUNT, "how many docs each system was asked for"),
         "n_failed": described(COUNT, "queries without an answer, over all systems and collections"),
+        "n_left_out": described(COUNT, "systems that are not evaluated, over all collections: see their finding"),
         "collections": array(collection_schema()),
         "languages": comparison_json.SPREADS,
         "times": closed_object({"started": TEXT, "finished": TEXT}),
@@ -172,6 +189,7 @@ def system_schema() -> dict[str, Any]:
             "n_answered": COUNT,
             "n_retried": described(COUNT, "answers that took more than one attempt"),
             "failures": array(closed_object(failure)),
+            "finding": described(or_null(closed_object(FINDING)), "where what it returns are not ids of docs"),
             "primary_over_answered": described(MAYBE, "without the failed queries; null where none failed"),
             "costs": closed_object(costs),
         }

@@ -33,6 +33,11 @@ class Finding:
     examples: tuple[str, ...] = ()
     hint: str = ""
 
+    @property
+    def in_one_line(self) -> str:
+        """The message with its examples."""
+        return f"{self.message} ({'; '.join(self.examples)})" if self.examples else self.message
+
 
 def worst_first(findings: Iterable[Finding], places: Sequence[str]) -> tuple[Finding, ...]:
     """Put findings in the order of their places and, within one place, of their levels."""

@@ -25,6 +25,10 @@ class NearMatch:
     difference: str
     matches: tuple[tuple[str, str], ...]
     """Ids of the run, each with the one of the qrels that it would match."""
+    side: str = "qrels"
+    """What the other ids are those of, in words."""
+    both_have_affixes: bool = False
+    """Whether each side has a prefix or suffix of its own, which among few ids, such as d1 and x1, is mere chance."""
 
     @property
     def n_matched(self) -> int:
@@ -34,13 +38,13 @@ class NearMatch:
     @property
     def examples(self) -> tuple[str, ...]:
         """The first few matches, spelled out where both sides look the same in print."""
-        return tuple(side_by_side_text(*match) for match in self.matches[:N_EXAMPLES])
+        return tuple(side_by_side_text(*match, self.side) for match in self.matches[:N_EXAMPLES])
 
 
-def side_by_side_text(retrieved: str, judged: str) -> str:
+def side_by_side_text(retrieved: str, judged: str, side: str) -> str:
     """Show two ids, with escapes where they would look the same in print."""
     show = ascii if composed(retrieved) == composed(judged) else shown
-    return f"run {show(retrieved)} ~ qrels {show(judged)}"
+    return f"run {show(retrieved)} ~ {side} {show(judged)}"
 
 
 def without_leading_zeros(name: str) -> str:
@@ -78,22 +82,25 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-def nearest(judged: Sequence[str], retrieved: Sequence[str]) -> NearMatch | None:
-    """Return the difference of spelling that would match most of the ids that only one side has."""
+def nearest(judged: Sequence[str], retrieved: Sequence[str], *, side: str = "qrels") -> NearMatch | None:
+    """Return the difference of spelling that would match most of the ids that only one side has.
+
+    `side` says in words what the first ids are those of, as they need not be judged.
+    """
     if not judged or not retrieved:
         return None
-    candidates = [same_but_for(difference, judged, retrieved) for difference in SPELLINGS]
-    candidates += affix_match(judged, retrieved)
+    candidates = [same_but_for(difference, judged, retrieved, side) for difference in SPELLINGS]
+    candidates += affix_match(judged, retrieved, side)
     best = max(candidates, key=lambda near: near.n_matched)  # of equals the first, which is the simplest
     return best if best.n_matched else None
 
 
-def same_but_for(difference: str, judged: Sequence[str], retrieved: Sequence[str]) -> NearMatch:
+def same_but_for(difference: str, judged: Sequence[str], retrieved: Sequence[str], side: str) -> NearMatch:
     """Match ids after removing one kind of difference from both sides."""
     normalise = SPELLINGS[difference]
     wanted = {normalise(name): name for name in judged}
     matches = ((name, wanted.get(normalise(name))) for name in retrieved)
-    return NearMatch(difference, tuple((name, match) for name, match in matches if match is not None))
+    return NearMatch(difference, tuple((name, match) for name, match in matches if match is not None), side)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +118,23 @@ class Affixes:
         return f"{self.retrieved_prefix}{core}{self.retrieved_suffix}"
 
     @property
+    def are_on_both_sides(self) -> bool:
+        """Whether one prefix or suffix would have to be replaced by another, instead of being put on or taken off."""
+        judged, retrieved = self.judged_prefix + self.judged_suffix, self.retrieved_prefix + self.retrieved_suffix
+        return bool(judged and retrieved)
+
+    @property
     def n_chars(self) -> int:
         """How much is put on and taken off."""
         return sum(map(len, astuple(self)))
 
-    def __str__(self) -> str:
+    def in_words(self, side: str) -> str:
+        """Say what surrounds the ids of either side."""
         sides = {
-            "qrels": around(self.judged_prefix, self.judged_suffix),
+            side: around(self.judged_prefix, self.judged_suffix),
             "run": around(self.retrieved_prefix, self.retrieved_suffix),
         }
-        return " and ".join(f"{what} in the {side}" for side, what in sides.items() if what)
+        return " and ".join(f"{what} in the {where}" for where, what in sides.items() if what)
 
 
 def around(prefix: str, suffix: str) -> str:
@@ -129,7 +143,7 @@ def around(prefix: str, suffix: str) -> str:
     return " and ".join(described for described, text in parts if text)
 
 
-def affix_match(judged: Sequence[str], retrieved: Sequence[str]) -> list[NearMatch]:
+def affix_match(judged: Sequence[str], retrieved: Sequence[str], side: str) -> list[NearMatch]:
     """Match ids to which one side, or each side its own, adds a prefix or suffix common to all."""
     known = set(retrieved)
     sample = judged[:: max(1, len(judged) // N_AFFIX_SAMPLE)]
@@ -140,8 +154,9 @@ def affix_match(judged: Sequence[str], retrieved: Sequence[str]) -> list[NearMat
     n_matched, _, best = max(tried, key=lambda one: one[:2])
     if n_matched < MIN_AFFIX_MATCHES:
         return []
-    matches = ((best.retrieved(name), name) for name in judged)
-    return [NearMatch(str(best), tuple(match for match in matches if match[0] in known))]
+    pairs = ((best.retrieved(name), name) for name in judged)
+    matches = tuple(pair for pair in pairs if pair[0] in known)
+    return [NearMatch(best.in_words(side), matches, side, best.are_on_both_sides)]
 
 
 def possible_affixes(judged: Sequence[str], retrieved: Sequence[str]) -> Iterator[Affixes]:

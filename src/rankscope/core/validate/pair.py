@@ -15,6 +15,8 @@ from rankscope.core.validate.tables import Pair
 ENOUGH_JUDGED = 0.6
 JUDGED_DEPTHS = (10, 100)
 HARDLY_ANY_DOCS = 0.01
+ENOUGH_IDS = 10
+"""Of fewer ids, on either side, it says little that none is among the others: a run may simply miss them."""
 SPELLING_HINT = "write the ids of both files the same way"
 
 
@@ -67,25 +69,34 @@ def nearly_matching_queries(pair: Pair) -> Iterator[Finding]:
 
 
 def nearly_matching_docs(pair: Pair) -> Iterator[Finding]:
-    """Find doc ids that are written differently, where hardly any judged doc is retrieved."""
-    n_judged = len(pair.qrels.docs.ids)
-    missed, unjudged = one_sided(pair.qrels.docs.ids, pair.run.docs.ids)
-    n_found = n_judged - len(missed)
-    if n_found >= HARDLY_ANY_DOCS * n_judged:
-        return
+    """Find doc ids that are written differently, or that have nothing in common."""
+    found = unmatched_docs(pair.run.name, pair.qrels.docs.ids, pair.run.docs.ids)
+    if found:
+        yield found
+
+
+def unmatched_docs(where: str, judged: Sequence[str], retrieved: Sequence[str]) -> Finding | None:
+    """Return what is odd about doc ids of which hardly any judged one is retrieved; each id is given once."""
+    missed, unjudged = one_sided(judged, retrieved)
+    n_found = len(judged) - len(missed)
+    if n_found >= HARDLY_ANY_DOCS * len(judged):
+        return None
     near = nearest(missed, unjudged)
-    found = part(n_found, n_judged, "judged docs are retrieved")
+    found = part(n_found, len(judged), "judged docs are retrieved")
+    are_enough = min(len(judged), len(retrieved)) >= ENOUGH_IDS
     if near and near.n_matched > n_found:
-        yield Finding(
-            "warning" if n_found else "error", "doc_ids_nearly_match", pair.run.name,
+        is_sure = not n_found and (are_enough or not near.both_have_affixes)
+        return Finding(
+            "error" if is_sure else "warning", "doc_ids_nearly_match", where,
             f"doc ids differ only by {near.difference}: {found}, {near.n_matched:,} would match",
             near.examples, SPELLING_HINT,
         )  # fmt: skip
-    elif not n_found:
-        yield Finding(
-            "warning", "no_judged_docs", pair.run.name, found, both_sides(missed, unjudged),
-            "every score will be 0: do both files belong to the same collection?",
-        )  # fmt: skip
+    if n_found:
+        return None
+    return Finding(
+        "error" if are_enough else "warning", "no_judged_docs", where, found, both_sides(missed, unjudged),
+        "every score will be 0: do both files belong to the same collection?",
+    )  # fmt: skip
 
 
 def mixed_id_types(pair: Pair) -> Iterator[Finding]:

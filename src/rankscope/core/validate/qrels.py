@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rankscope.core.arrays import Bools, segment_sum
+from rankscope.core.qrels import HIGHEST_USUAL_GRADE
 from rankscope.core.rows import QrelsRows
 from rankscope.core.validate.finding import DUPLICATES_HINT, Finding, Level, doc_examples, listed, odd_rows, part
 from rankscope.core.validate.tables import QrelsTable, coded, repeated_rows
 
 RELEVANT = 1.0
-HIGHEST_USUAL_GRADE = 10.0
 
 
 def docs_judged_twice(qrels: QrelsTable) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rankscope.core.align import align
 from rankscope.core.arrays import Floats
 from rankscope.core.hits import Hits
 from rankscope.core.policies import Policies
@@ -43,14 +42,14 @@ def diagnose(
     measure: Measure,
     policies: Policies,
     *,
+    hits: Hits,
     pool_cuts: Sequence[int],
     embeddings: Any = None,
 ) -> Diagnosis:
-    """Explain a run; `measure` is an nDCG with a cut-off, `pool_cuts` are the depths of the candidate pool."""
+    """Explain a run from its hits; `measure` is an nDCG with a cut-off, `pool_cuts` are depths of the candidate pool."""
     k = int(measure.options["k"])
     check_cuts([k, *pool_cuts])
     check_grades(qrels, parse_measures(f"R@{k}"), policies)
-    hits = align(qrels, run, policies)
     view = view_of(hits, measure, k=k, rel=policies.relevance_level, cuts=pool_cuts)
     if not len(view):
         raise InputError(

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankscope.core.align import align
 from rankscope.core.kernel import n_cores
 from rankscope.core.policies import Policies
@@ -51,9 +53,9 @@ def evaluate(
 
     `qrels` and each run may be a path, a dict of dicts, a table, or an iterable of rows; `runs` is one run, a list
     of them, or {name: run}. `policies` are `ties`, `precision`, `duplicates`, `missing`, `depth`, `judged_only`,
-    `min_rel`, `no_relevant` and `self_match`; `profile` sets those of another tool. `options` say how run files are
-    read, `qrels_options` how the qrels are. `threads` is the number of threads, by default one per core; it changes
-    nothing but the time.
+    `min_rel`, `no_relevant`, `undefined` and `self_match`; `profile` sets those of another tool. `options` say how run
+    files are read, `qrels_options` how the qrels are. `threads` is the number of threads, by default one per core; it
+    changes nothing but the time.
 
     `embeddings` ({doc: vector} or a file), `docs` (fields of docs, by id) and `ontology` are for measures that look at
     the docs themselves.
@@ -70,8 +72,9 @@ def evaluate(
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         for note in (
             *id_notes(judged, run),
-            *missing_notes(scores.name, scores.counts.missing, len(judged), decided),
+            *missing_notes(scores.name, scores.counts.missing, len(judged), decided, undefined_if_missing(scores)),
             *lacking,
+            *undefined_notes(scores, wanted),
         ):
             warnings.warn(note, RankscopeWarning, stacklevel=2)
     return Scores(
@@ -301,8 +304,36 @@ def id_notes(qrels: Qrels, run: Run) -> Iterator[str]:
         )
 
 
-def missing_notes(name: str, n_missing: int, n_queries: int, policies: Policies) -> Iterator[str]:
-    """Say how many queries the run does not answer, and what that does to the mean."""
+def missing_notes(
+    name: str, n_missing: int, n_queries: int, policies: Policies, undefined: Sequence[str] = ()
+) -> Iterator[str]:
+    """Say how many queries the run does not answer, and what that does to the mean.
+
+    `undefined` are measures that are undefined for these queries, and for no other.
+    """
     if n_missing:
         effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
+        if undefined:
+            effect += f", but {', '.join(undefined)} {'is' if len(undefined) == 1 else 'are'} undefined for them"
         yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
+
+
+def undefined_if_missing(scores: RunScores) -> tuple[str, ...]:
+    """Return the measures that leave out no queries but those that the run does not answer."""
+    n_missing = np.isnan(scores.values[~scores.answered]).sum(axis=0).tolist()
+    columns = zip(scores.measures, scores.left_out, n_missing, strict=True)
+    return tuple(measure for measure, n_left_out, n in columns if n_left_out == n > 0)
+
+
+def undefined_notes(scores: RunScores, measures: Sequence[Measure]) -> Iterator[str]:
+    """Say for which measures how many queries are left out of the mean, and why; those that agree in that together."""
+    alike: dict[tuple[int, str], list[str]] = {}
+    said = undefined_if_missing(scores)
+    for measure, n_left_out in zip(measures, scores.left_out, strict=True):
+        if n_left_out and measure.name not in said:
+            alike.setdefault((n_left_out, measure.spec.undefined), []).append(measure.name)
+    for (n_left_out, why), names in alike.items():
+        yield (
+            f"{scores.name}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} undefined for {n_left_out} of "
+            f"{scores.counts.queries} queries ({why}): left out of the mean"
+        )

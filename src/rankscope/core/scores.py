@@ -83,6 +83,8 @@ class RunScores(Record, eq=False):
     lower_is_better: frozenset[str] = frozenset()
     origin: Origin | None = None
     """The file that the run was read from."""
+    left_out: tuple[int, ...] = ()
+    """How many queries each measure leaves out as undefined for another reason than having no relevant doc."""
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         """Return one score by (query, measure), or one query's scores by measure."""

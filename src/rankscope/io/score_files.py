@@ -206,6 +206,7 @@ def with_measures(scores: Scores, names: Sequence[str]) -> Scores:
             values=run.values[:, places],
             undefined=run.undefined[:, places],
             aggregates=tuple(run.aggregates[i] for i in places),
+            left_out=tuple(run.left_out[i] for i in places) if run.left_out else (),
         )
         for run in scores.values()
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from rankscope.core.qrels import Qrels
 from rankscope.core.ranking import ranked_docs
 from rankscope.core.reference import considered
 from rankscope.core.run import Run
+from rankscope.core.scores import none_if_nan
 from rankscope.core.top import TopDocs
 from rankscope.errors import InputError, did_you_mean
 from rankscope.measures.evaluate import check_grades, score_hits
@@ -59,8 +59,11 @@ class Explanation:
 
     def as_dict(self) -> dict[str, object]:
         """Return the explanation as a record that JSON can hold."""
-        record = dataclasses.asdict(self)
-        return {**record, "score": None if math.isnan(self.score) else self.score}
+        steps = [
+            {**dataclasses.asdict(step), "parts": {name: none_if_nan(value) for name, value in step.parts.items()}}
+            for step in self.steps
+        ]
+        return {**dataclasses.asdict(self), "score": none_if_nan(self.score), "steps": steps}
 
 
 def explain(
@@ -120,7 +123,7 @@ def explain_docs(
             doc,
             grade_of.get(doc),
             {down_to: reached[rank]},
-            float(np.nan_to_num(reached[rank] - reached[rank - 1])),
+            float(np.nan_to_num(reached[rank]) - np.nan_to_num(reached[rank - 1])),
         )
         for rank, doc in enumerate(shown, 1)
     )
@@ -134,7 +137,7 @@ def explain_docs(
         n_retrieved=len(docs),
         steps=steps,
         sum_name="sum of changes",
-        total=score,
+        total=float(np.nan_to_num(score)),
         divisor_name="",
         divisor=None,
         ideal=(),

@@ -178,6 +178,9 @@ def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str
         yield f"{queries(counts.no_relevant)} without relevant docs ({effect[policies['no_relevant']]})"
     if counts.not_in_qrels:
         yield f"{queries(counts.not_in_qrels)} not in the qrels (left out)"
+    for measure, n_left_out in zip(run.measures, run.left_out, strict=False):  # scores from files count none
+        if n_left_out:
+            yield f"{measure} undefined for {queries(n_left_out)} (left out)"
 
 
 def queries(n: int) -> str:
@@ -212,6 +215,7 @@ def run_record(run: RunScores) -> dict[str, Any]:
         "counts": {
             **asdict(run.counts),
             "undefined": {measure: aggregate.undefined for measure, aggregate in aggregates.items()},
+            "left_out": dict(zip(run.measures, run.left_out or (0,) * len(run.measures), strict=True)),
         },
     }
 
@@ -239,6 +243,10 @@ RUN_COUNTS = {
     "retrieved": "docs retrieved for the scored queries, within the depth",
     "unjudged": "of these, docs that nobody judged",
 }
+MEASURE_COUNTS = {
+    "undefined": "by measure, queries for which it is undefined, counted as 0 or left out",
+    "left_out": "by measure, queries left out as undefined for another reason than having no relevant doc",
+}
 
 
 def json_schema() -> dict[str, Any]:
@@ -259,7 +267,10 @@ def json_schema() -> dict[str, Any]:
         "counts": closed_object(
             {
                 **{name: {**count, "description": what} for name, what in RUN_COUNTS.items()},
-                "undefined": {"type": "object", "additionalProperties": count, "description": "queries per measure"},
+                **{
+                    name: {"type": "object", "additionalProperties": count, "description": what}
+                    for name, what in MEASURE_COUNTS.items()
+                },
             }
         ),
     }

@@ -44,8 +44,9 @@ def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str]) 
 
 def aligned(values: Sequence[float | None]) -> list[str]:
     """Print the numbers of a column, all of them with decimals where one needs them."""
-    whole = all(value is None or float(value).is_integer() for value in values)
-    return ["" if value is None else f"{value:.0f}" if whole else f"{value:.6f}" for value in values]
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    decimals = 0 if all(float(value).is_integer() for value in known) else 6
+    return ["" if value is None else "-" if math.isnan(value) else f"{value:.{decimals}f}" for value in values]
 
 
 def conclusion(explanation: Explanation) -> Iterator[str]:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.core.align import align
+from rankscope.core.arrays import read_only
 from rankscope.core.kernel import n_cores
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
-from rankscope.core.record import names_of
+from rankscope.core.record import names_of, replace
 from rankscope.core.run import Run
-from rankscope.core.scores import QrelsInfo, RunScores, Scores
+from rankscope.core.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
 from rankscope.errors import MeasureError, OptionError, RankscopeWarning
 from rankscope.loading import ReadOptions, load_qrels, load_run, load_runs
 from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
@@ -47,6 +48,8 @@ def evaluate(
     embeddings: Any = None,
     docs: Any = None,
     ontology: Any = None,
+    queries: Any = None,
+    weights: str | None = None,
     **policies: Any,
 ) -> Scores:
     """Score one or more runs against qrels.
@@ -59,12 +62,16 @@ def evaluate(
 
     `embeddings` ({doc: vector} or a file), `docs` (fields of docs, by id) and `ontology` are for measures that look at
     the docs themselves.
+
+    `weights` names the column of `queries` (a file, a table or {query: {column: value}}) that says how much each query
+    counts in the means, such as how often it is asked.
     """
     chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options, threads=threads)
     wanted = decide_measures(chosen, measures)
     check_grades(judged, wanted, decided)
+    weight_of = load_weights(queries, weights, judged, wanted)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     check_side_data(wanted, judged, side)
     loaded = load_runs(runs, options=options)
@@ -78,7 +85,11 @@ def evaluate(
         ):
             warnings.warn(note, RankscopeWarning, stacklevel=2)
     return Scores(
-        tuple(scores for scores, _ in scored), qrels=info_of(judged), policies=decided.as_dict(), profile=profile
+        tuple(with_weights(scores, weight_of) for scores, _ in scored),
+        qrels=info_of(judged),
+        policies=decided.as_dict(),
+        profile=profile,
+        weighted_by=weights,
     )
 
 
@@ -102,6 +113,35 @@ def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, A
 
         side[Need.ONTOLOGY] = load_ontology(ontology)
     return side
+
+
+def load_weights(
+    queries: Any, column: str | None, qrels: Qrels, measures: Sequence[Measure]
+) -> dict[str, float] | None:
+    """Return how much each judged query counts, None where all count the same."""
+    if column is None and queries is None:
+        return None
+    if column is None or queries is None:
+        given, lacking = ("queries", "weights") if column is None else ("weights", "queries")
+        raise OptionError(f"{given} needs {lacking}", hint="queries=FILE, weights='COLUMN' (--queries, --weights)")
+    for measure in measures:
+        how = measure.options.get("agg") or measure.spec.aggregate
+        if how not in WEIGHTED:
+            raise OptionError(
+                f"weights do not go with {measure.name}, which is {AGGREGATES[how]}",
+                hint=f"leave it out; weights go with {' and '.join(WEIGHTED)}",
+            )
+    from rankscope.io.queries import load_queries, query_weights
+
+    weights = query_weights(load_queries(queries), column, qrels.query_ids)
+    return dict(zip(qrels.query_ids, weights.tolist(), strict=True))
+
+
+def with_weights(scores: RunScores, weight_of: Mapping[str, float] | None) -> RunScores:
+    """Return the scores with the weights of their queries, where these have any."""
+    if weight_of is None:
+        return scores
+    return replace(scores, weights=read_only(np.array([weight_of[query] for query in scores.query_ids])))
 
 
 def check_side_data(measures: Iterable[Measure], qrels: Qrels, side: Mapping[Need, Any]) -> None:

@@ -70,7 +70,7 @@ def score_hits(
 
 def lacks_relevant(hits: Hits, measure: Measure, policies: Policies) -> Bools:
     """Tell for which queries no judged doc has a grade that the measure takes for relevant."""
-    return hits.n_relevant(measure.options.get("rel", policies.relevance_level)) == 0
+    return np.equal(hits.n_relevant(measure.options.get("rel", policies.relevance_level)), 0)
 
 
 def count_left_out(

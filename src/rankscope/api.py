@@ -7,13 +7,16 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankscope.core.align import align
+from rankscope.core.arrays import read_only
 from rankscope.core.kernel import n_cores
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
-from rankscope.core.record import names_of
+from rankscope.core.record import names_of, replace
 from rankscope.core.run import Run
-from rankscope.core.scores import QrelsInfo, RunScores, Scores
+from rankscope.core.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
 from rankscope.errors import MeasureError, OptionError, RankscopeWarning
 from rankscope.loading import ReadOptions, load_qrels, load_run, load_runs
 from rankscope.matching import find_mismatch, find_swap, raise_or_warn
@@ -48,21 +51,26 @@ def evaluate(
     docs: Any = None,
     ontology: Any = None,
     anyway: bool = False,
+    queries: Any = None,
+    weights: str | None = None,
     **policies: Any,
 ) -> Scores:
     """Score one or more runs against qrels.
 
     `qrels` and each run may be a path, a dict of dicts, a table, or an iterable of rows; `runs` is one run, a list
     of them, or {name: run}. `policies` are `ties`, `precision`, `duplicates`, `missing`, `depth`, `judged_only`,
-    `min_rel`, `no_relevant` and `self_match`; `profile` sets those of another tool. `options` say how run files are
-    read, `qrels_options` how the qrels are. `threads` is the number of threads, by default one per core; it changes
-    nothing but the time.
+    `min_rel`, `no_relevant`, `undefined` and `self_match`; `profile` sets those of another tool. `options` say how run
+    files are read, `qrels_options` how the qrels are. `threads` is the number of threads, by default one per core; it
+    changes nothing but the time.
 
     `embeddings` ({doc: vector} or a file), `docs` (fields of docs, by id) and `ontology` are for measures that look at
     the docs themselves.
 
     A run of which not one doc is judged for any query, and qrels and a run that look swapped, are errors; with `anyway`
     they are warnings.
+
+    `weights` names the column of `queries` (a file, a table or {query: {column: value}}) that says how much each query
+    counts in the means, such as how often it is asked.
     """
     chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
@@ -72,6 +80,7 @@ def evaluate(
     for run in loaded:
         raise_or_warn(swapped(judged, run, decided), anyway=anyway)
     check_grades(judged, wanted, decided)
+    weight_of = load_weights(queries, weights, judged, wanted)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     check_side_data(wanted, judged, side)
     scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
@@ -81,12 +90,17 @@ def evaluate(
             raise_or_warn(find_mismatch(judged, run, scores.counts), anyway=anyway)
         for note in (
             *id_notes(judged, run),
-            *missing_notes(scores.name, scores.counts.missing, len(judged), decided),
+            *missing_notes(scores.name, scores.counts.missing, len(judged), decided, undefined_if_missing(scores)),
             *lacking,
+            *undefined_notes(scores, wanted),
         ):
             warnings.warn(note, RankscopeWarning, stacklevel=2)
     return Scores(
-        tuple(scores for scores, _ in scored), qrels=info_of(judged), policies=decided.as_dict(), profile=profile
+        tuple(with_weights(scores, weight_of) for scores, _ in scored),
+        qrels=info_of(judged),
+        policies=decided.as_dict(),
+        profile=profile,
+        weighted_by=weights,
     )
 
 
@@ -115,6 +129,35 @@ def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, A
 
         side[Need.ONTOLOGY] = load_ontology(ontology)
     return side
+
+
+def load_weights(
+    queries: Any, column: str | None, qrels: Qrels, measures: Sequence[Measure]
+) -> dict[str, float] | None:
+    """Return how much each judged query counts, None where all count the same."""
+    if column is None and queries is None:
+        return None
+    if column is None or queries is None:
+        given, lacking = ("queries", "weights") if column is None else ("weights", "queries")
+        raise OptionError(f"{given} needs {lacking}", hint="queries=FILE, weights='COLUMN' (--queries, --weights)")
+    for measure in measures:
+        how = measure.options.get("agg") or measure.spec.aggregate
+        if how not in WEIGHTED:
+            raise OptionError(
+                f"weights do not go with {measure.name}, which is {AGGREGATES[how]}",
+                hint=f"leave it out; weights go with {' and '.join(WEIGHTED)}",
+            )
+    from rankscope.io.queries import load_queries, query_weights
+
+    weights = query_weights(load_queries(queries), column, qrels.query_ids)
+    return dict(zip(qrels.query_ids, weights.tolist(), strict=True))
+
+
+def with_weights(scores: RunScores, weight_of: Mapping[str, float] | None) -> RunScores:
+    """Return the scores with the weights of their queries, where these have any."""
+    if weight_of is None:
+        return scores
+    return replace(scores, weights=read_only(np.array([weight_of[query] for query in scores.query_ids])))
 
 
 def check_side_data(measures: Iterable[Measure], qrels: Qrels, side: Mapping[Need, Any]) -> None:
@@ -324,8 +367,36 @@ def id_notes(qrels: Qrels, run: Run) -> Iterator[str]:
         )
 
 
-def missing_notes(name: str, n_missing: int, n_queries: int, policies: Policies) -> Iterator[str]:
-    """Say how many queries the run does not answer, and what that does to the mean."""
+def missing_notes(
+    name: str, n_missing: int, n_queries: int, policies: Policies, undefined: Sequence[str] = ()
+) -> Iterator[str]:
+    """Say how many queries the run does not answer, and what that does to the mean.
+
+    `undefined` are measures that are undefined for these queries, and for no other.
+    """
     if n_missing:
         effect = "they score 0 and count" if policies.missing == "zero" else "they are left out of the mean"
+        if undefined:
+            effect += f", but {', '.join(undefined)} {'is' if len(undefined) == 1 else 'are'} undefined for them"
         yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
+
+
+def undefined_if_missing(scores: RunScores) -> tuple[str, ...]:
+    """Return the measures that leave out no queries but those that the run does not answer."""
+    n_missing = np.isnan(scores.values[~scores.answered]).sum(axis=0).tolist()
+    columns = zip(scores.measures, scores.left_out, n_missing, strict=True)
+    return tuple(measure for measure, n_left_out, n in columns if n_left_out == n > 0)
+
+
+def undefined_notes(scores: RunScores, measures: Sequence[Measure]) -> Iterator[str]:
+    """Say for which measures how many queries are left out of the mean, and why; those that agree in that together."""
+    alike: dict[tuple[int, str], list[str]] = {}
+    said = undefined_if_missing(scores)
+    for measure, n_left_out in zip(measures, scores.left_out, strict=True):
+        if n_left_out and measure.name not in said:
+            alike.setdefault((n_left_out, measure.spec.undefined), []).append(measure.name)
+    for (n_left_out, why), names in alike.items():
+        yield (
+            f"{scores.name}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} undefined for {n_left_out} of "
+            f"{scores.counts.queries} queries ({why}): left out of the mean"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from rankscope.core.qrels import Qrels
 from rankscope.core.run import Run
 from rankscope.core.scores import Scores
 from rankscope.core.top import top_docs
-from rankscope.errors import MeasureError
+from rankscope.errors import MeasureError, RankscopeWarning
 from rankscope.measures.parse import parse_measure
 from rankscope.stats.agreement import overlap_share, rbo
 
@@ -58,7 +59,9 @@ def precision_recall(qrels: Any, runs: Any, **options: Any) -> Scores:
 
 def first_positions(qrels: Any, runs: Any, **options: Any) -> dict[str, list[int]]:
     """Return for every run how many queries have their first relevant doc in each band of ranks."""
-    scores = evaluate(qrels, runs, ["FirstRel"], **options)
+    with warnings.catch_warnings():  # where nothing was found there is no rank, but a band
+        warnings.filterwarnings("ignore", ".*: FirstRel is undefined", RankscopeWarning)
+        scores = evaluate(qrels, runs, ["FirstRel"], **{**options, "undefined": "skip"})
     return {name: band_counts(run.column(scores.measures[0])) for name, run in scores.items()}
 
 

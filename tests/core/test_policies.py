@@ -20,8 +20,11 @@ def evaluate(**policies):
 
 
 def test_missing_queries_score_zero_and_count_and_a_warning_says_how_many():
-    with pytest.warns(RankscopeWarning, match="run does not answer 1 of 3 queries: they score 0 and count"):
+    with pytest.warns(RankscopeWarning) as said:
         scores = evaluate()
+    assert [str(warning.message) for warning in said] == [
+        "run does not answer 1 of 3 queries: they score 0 and count, but Judged@5, FirstRel are undefined for them",
+    ]
     assert scores.query_ids == ("q1", "q2", "q3")
     assert scores.answered.tolist() == [True, False, True]
     assert scores["q2", "RR"] == 0
@@ -197,5 +200,5 @@ def test_numpy_numbers_are_fine_as_options():
 def test_what_is_not_said_is_trec_evals_behaviour():
     assert rs.Policies().as_dict() == {
         "ties": "trec", "precision": "double", "duplicates": "error", "self_match": "keep", "missing": "zero",
-        "no_relevant": "zero", "depth": None, "judged_only": False, "min_rel": 1,
+        "no_relevant": "zero", "undefined": "skip", "depth": None, "judged_only": False, "min_rel": 1,
     }  # fmt: skip

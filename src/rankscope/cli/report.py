@@ -86,7 +86,7 @@ def trend(args: argparse.Namespace) -> Chart:
     """Draw one system's mean over several files."""
     from rankscope.io.score_files import read_scores
     from rankscope.report import charts
-    from rankscope.report.figures import better_of, ends, mean_of
+    from rankscope.report.figures import better_of, ends
 
     points, measure = [], args.measure
     better: Better = "higher"
@@ -94,9 +94,9 @@ def trend(args: argparse.Namespace) -> Chart:
         scores = read_scores([path], measure=args.measure)
         system = args.system or next(iter(scores))
         measure = measure or scores.measures[0]
-        column = scores[system].column(measure)
+        run = scores[system]
         better = better_of(scores, measure)
-        points.append(charts.TrendPoint(Path(path).stem, mean_of(column), *ends(column)))
+        points.append(charts.TrendPoint(Path(path).stem, run.aggregate_of(measure).value, *ends(run.column(measure))))
     return charts.trend(
         points, title=f"{measure} over time", measure=str(measure), target=args.target, better=better,
         subtitle=str(args.system or ""),

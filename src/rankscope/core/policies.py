@@ -1,4 +1,7 @@
-"""The decisions on which evaluation tools differ, each one word, trec_eval's behaviour being the default."""
+"""The decisions on which evaluation tools differ, each one word, trec_eval's behaviour being the default.
+
+Where trec_eval has no measure of the kind, nothing is made up: an undefined score is left out and counted aloud.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +40,11 @@ CHOICES: dict[str, dict[str, str]] = {
         "zero": "a query without relevant docs scores 0 and counts, as in trec_eval",
         "exclude": "it is left out of the mean",
     },
+    "undefined": {
+        "skip": "a score undefined for another reason, such as the diversity of one doc, is left out of the mean",
+        "zero": "it counts as 0, except where 0 would be the best score there is",
+        "error": "it is an error",
+    },
 }
 
 
@@ -49,6 +57,7 @@ class Policies(Record, kw_only=True):
     self_match: str = "keep"
     missing: str = "zero"
     no_relevant: str = "zero"
+    undefined: str = "skip"
     depth: int | None = None
     judged_only: bool = False
     min_rel: float | None = None

@@ -22,6 +22,8 @@ AGGREGATES = {
     "worst": "the mean of the worst tenth of the queries (at least one)",
     "sum": "the sum over queries",
 }
+WEIGHTED = ("mean", "gmean")
+"""The aggregates in which queries can have weights."""
 
 
 class Aggregate(Record):
@@ -83,6 +85,10 @@ class RunScores(Record, eq=False):
     lower_is_better: frozenset[str] = frozenset()
     origin: Origin | None = None
     """The file that the run was read from."""
+    left_out: tuple[int, ...] = ()
+    """How many queries each measure leaves out as undefined for another reason than having no relevant doc."""
+    weights: Floats | None = None
+    """How much each query counts in the means, such as how often it is asked; None: all count the same."""
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         """Return one score by (query, measure), or one query's scores by measure."""
@@ -100,22 +106,32 @@ class RunScores(Record, eq=False):
 
     def aggregate(self, how: str | None = None) -> dict[str, Aggregate]:
         """Return one number per measure; by default what is usual for the measure, mostly the mean."""
-        return {measure: self._aggregate(i, how or self.aggregates[i]) for i, measure in enumerate(self.measures)}
+        return {measure: self.aggregate_of(measure, how) for measure in self.measures}
 
     def mean(self) -> dict[str, Aggregate]:
         """Return the mean of every measure (counts, such as NumRel, are summed)."""
         return self.aggregate()
 
-    def _aggregate(self, i: int, how: str) -> Aggregate:
-        column = self.values[:, i]
-        kept = column[~np.isnan(column)]
+    def aggregate_of(self, measure: str, how: str | None = None) -> Aggregate:
+        """Return one number for one measure; by default what is usual for it."""
+        i = position(self.measures, measure, "measure")
+        how = how or self.aggregates[i]
+        counts = ~np.isnan(self.values[:, i])
+        kept, weights = self.values[counts, i], None if self.weights is None else self.weights[counts]
         return Aggregate(
-            value=summarise(kept, how, lower_is_better=self.measures[i] in self.lower_is_better),
-            n=len(kept),
+            value=summarise(kept, how, lower_is_better=measure in self.lower_is_better, weights=weights),
+            n=len(kept) if weights is None else int(np.count_nonzero(weights)),
             undefined=int(self.undefined[:, i].sum()),
             missing=self.counts.missing,
             is_count=how == "sum" and bool((kept == np.floor(kept)).all()),
         )
+
+    @property
+    def effective_n(self) -> float:
+        """How many queries of the same weight would say as much as these: (sum of weights)² / sum of squares."""
+        if self.weights is None:
+            return float(len(self.query_ids))
+        return float(self.weights.sum() ** 2 / (self.weights**2).sum()) if self.weights.any() else 0.0
 
     def to_dict(self) -> dict[str, dict[str, float | None]]:
         """Return {query: {measure: score}}; None where a score is undefined."""
@@ -143,11 +159,14 @@ class Scores(Mapping[str, RunScores]):
         qrels: QrelsInfo,
         policies: Mapping[str, Any],
         profile: str | None = None,
+        weighted_by: str | None = None,
     ) -> None:
         self._runs = {run.name: run for run in runs}
         self.qrels = qrels
         self.policies = dict(policies)
         self.profile = profile
+        self.weighted_by = weighted_by
+        """The column of the queries that says how much each counts, None where all count the same."""
 
     def __getitem__(self, name: str) -> RunScores:
         if name not in self._runs:
@@ -255,10 +274,12 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def summarise(values: Floats, how: str, *, lower_is_better: bool = False) -> float:
-    """Return one number for many scores, NaN for none."""
+def summarise(values: Floats, how: str, *, lower_is_better: bool = False, weights: Floats | None = None) -> float:
+    """Return one number for many scores, NaN for none; `weights` say how much each counts."""
     if how not in AGGREGATES:
         raise OptionError(f"{how!r} is not one of {', '.join(AGGREGATES)}", hint=did_you_mean(how, AGGREGATES))
+    if weights is not None:
+        return weighted(values, how, weights)
     if how == "sum":
         return in_order_sum(values)
     if not len(values):
@@ -271,6 +292,20 @@ def summarise(values: Floats, how: str, *, lower_is_better: bool = False) -> flo
         return math.exp(in_order_sum(np.log(np.maximum(values, MIN_GEOMETRIC))) / len(values))
     worst_first = np.sort(values)[::-1] if lower_is_better else np.sort(values)
     return float(np.mean(worst_first[: max(1, len(values) // 10)]))
+
+
+def weighted(values: Floats, how: str, weights: Floats) -> float:
+    """Return the weighted arithmetic or geometric mean, NaN where nothing has a weight above 0."""
+    if how not in WEIGHTED:
+        raise OptionError(
+            f"weights do not go with {AGGREGATES[how]}", hint=f"take {' or '.join(WEIGHTED)}, or leave the weights out"
+        )
+    total = in_order_sum(weights)
+    if not total:
+        return math.nan
+    if how == "mean":
+        return in_order_sum(weights * values) / total
+    return math.exp(in_order_sum(weights * np.log(np.maximum(values, MIN_GEOMETRIC))) / total)
 
 
 def position(names: tuple[str, ...], name: str, what: str) -> int:

@@ -6,6 +6,7 @@ or test cases of earlier frameworks; compressed or not.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.core.arrays import Floats, read_only
 from rankscope.core.doc_table import is_missing, whole_value
 from rankscope.core.ids import as_id
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, OptionError, did_you_mean
 from rankscope.io.compression import COMPRESSIONS, MAGIC_BYTES, compression_of, decompressed
 from rankscope.io.csv_file import delimiter_of
 from rankscope.io.docs import NumberedRow, cell_rows, kind_in_name, line_rows, parquet_rows
+from rankscope.io.numbers import number_in
 from rankscope.io.source import Reading, Source, source_of
 from rankscope.io.topics import is_topics, topic_rows
 
@@ -85,6 +88,46 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
         return read_queries(os.fspath(data), columns=columns, need_text=need_text)
     reading = Reading("the queries", Source("the queries", b"").open())
     return gathered(reading, rows_in(data), columns=columns, need_text=need_text)
+
+
+def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> Floats:
+    """Return how much each query counts, from a column such as how often it is asked; the order is that of the ids.
+
+    Weights are numbers from 0 up, not all of them 0; a query without one is an error.
+    """
+    given = table.attribute(column)
+    lacking = [query for query in query_ids if query not in given]
+    if lacking:
+        raise InputError(
+            f"{len(lacking)} of {len(query_ids)} queries have no weight in column {column!r}: {few(lacking)}",
+            hint="every judged query needs one; 0 leaves a query out of the means",
+        )
+    weights = [weight_in(given[query]) for query in query_ids]
+    wrong = [
+        f"{query} has {given[query]!r}"
+        for query, weight in zip(query_ids, weights, strict=True)
+        if weight is None or not 0 <= weight < math.inf
+    ]
+    if wrong:
+        raise InputError(
+            f"column {column!r} has weights that are no numbers from 0 up: {few(wrong)}",
+            hint="a weight says how much a query counts, e.g. how often it is asked",
+        )
+    if not any(weights):
+        raise InputError(
+            f"every weight in column {column!r} is 0, so that no query counts", hint="give at least one query more"
+        )
+    return read_only(np.array(weights, dtype=np.float64))
+
+
+def weight_in(value: Any) -> float | None:
+    """Return the number that a cell holds, as text or as any kind of number, None where it holds none."""
+    return float(value) if isinstance(value, np.number) else number_in(value)
+
+
+def few(items: Sequence[str]) -> str:
+    """Name some of many."""
+    return ", ".join(items[:3]) + (", …" if len(items) > 3 else "")  # noqa: PLR2004 (as examples)
 
 
 def rows_in(data: Any) -> Iterable[NumberedRow]:
@@ -332,8 +375,3 @@ def is_attribute(value: Any) -> bool:
     """Tell whether a value can be that of an attribute: a plain one, or a list of plain ones."""
     items = value if isinstance(value, list | tuple | set | frozenset) else [value]
     return not any(isinstance(item, Mapping | list | tuple) for item in items)
-
-
-def query_weights(table, column, query_ids):  # TEMP until merged
-    values = table.attribute(column)
-    return np.array([float(values[q]) for q in query_ids])

@@ -11,6 +11,7 @@ import dataclasses
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 
 from rankscope.core.ids import as_id
 from rankscope.core.scores import Counts, QrelsInfo, RunScores, Scores
-from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeWarning
 
 QUERY_NAMES = ("query", "query_id", "query-id", "qid", "topic", "topic_id", "_id", "id")
 SYSTEM_NAMES = ("run", "system", "model", "variant", "name", "tag")
@@ -162,6 +163,9 @@ def number(value: Any, where: str) -> float:
 def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cells:
     """Return the scores in JSON: our own record, rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, Mapping) and isinstance(data.get("runs"), list):
+        if data.get("weights"):
+            note = f"{path}: its means are weighted by {data['weights']['column']}; here all queries count the same"
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
         return nested({run["name"]: run["queries"] for run in data["runs"]}, path)
     if isinstance(data, list):
         return from_rows(data, path, alone=alone, measure=measure)
@@ -235,10 +239,17 @@ def with_measures(scores: Scores, names: Sequence[str]) -> Scores:
             values=run.values[:, places],
             undefined=run.undefined[:, places],
             aggregates=tuple(run.aggregates[i] for i in places),
+            left_out=tuple(run.left_out[i] for i in places) if run.left_out else (),
         )
         for run in scores.values()
     ]
-    return Scores(tuple(runs), qrels=scores.qrels, policies=scores.policies, profile=scores.profile)
+    return Scores(
+        tuple(runs),
+        qrels=scores.qrels,
+        policies=scores.policies,
+        profile=scores.profile,
+        weighted_by=scores.weighted_by,
+    )
 
 
 def run_scores(

@@ -167,7 +167,7 @@ def repeated_share(block: Block, threshold: float) -> Floats:
 
 @measure(
     "Redundancy", "Share of near-duplicates", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
-    monotone=False, better="lower", zero_if_undefined=False,
+    monotone=False, better="lower",
     formula=r"|\{i \le k : \max_{j<i} \cos(v_i, v_j) \ge t\}| / n", range=(0, 1),
     undefined="none of the first k docs has a vector",
     cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005", aliases=("redundancy_rate",),
@@ -243,7 +243,7 @@ def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str
 @measure(
     "RelDiv", "Relevance and diversity in one", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False,
     formula=r"1 / (w / \mathrm{nDCG}_k + (1-w) / \mathrm{ILD}_k)", range=(0, 2),
-    undefined="nDCG or ILD is undefined", cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
+    undefined="nDCG or ILD is undefined", if_undefined="policy", cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
     aliases=("relevance_diversity",),
     example=Example(
         [1, None, None], [1], 0.8, {"k": 3}, "nDCG is 1, ILD is 2/3: 1 / (0.5/1 + 0.5/(2/3)) = 0.8", extras=_ONE_REPEATED

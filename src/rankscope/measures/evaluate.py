@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.run import Run
 from rankscope.core.scores import Counts, RunScores
+from rankscope.errors import InputError
 from rankscope.measures.spec import Measure
 
 if TYPE_CHECKING:
@@ -63,20 +64,57 @@ def extras_for(
 def score_hits(
     hits: Hits, measures: Sequence[Measure], policies: Policies, extras: Extras | None = None
 ) -> tuple[Floats, Bools]:
-    """Return the scores (queries x measures) and where they are undefined."""
+    """Return the scores (queries x measures) and where they are undefined.
+
+    A measure of relevance scores 0 where there is no relevant doc or nothing was retrieved, as in trec_eval. All other
+    undefined scores are NaN, unless the policy makes them 0.
+    """
     values = np.empty((len(hits), len(measures)))
     for i, measure in enumerate(measures):
         values[:, i] = measure(hits, rel=policies.relevance_level, extras=extras)
     undefined = np.isnan(values)
     for i, measure in enumerate(measures):
-        if measure.spec.zero_if_undefined:
-            values[undefined[:, i], i] = 0.0
-        if measure.spec.about_relevance and policies.no_relevant == "exclude":
-            rel = measure.options.get("rel", policies.relevance_level)
-            values[hits.n_relevant(rel) == 0, i] = np.nan
+        spec, becomes_zero = measure.spec, undefined[:, i]
+        if spec.if_undefined == "policy" and policies.undefined != "zero":
+            lacking = lacks_relevant(hits, measure, policies)
+            becomes_zero = becomes_zero & spec.about_relevance & (lacking | (hits.n_retrieved == 0))
+        if spec.if_undefined != "skip":
+            values[becomes_zero, i] = 0.0
+        if spec.about_relevance and policies.no_relevant == "exclude":
+            values[lacks_relevant(hits, measure, policies), i] = np.nan
     undefined |= np.isnan(values)
     values.flags.writeable = undefined.flags.writeable = False
     return values, undefined
+
+
+def lacks_relevant(hits: Hits, measure: Measure, policies: Policies) -> Bools:
+    """Tell for which queries no judged doc has a grade that the measure takes for relevant."""
+    return np.equal(hits.n_relevant(measure.options.get("rel", policies.relevance_level)), 0)
+
+
+def count_left_out(
+    name: str, hits: Hits, measures: Sequence[Measure], values: Floats, policies: Policies
+) -> tuple[int, ...]:
+    """Count the queries that each measure leaves out for another reason than having no relevant doc.
+
+    Where the policy says so, there must not be any.
+    """
+    left_out = np.isnan(values)
+    for i, measure in enumerate(measures):
+        if measure.spec.about_relevance and left_out[:, i].any():
+            left_out[lacks_relevant(hits, measure, policies), i] = False
+        if policies.undefined == "error" and left_out[:, i].any():
+            raise_undefined(name, measure, [hits.query_ids[q] for q in np.flatnonzero(left_out[:, i])])
+    return tuple(left_out.sum(axis=0).tolist())
+
+
+def raise_undefined(name: str, measure: Measure, queries: Sequence[str]) -> NoReturn:
+    """Refuse scores that are undefined, saying where and why."""
+    which = f"query {queries[0]!r}" + (f" and {len(queries) - 1} more" if len(queries) > 1 else "")
+    raise InputError(
+        f"{name}: {measure.name} is undefined for {which}: {measure.spec.undefined}",
+        hint="undefined='skip' leaves such queries out of the mean, undefined='zero' counts them as 0",
+    )
 
 
 def count(hits: Hits, policies: Policies) -> Counts:
@@ -96,9 +134,11 @@ def scores_of(
     hits: Hits, run: Run, measures: Sequence[Measure], policies: Policies, extras: Extras | None = None
 ) -> RunScores:
     """Return the scores of one run."""
+    name = run.name or "run"
     values, undefined = score_hits(hits, measures, policies, extras)
+    left_out = count_left_out(name, hits, measures, values, policies)
     return RunScores(
-        name=run.name or "run",
+        name=name,
         query_ids=hits.query_ids,
         measures=tuple(measure.name for measure in measures),
         values=values,
@@ -108,4 +148,5 @@ def scores_of(
         aggregates=tuple(measure.options.get("agg") or measure.spec.aggregate for measure in measures),
         lower_is_better=frozenset(measure.name for measure in measures if measure.spec.better == "lower"),
         origin=run.origin,
+        left_out=left_out,
     )

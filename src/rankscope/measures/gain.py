@@ -340,7 +340,8 @@ def inst(
 
 @measure(
     "MeanGain", "Mean gain, relevance score", family=Family.GAIN,
-    formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}", range=(0, 1), undefined="nothing was retrieved (or judged)",
+    formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}", range=(0, 1),
+    undefined="nothing was retrieved, or with over='judged' none of it judged", if_undefined="policy",
     cite="Järvelin & Kekäläinen, TOIS 2002 (cumulated gain per rank)", aliases=("relevance_score",),
     example=Example([3, None], [3, 1], 1 / 2, {"max_grade": 3}, "(3/3 + 0) over 2 docs"), monotone=False,
 )  # fmt: skip

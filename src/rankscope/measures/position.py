@@ -18,7 +18,7 @@ _UNDEFINED = "no relevant doc was found within k"
 
 @measure(
     "FirstRel", "Rank of the first relevant doc", family=Family.POSITION, formula=r"\min \{r : \text{relevant at } r\}",
-    range=(1, math.inf), better="lower", undefined=_UNDEFINED, zero_if_undefined=False, cite=_CITE,
+    range=(1, math.inf), better="lower", undefined=_UNDEFINED, cite=_CITE,
     aliases=("BestPos", "best_position", "first_relevant_rank"),
     example=Example([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
 )  # fmt: skip
@@ -29,7 +29,7 @@ def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None =
 
 @measure(
     "LastRel", "Rank of the last relevant doc found", family=Family.POSITION, formula=r"\max \{r : \text{relevant at } r\}",
-    range=(1, math.inf), better="lower", undefined=_UNDEFINED, zero_if_undefined=False, cite=_CITE, monotone=False,
+    range=(1, math.inf), better="lower", undefined=_UNDEFINED, cite=_CITE, monotone=False,
     aliases=("WorstPos", "worst_position"),
     example=Example([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
 )  # fmt: skip
@@ -44,7 +44,7 @@ def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = 
 @measure(
     "MeanRel", "Mean rank of the relevant docs found", family=Family.POSITION,
     formula=r"\text{mean} \{r : \text{relevant at } r\}", range=(1, math.inf), better="lower", undefined=_UNDEFINED,
-    zero_if_undefined=False, cite=_CITE, monotone=False, aliases=("AvgPos", "average_position", "mean_position"),
+    cite=_CITE, monotone=False, aliases=("AvgPos", "average_position", "mean_position"),
     example=Example([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
 )  # fmt: skip
 def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:

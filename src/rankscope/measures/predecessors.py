@@ -81,7 +81,7 @@ def _parakeet() -> dict[str, Any]:
     return {
         "name": "parakeet",
         "description": "the podcast search's quality metrics: grades 0 to 3, relevant from 2 up, graded nDCG",
-        "policies": {"ties": "given", "missing": "zero", "min_rel": 2},
+        "policies": {"ties": "given", "missing": "zero", "undefined": "zero", "min_rel": 2},
         "variants": {"MeanGain": {"max_grade": 3}},
         "measures": tuple(name for key, name in measures.items() if key not in {"coverage", "diversity"}),
         "keys": {own.get(key, "mean_reciprocal_rank" if key == "mrr" else key): name for key, name in measures.items()},
@@ -149,7 +149,7 @@ def _dartboard() -> Iterator[dict[str, Any]]:
         yield {
             "name": name,
             "description": f"the diversity-aware RAG benchmark: binary nDCG; precision divides by {what}",
-            "policies": {"ties": "given", "missing": "zero"},
+            "policies": {"ties": "given", "missing": "zero", "undefined": "zero"},
             "variants": {"nDCG": {"gain": "binary"}},
             "measures": tuple(expand_keys(means, cuts).values()),
             "keys": {**plain, **over_docs},

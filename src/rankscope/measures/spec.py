@@ -84,8 +84,8 @@ class MeasureSpec(Record, eq=False):
     aliases: tuple[str, ...]
     names_elsewhere: Mapping[str, str]
     aggregate: str
-    zero_if_undefined: bool
     about_relevance: bool
+    if_undefined: str
     graded: bool
     whole_grades: bool
     monotone: bool
@@ -123,6 +123,13 @@ class MeasureSpec(Record, eq=False):
             f"{self.name} has no parameter {name!r}; it has {', '.join(known)}", hint=did_you_mean(name, known)
         )
 
+
+IF_UNDEFINED = {
+    "zero": "it counts as 0, as in trec_eval; no_relevant='exclude' leaves queries without relevant docs out",
+    "policy": "it is left out of the mean, and counted; undefined='zero' counts it as 0, undefined='error' refuses it",
+    "skip": "it is left out of the mean, and counted, as 0 would look like the best score; undefined='error' refuses it",
+}
+"""What becomes of an undefined score."""
 
 COMMON = ("judged_only", "agg")
 """Parameters that every measure has, handled outside of its function."""
@@ -253,8 +260,8 @@ def measure(
     aliases: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
     elsewhere: Mapping[str, str] | None = None,
     aggregate: str = "mean",
-    zero_if_undefined: bool = True,
     about_relevance: bool = True,
+    if_undefined: str | None = None,
     graded: bool = False,
     whole_grades: bool = False,
     monotone: bool = True,
@@ -264,8 +271,9 @@ def measure(
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
     """Register a function of hits as a measure.
 
-    `zero_if_undefined`: an undefined score becomes 0 where queries without relevant docs count as 0 (trec_eval).
     `about_relevance`: the score depends on which docs are relevant, so a query without any can be excluded.
+    `if_undefined`: what becomes of an undefined score, one of IF_UNDEFINED; unless said, "skip" where lower is better,
+    else "zero" for measures of relevance and "policy" for all others.
     `graded`: gains are graded, so the threshold of the evaluation only matters where the gain is binary.
     `whole_grades`: grades must be whole numbers.
     `needs`: data beyond ranks and grades; the function then takes it as a second argument, `extras`.
@@ -275,6 +283,11 @@ def measure(
     """
     by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
 
+    if if_undefined is None:
+        if_undefined = "skip" if better == "lower" else "zero" if about_relevance else "policy"
+    elif if_undefined not in IF_UNDEFINED:
+        raise MeasureError(f"{name}: if_undefined = {if_undefined!r} is not one of {', '.join(IF_UNDEFINED)}")
+
     def register(function: Callable[..., Floats]) -> Callable[..., Floats]:
         if not (function.__doc__ and cite and example):
             raise MeasureError(f"{name} cannot be registered: it needs a docstring, an example and a citation")
@@ -283,8 +296,8 @@ def measure(
         REGISTRY[name] = MeasureSpec(
             name=name, title=title, family=family, function=function, formula=formula, range=range, better=better,
             undefined=undefined, cite=cite, example=example, aliases=tuple(by_alias),
-            names_elsewhere=dict(elsewhere or {}), aggregate=aggregate, zero_if_undefined=zero_if_undefined,
-            about_relevance=about_relevance, graded=graded, whole_grades=whole_grades, monotone=monotone,
+            names_elsewhere=dict(elsewhere or {}), aggregate=aggregate, about_relevance=about_relevance,
+            if_undefined=if_undefined, graded=graded, whole_grades=whole_grades, monotone=monotone,
             over_all_queries=over_all_queries, workings=workings, needs=frozenset(needs),
         )  # fmt: skip
         for alias, params in {name: {}, **by_alias}.items():

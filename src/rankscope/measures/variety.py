@@ -28,6 +28,7 @@ from rankscope.measures.spec import Example, Family, measure
 
 _FAIRNESS = "Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018"
 _NOTHING = "nothing was retrieved"
+_NO_ATTENTION = f"{_NOTHING}, or with missing='ignore' none of it has a value"
 _DAY_SECONDS = 86_400
 _YEAR_MONTH = len("2024-01")
 
@@ -90,7 +91,7 @@ def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: s
 @measure(
     "TopicRecall", "Topic recall of the query", family=Family.VARIETY, needs=[Need.DOCS], monotone=False,
     formula=r"|\text{topics of relevant docs that the top } k \text{ have}| / |\text{topics of relevant docs}|", range=(0, 1),
-    undefined="no relevant doc of the query has a topic", aliases=("topic_recall",),
+    undefined="no relevant doc of the query has a topic", if_undefined="policy", aliases=("topic_recall",),
     cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003 (subtopic recall)",
     example=Example(
         [1, 0], [1, 1, 0], 2 / 4, {"k": 2}, "relevant docs a and c have soup, beans, bread, cake; a and b show soup, beans",
@@ -260,7 +261,7 @@ def date_distinct(hits: Hits, extras: Extras, *, k: int | None = None, field: st
 @measure(
     "DateSpan", "Date span in days", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
     formula=r"\max_{r \le k} t_r - \min_{r \le k} t_r", range=(0, math.inf), undefined="none of the first k docs has a date",
-    zero_if_undefined=False, cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
+    cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
     aliases=("date_span",),
     example=Example([None] * 4, [1], 3, {"k": 4}, "from 1 to 4 January", extras=_example(_DATES)),
 )  # fmt: skip
@@ -392,7 +393,7 @@ def gini_of(counts: Iterable[int], n: int) -> float:
 
 @measure(
     "Gini", "Concentration of attention over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, over_all_queries=True, better="lower", zero_if_undefined=False,
+    monotone=False, over_all_queries=True, better="lower",
     formula=r"\frac{2 \sum_i i\, c_i}{N \sum_i c_i} - \frac{N + 1}{N} \quad (c_1 \le c_2 \le …)", range=(0, 1), undefined="no doc of the table is shown",
     cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009", aliases=("gini_index",),
     example=Example(
@@ -439,7 +440,7 @@ _GROUPS = _example({"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group":
 @measure(
     "Exposure", "Exposure of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
     formula=r"\frac{\sum_{r \le k, d_r \in G} 1 / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}", range=(0, 1),
-    undefined=_NOTHING, cite=_FAIRNESS, aliases=("group_exposure",),
+    undefined=_NO_ATTENTION, cite=_FAIRNESS, aliases=("group_exposure",),
     example=Example(
         [None] * 3, [1], 1.5 / (1.5 + 1 / math.log2(3)), {"k": 3, "group": "new"},
         "ranks 1 and 3: (1 + 0.5) / (1 + 0.6309 + 0.5) = 0.7039", extras=_GROUPS,
@@ -474,7 +475,7 @@ def exposure(
 
 @measure(
     "GroupShare", "Rank-biased share of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"\frac{\sum_{r \le k, d_r \in G} p^{r-1}}{\sum_{r \le k} p^{r-1}}", range=(0, 1), undefined=_NOTHING,
+    formula=r"\frac{\sum_{r \le k, d_r \in G} p^{r-1}}{\sum_{r \le k} p^{r-1}}", range=(0, 1), undefined=_NO_ATTENTION,
     cite="Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair Group Representation, WWW 2019",
     aliases=("group_share",),
     example=Example(

@@ -16,7 +16,7 @@ from rankscope.report import charts, comparison, evaluation_report
 from rankscope.report.charts import Chart, Line, MapPoint
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, Verdict
 from rankscope.report.evaluation import best_values, number_cell, queries
-from rankscope.report.figures import better_of, ends, identifier, mean_of
+from rankscope.report.figures import better_of, ends, identifier
 from rankscope.report.table import Cell, Table
 
 SHOWN_FAILURES = 20
@@ -251,7 +251,7 @@ def quality_latency(result: CollectionResult, primary: str) -> Iterator[Block]:
         MapPoint(
             system.name,
             system.profile.latency.p50 if system.profile.latency is not None else math.nan,
-            mean_of(scores[system.name].column(primary)),
+            scores[system.name].aggregate_of(primary).value,
             y_low=ends(scores[system.name].column(primary))[0],
             y_high=ends(scores[system.name].column(primary))[1],
         )

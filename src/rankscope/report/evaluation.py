@@ -143,6 +143,9 @@ def notes(scores: Scores) -> Iterator[str]:
         f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; "
         f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged{profile}"
     )
+    if scores.weighted_by is not None:
+        effective = span(f"{n:.1f}" for n in sorted(run.effective_n for run in runs))
+        yield f"weighted by {scores.weighted_by}; effective n {effective}, as of so many queries of the same weight"
     origins = [("qrels", scores.qrels.origin), *((name, run.origin) for name, run in scores.items())]
     formats = [(name, origin.format) for name, origin in origins if origin is not None]
     if formats:
@@ -178,6 +181,9 @@ def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str
         yield f"{queries(counts.no_relevant)} without relevant docs ({effect[policies['no_relevant']]})"
     if counts.not_in_qrels:
         yield f"{queries(counts.not_in_qrels)} not in the qrels (left out)"
+    for measure, n_left_out in zip(run.measures, run.left_out, strict=False):  # scores from files count none
+        if n_left_out:
+            yield f"{measure} undefined for {queries(n_left_out)} (left out)"
 
 
 def queries(n: int) -> str:
@@ -192,6 +198,7 @@ def json_record(scores: Scores) -> dict[str, Any]:
         "profile": scores.profile,
         "policies": scores.policies,
         "qrels": {**file_record(scores.qrels.origin), "n_queries": scores.qrels.n_queries},
+        "weights": weights_record(scores),
         "runs": [run_record(run) for run in scores.values()],
     }
 
@@ -199,6 +206,17 @@ def json_record(scores: Scores) -> dict[str, Any]:
 def file_record(origin: Origin | None) -> dict[str, str | None]:
     """Return which file data was read from, if it was."""
     return {"path": origin.path if origin else None, "sha256": origin.sha256 if origin else None}
+
+
+def weights_record(scores: Scores) -> dict[str, Any] | None:
+    """Return how much each query counts, None where all count the same."""
+    if scores.weighted_by is None:
+        return None
+    weight_of: dict[str, float] = {}
+    for run in scores.values():
+        if run.weights is not None:
+            weight_of.update(zip(run.query_ids, run.weights.tolist(), strict=True))
+    return {"column": scores.weighted_by, "queries": weight_of}
 
 
 def run_record(run: RunScores) -> dict[str, Any]:
@@ -209,9 +227,11 @@ def run_record(run: RunScores) -> dict[str, Any]:
         **file_record(run.origin),
         "mean": {measure: none_if_nan(aggregate.value) for measure, aggregate in aggregates.items()},
         "queries": run.to_dict(),
+        "effective_n": run.effective_n,
         "counts": {
             **asdict(run.counts),
             "undefined": {measure: aggregate.undefined for measure, aggregate in aggregates.items()},
+            "left_out": dict(zip(run.measures, run.left_out or (0,) * len(run.measures), strict=True)),
         },
     }
 
@@ -239,6 +259,10 @@ RUN_COUNTS = {
     "retrieved": "docs retrieved for the scored queries, within the depth",
     "unjudged": "of these, docs that nobody judged",
 }
+MEASURE_COUNTS = {
+    "undefined": "by measure, queries for which it is undefined, counted as 0 or left out",
+    "left_out": "by measure, queries left out as undefined for another reason than having no relevant doc",
+}
 
 
 def json_schema() -> dict[str, Any]:
@@ -256,19 +280,39 @@ def json_schema() -> dict[str, Any]:
             "additionalProperties": by_measure,
             "description": "scores per query; null where a score is undefined",
         },
+        "effective_n": {
+            "type": "number",
+            "minimum": 0,
+            "description": "how many queries of the same weight would say as much: (sum of weights)² / sum of squares",
+        },
         "counts": closed_object(
             {
                 **{name: {**count, "description": what} for name, what in RUN_COUNTS.items()},
-                "undefined": {"type": "object", "additionalProperties": count, "description": "queries per measure"},
+                **{
+                    name: {"type": "object", "additionalProperties": count, "description": what}
+                    for name, what in MEASURE_COUNTS.items()
+                },
             }
         ),
     }
     qrels = {"path": text_or_null, "sha256": text_or_null, "n_queries": count}
+    weights = {
+        "column": {"type": "string", "description": "the column of the queries that holds the weights"},
+        "queries": {
+            "type": "object",
+            "additionalProperties": {"type": "number", "minimum": 0},
+            "description": "how much each query counts in the means",
+        },
+    }
     record = {
         "rankscope": {"type": "string", "description": "the version that made the record"},
         "profile": {**text_or_null, "description": "the profile followed, null for none"},
         "policies": {"type": "object", "description": "every policy, as decided"},
         "qrels": closed_object(qrels),
+        "weights": {
+            "anyOf": [closed_object(weights), {"type": "null"}],
+            "description": "null where all queries count the same",
+        },
         "runs": {"type": "array", "items": closed_object(run), "minItems": 1},
     }
     return {

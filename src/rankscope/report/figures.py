@@ -140,7 +140,7 @@ def strata(comparison: Comparison, group: Group) -> Chart:
 def systems(scores: Scores) -> Chart:
     """Return every system's mean of every measure with its interval."""
     cells = [
-        HeatCell(name, measure, mean_of(run.column(measure)), *ends(run.column(measure)))
+        HeatCell(name, measure, run.aggregate_of(measure).value, *ends(run.column(measure)))
         for name, run in scores.items()
         for measure in run.measures
     ]
@@ -150,25 +150,22 @@ def systems(scores: Scores) -> Chart:
 
 def distribution(scores: Scores, measure: str) -> Chart:
     """Return how each system's scores are spread over the queries."""
-    spreads = [spread_of(name, run.column(measure)) for name, run in scores.items()]
+    spreads = [
+        spread_of(name, run.column(measure), mean=run.aggregate_of(measure, "mean").value)
+        for name, run in scores.items()
+    ]
     return charts.distribution(spreads, title=f"{measure} over the queries", measure=measure)
 
 
-def spread_of(name: str, column: Floats) -> Spread:
-    """Return the numbers of a box: quartiles, and whiskers at the last value within 1.5 boxes."""
+def spread_of(name: str, column: Floats, *, mean: float) -> Spread:
+    """Return the numbers of a box: quartiles, and whiskers at the last value within 1.5 boxes, beside the mean."""
     values = column[~np.isnan(column)]
     if not len(values):
         return Spread(name, (), *([math.nan] * 5))
     q1, median, q3 = np.quantile(values, [0.25, 0.5, 0.75]).tolist()
     inside = values[(values >= q1 - 1.5 * (q3 - q1)) & (values <= q3 + 1.5 * (q3 - q1))]
     low, high = min(q1, float(inside.min())), max(q3, float(inside.max()))
-    return Spread(name, values.tolist(), low, q1, median, q3, high, mean=float(values.mean()))
-
-
-def mean_of(column: Floats) -> float:
-    """Return the mean of the scores that are defined."""
-    values = column[~np.isnan(column)]
-    return float(values.mean()) if len(values) else math.nan
+    return Spread(name, values.tolist(), low, q1, median, q3, high, mean=mean)
 
 
 def ends(column: Floats) -> tuple[float, float]:

@@ -8,13 +8,14 @@ from typing import Any
 from rankscope import charting
 from rankscope.api import evaluate
 from rankscope.core.policies import Policies
+from rankscope.core.scores import RunScores
 from rankscope.errors import OptionError
 from rankscope.loading import load_qrels, load_runs
 from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import Family
 from rankscope.report import charts
 from rankscope.report.charts import Chart, Counts, Line, MapPoint
-from rankscope.report.figures import distribution, ends, mean_of, systems
+from rankscope.report.figures import distribution, ends, systems
 
 DIVERSITY = (Family.DIVERSITY, Family.EMBEDDING, Family.VARIETY)
 KINDS = {
@@ -56,19 +57,20 @@ def curves(qrels: Any, runs: Any, measure: str, **options: Any) -> Chart:
         columns = [run.column(m) for m in scores.measures]
         low, high = zip(*map(ends, columns), strict=True)
         banded = len(scores) == 1
-        lines.append(
-            Line(name, cuts, [mean_of(column) for column in columns], low if banded else None, high if banded else None)
-        )
+        lines.append(Line(name, cuts, means_of(run), low if banded else None, high if banded else None))
     return charts.curves(lines, title=f"{base}@k over k", measure=f"{base}@k")
 
 
 def precision_recall(qrels: Any, runs: Any, **options: Any) -> Chart:
     """Draw interpolated precision over recall."""
     scores = charting.precision_recall(qrels, runs, **options)
-    lines = [
-        Line(name, charting.RECALLS, [mean_of(run.column(m)) for m in scores.measures]) for name, run in scores.items()
-    ]
+    lines = [Line(name, charting.RECALLS, means_of(run)) for name, run in scores.items()]
     return charts.precision_recall(lines, title="Precision over recall", subtitle="interpolated, mean over queries")
+
+
+def means_of(run: RunScores) -> list[float]:
+    """Return the mean of every measure."""
+    return [aggregate.value for aggregate in run.mean().values()]
 
 
 def positions(qrels: Any, runs: Any, **options: Any) -> Chart:
@@ -107,7 +109,8 @@ def relevance_diversity(qrels: Any, runs: Any, measures: Any, **options: Any) ->
     points = []
     for name, run in scores.items():
         x, y = run.column(relevant.name), run.column(diverse.name)
-        points.append(MapPoint(name, mean_of(x), mean_of(y), *ends(x), *ends(y)))
+        mean_x, mean_y = means_of(run)
+        points.append(MapPoint(name, mean_x, mean_y, *ends(x), *ends(y)))
     return charts.relevance_diversity(
         points, title="Relevance and diversity", x_measure=relevant.name, y_measure=diverse.name
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
 from rankscope.measures.registry import REGISTRY
-from rankscope.measures.spec import Example, Family, MeasureSpec
+from rankscope.measures.spec import IF_UNDEFINED, Example, Family, MeasureSpec
 
 WIDTH = 100
 
@@ -90,6 +90,12 @@ def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
     yield "formula", spec.formula
     yield "range", show_range(spec)
     yield "undefined", spec.undefined
+    if not spec.undefined.startswith("never"):
+        by_trec_eval = spec.about_relevance and spec.if_undefined == "policy"
+        yield (
+            "then",
+            IF_UNDEFINED[spec.if_undefined] + "; without relevant docs, or without results, it is 0" * by_trec_eval,
+        )
     yield "example", "\n".join(example_lines(spec.example))
     yield "cite", spec.cite
     if spec.names_elsewhere:

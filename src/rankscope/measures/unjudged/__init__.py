@@ -100,7 +100,8 @@ def effect_of(
     low, high = problem.extremes(np.arange(len(pool)))
     queue = queue_of(problem, hits[0].query_ids, counted)
     judged = Measure.of(REGISTRY["Judged"], {} if k is None else {"k": k})
-    judged_a, judged_b = (mean(scores_of(each, judged, policies)[counted]) for each in hits)
+    # the share of nothing is undefined, so queries for which nothing was retrieved have no part in it
+    judged_a, judged_b = (mean(scores_of(each, judged, policies)[counted & (each.n_retrieved > 0)]) for each in hits)
     perfect = [
         graded_hits(each, pool, ranks, grade=top, k=k)
         for each, ranks in zip(hits, (pool.rank_a, pool.rank_b), strict=True)

@@ -46,7 +46,8 @@ def measured(
         return with_digests(scores), None
     options: dict[str, Any] = {
         "baseline": baseline if baseline in runs else None, "primary": project.primary, "queries": collection.queries,
-        "by": known_strata(project, collection), **({} if project.margin is None else {"margin": project.margin}),
+        "by": known_strata(project, collection), "cluster": collection.spec.group,
+        **({} if project.margin is None else {"margin": project.margin}),
         **given,
     }  # fmt: skip
     comparison = compare(qrels, dict(runs), project.measures, seed=project.seeds[0], **options)

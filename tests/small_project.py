@@ -82,9 +82,10 @@ class SmallProject:
 
     def write(self, systems: str, **keys: object) -> None:
         """Write the project file."""
-        lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items() if key != "split"]
-        split = f'split = "{keys["split"]}"\n' if "split" in keys else ""
-        text = "\n".join([*lines, f'[collections.small]\npath = "small"\n{split}', systems])
+        of_collection = {"split", "group"}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items() if key not in of_collection]
+        own = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items() if key in of_collection)
+        text = "\n".join([*lines, f'[collections.small]\npath = "small"\n{own}', systems])
         (self.folder / "rankscope.toml").write_text(text.replace("MODULE", self.module))
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

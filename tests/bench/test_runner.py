@@ -113,6 +113,13 @@ def with_split(small, n_train: int = 20) -> Path:
     return path
 
 
+def with_sessions(small) -> None:
+    """Let every eight queries be a session."""
+    path = small.folder / "small" / "queries.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**row, "session": f"s{i // 8}"}) + "\n" for i, row in enumerate(rows)))
+
+
 def run(small, **wishes):
     return run_project(load_project(small.folder), Wishes(**wishes))
 
@@ -187,6 +194,27 @@ class TestRunning:
         assert asked_for == {("difficulty", "easy"), ("difficulty", "hard")}
         assert any("no attribute mood" in note for note in result.notes)
         assert any("each of the seeds 3, 4" in note or "depend on the seed" in note for note in result.notes)
+
+    def test_queries_that_belong_together_are_not_taken_for_independent(self, small):
+        with_sessions(small)
+        small.write(PAIR, group="session")
+        (result,) = run(small).collections
+        pair = result.comparison["one", "other"].pair
+        scores = {name: run.column("nDCG@10") for name, run in result.scores.items()}
+        gains = dict(zip(result.scores["one"].query_ids, scores["other"] - scores["one"], strict=True))
+        ordered = np.array([gains[f"q{i}"] for i in range(40)])
+        # by hand (Liang & Zeger): the sums of the five sessions' deviations, t with four degrees of freedom
+        sums = (ordered - ordered.mean()).reshape(5, 8).sum(axis=1)
+        half = 2.7764451051977987 * np.sqrt(5 / 4 * (sums**2).sum()) / 40
+        assert pair.ci.high - pair.ci.low == pytest.approx(2 * half)
+        manifest = json.loads((small.folder / "results/manifest.json").read_text())
+        assert manifest["collections"]["small"]["group"] == "session"
+
+    def test_a_group_that_queries_do_not_have_is_an_error(self, small):
+        with_sessions(small)
+        small.write(PAIR, group="sesion")
+        with pytest.raises(InputError, match=r"no attribute 'sesion'(.|\n)*did you mean session"):
+            run(small, only=("other",))
 
     def test_one_system_is_evaluated_without_a_comparison(self, small):
         small.write(PAIR)
@@ -350,6 +378,25 @@ class TestChoosing:
         assert choice.trials[0].score == pytest.approx(n_low / 20)
         assert result.scores.qrels.n_queries == 20
         assert run_project(project).collections[0].sides == sides
+
+    def test_queries_that_belong_together_are_drawn_together(self, choosy):
+        with_sessions(choosy)
+        (result,) = run_project(self.project(choosy, group="session")).collections
+        sides = result.sides
+        sessions = [{int(query[1:]) // 8 for query in side} for side in (sides.train, sides.measured)]
+        assert sessions[0].isdisjoint(sessions[1])
+        # five sessions of eight queries: 16 or 24 are as close to a half; the larger is taken
+        assert (len(sides.train), len(sides.measured)) == (24, 16)
+        assert any(
+            "(24, seed 0, whole groups by session); all results are about the other 16" in note for note in result.notes
+        )
+
+    def test_a_split_that_tears_groups_apart_is_refused(self, choosy):
+        with_sessions(choosy)
+        split = with_split(choosy)  # q16 to q23 are one session
+        with pytest.raises(InputError, match="same session on both sides, in 1 group\n"):
+            run_project(self.project(choosy, split="split.json", group="session"), Wishes(reveal=True))
+        assert reveals(split) == []
 
     def test_nothing_is_asked_twice_by_a_choice_either(self, choosy):
         project = self.project(choosy)

@@ -48,6 +48,30 @@ def test_a_collection_of_the_project(rankscope, tmp_path):
     assert done.out.splitlines()[0] == "s.json: 4 train, 4 held out, seed 0"
 
 
+def test_groups_stay_together(rankscope, tmp_path):
+    rows = [{"_id": f"q{i}", "text": "x", "level": "easy", "session": session} for i, session in enumerate("aaabbbbcc")]
+    (tmp_path / "mini/queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = rankscope("split", "mini", "--group", "session", "-o", "s.json")
+    assert made.code == 0
+    # 9 queries in sessions of 3, 4 and 2: 4.5 is between 4 and 5, which is 3 + 2
+    assert made.out.splitlines()[:2] == [
+        "s.json: 5 train, 4 held out, seed 0",
+        "  groups by session: 2 + 1; train is 0.5556 of the queries, 0.5 was asked for",
+    ]
+    assert json.loads((tmp_path / "s.json").read_text())["holdout"] == ["q3", "q4", "q5", "q6"]
+    assert rankscope("split", "s.json").out.splitlines() == made.out.splitlines()[:2]
+
+
+def test_the_project_says_which_queries_belong_together(rankscope, tmp_path):
+    (tmp_path / "rankscope.toml").write_text('[collections.small]\npath = "mini"\ngroup = "level"\n')
+    done = rankscope("split", "small", "--train", "0.3", "-o", "s.json")
+    assert done.out.splitlines()[1] == "  groups by level: 1 + 1; train is 0.5 of the queries, 0.3 was asked for"
+    wrong = rankscope("split", "small", "--group", "levle", "-o", "t.json")
+    assert wrong.code == 2
+    assert "no attribute 'levle'; they have level" in wrong.err
+    assert "did you mean level" in wrong.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -22,6 +22,23 @@ def test_a_chosen_column_that_is_not_there_is_an_error_that_lists_the_columns():
         )
 
 
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["query", "topic"], "query"),
+        (["topic", "query"], "query"),
+        (["topic"], "topic"),
+        (["qid", "query"], "qid"),  # as PyTerrier has them: the text stands in query
+        (["query", "query_id"], "query_id"),
+        (["topic_id", "query"], "topic_id"),
+        (["query", "query-id", "topic"], "query-id"),
+    ],
+)
+def test_query_is_the_id_unless_another_column_says_so(names, expected):
+    found = find_columns([*names, "doc", "score"], RUN_COLUMNS, required=RUN_REQUIRED)
+    assert found["query"] == expected
+
+
 def test_rows_can_be_given_as_they_are():
     run = rs.Run(RunRows(["q", "q"], ["a", "b"], np.array([1.0, 2.0]), rank=np.array([2, 1]), tag="t"))
     qrels = rs.Qrels(QrelsRows(["q"], ["a"], np.array([1.0])))

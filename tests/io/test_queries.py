@@ -55,6 +55,63 @@ def test_shapes_in_memory():
     assert load_queries(table) is table
 
 
+@pytest.mark.parametrize(
+    ("columns", "id_column", "text_column"),
+    [
+        ("query", "query", None),
+        ("query,topic", "query", None),
+        ("topic,query", "query", None),
+        ("query,language", "query", None),
+        ("query,text", "query", "text"),
+        ("query,title", "query", "title"),
+        ("query,question,topic", "query", "question"),
+        ("query,topic,text", "query", "text"),
+        ("topic,text", "topic", "text"),
+        ("topic,title", "topic", "title"),
+        ("topic,query,title", "query", "title"),
+        ("id,query", "id", "query"),
+        ("_id,query", "_id", "query"),
+        ("qid,query", "qid", "query"),
+        ("query_id,query", "query_id", "query"),
+        ("query-id,query", "query-id", "query"),
+        ("query_id,query,topic", "query_id", "query"),
+        ("topic,query,query_id", "query_id", "query"),
+        ("qid,query,text", "qid", "text"),
+        ("topic_id,query", "topic_id", "query"),
+        ("topic_id,topic,title", "topic_id", "title"),
+        ("number,query", "number", "query"),
+        ("num,title", "num", "title"),
+        ("case_id,query", "case_id", "query"),
+        ("id,query_id,query", "id", "query"),
+        ("Query,Topic", "Query", None),
+        ("QID,Query", "QID", "Query"),
+    ],
+)
+def test_which_column_is_the_id_and_which_the_text(write_file, columns, id_column, text_column):
+    names = columns.split(",")
+    rows = [{name: f"{name} {i}" for name in names} for i in (1, 2)]
+    cells = "".join(",".join(row.values()) + "\n" for row in rows)
+    for table in (
+        load_queries(write_file(f"{columns}\n{cells}", "queries.csv")),
+        load_queries(write_file(f"{columns}\n{cells}".replace(",", "\t"), "queries.tsv")),
+        load_queries(write_file(jsonl(rows), "queries.jsonl")),
+        load_queries(rows),
+        load_queries(pl.DataFrame(rows)),
+    ):
+        assert table.ids == (f"{id_column} 1", f"{id_column} 2")
+        texts = None if text_column is None else {f"{id_column} {i}": f"{text_column} {i}" for i in (1, 2)}
+        assert table.texts == texts
+        assert set(table.attributes) == {*names} - {id_column, text_column}
+
+
+def test_columns_can_be_mapped_where_their_names_do_not_tell(write_file):
+    path = write_file("topic,query\n1,fits\n2,rash\n", "queries.csv")
+    for columns in ({"id": "topic"}, {"text": "query"}):
+        assert load_queries(path, columns=columns, need_text=True).texts == {"1": "fits", "2": "rash"}
+    with pytest.raises(BadLinesError, match=r"the query has no text: the columns are topic, query(.|\n)*id=NAME"):
+        load_queries(path, need_text=True)
+
+
 def test_a_query_column_is_the_id_where_there_is_no_other(write_file):
     table = load_queries(write_file("query,language\nq1,en\nq2,de\n", "a.csv"))
     assert table.ids == ("q1", "q2")

@@ -44,6 +44,8 @@ class CollectionSpec:
     ontology: str | None = None
     embeddings: Path | None = None
     split: Path | None = None
+    group: str | None = None
+    """The attribute of queries that belong together, such as paraphrases or those of one session."""
 
 
 @dataclass(frozen=True, slots=True)

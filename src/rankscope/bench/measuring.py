@@ -57,7 +57,8 @@ def measured(
     options: dict[str, Any] = {
         "anyway": True,
         "baseline": baseline if baseline in runs else None, "primary": project.primary, "queries": collection.queries,
-        "by": known_strata(project, collection), **({} if project.margin is None else {"margin": project.margin}),
+        "by": known_strata(project, collection), "cluster": collection.spec.group,
+        **({} if project.margin is None else {"margin": project.margin}),
         **given,
     }  # fmt: skip
     comparison = compare(qrels, dict(runs), project.measures, seed=project.seeds[0], **options)

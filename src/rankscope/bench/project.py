@@ -224,6 +224,7 @@ def collection_of(name: str, table: Mapping[str, Any], *, folder: Path, where: s
         columns=values["columns"],
         attributes=values["attributes"],
         ontology=ontology_of(values["ontology"], folder),
+        group=values["group"],
         **parts,
         **others,
     )

@@ -28,14 +28,19 @@ def sides_of(
 ) -> Sides:
     """Return which queries choices are made on and which ones are measured; only judged queries are either."""
     judged = judged_queries(collection)
+    group = collection.spec.group
+    if group is not None:
+        collection.queries.attribute(group)  # a wrong name is an error also where nothing has to be divided
     if collection.spec.split is not None:
         return stored_sides(collection, judged, revealed=revealed, command=command)
     if not has_choices:
         return Sides((), judged)
     by = tuple(name for name in strata if name in collection.queries.attributes)
-    drawn = divided(dataclasses.replace(collection.queries, ids=judged), share=HALF, by=by, seed=seed)
+    drawn = divided(dataclasses.replace(collection.queries, ids=judged), share=HALF, by=by, seed=seed, group=group)
+    whole = f", whole groups by {group}" if group else ""
     words = (
-        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.split.train)}, seed {seed}); "
+        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.split.train)}, seed {seed}"
+        f"{whole}); "
         f"all results are about the other {len(drawn.holdout)}."
     )
     return Sides(drawn.split.train, drawn.holdout, "drawn", words)
@@ -58,7 +63,7 @@ def stored_sides(collection: Collection, judged: Sequence[str], *, revealed: boo
     """Return the sides of a split that is stored; its hold-out only where it is to be revealed, which is recorded."""
     path = collection.spec.split
     assert path is not None  # noqa: S101 (the caller has looked)
-    split = load_split(path, queries=collection.queries)
+    split = load_split(path, queries=collection.queries, group=collection.spec.group)
     inside = set(split.train)
     train = tuple(query for query in judged if query in inside)
     if not revealed:
@@ -67,7 +72,7 @@ def stored_sides(collection: Collection, judged: Sequence[str], *, revealed: boo
             "and --reveal measures those."
         )
         return Sides(train, train, "train", words)
-    holdout = reveal(path, command=command, queries=collection.queries)
+    holdout = reveal(path, command=command, queries=collection.queries, group=collection.spec.group)
     inside = set(holdout.query_ids)
     measured = tuple(query for query in judged if query in inside)
     times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"

@@ -21,6 +21,7 @@ EPILOG = """\
 examples:
   rankscope split scifact -o split.json
   rankscope split hpo --train 0.3 --by category,difficulty --seed 1 -o split.json
+  rankscope split tickets --group session -o split.json
   rankscope split split.json
   rankscope split split.json --reveal"""
 
@@ -32,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train", metavar="SHARE", default="0.5", help="the share to train on (default: 0.5)")
     parser.add_argument(
         "--by", metavar="NAME,...", default="", help="attributes of queries of which both sides get the same mix"
+    )
+    parser.add_argument(
+        "--group",
+        metavar="NAME",
+        help="attribute of queries that belong together, such as session: those that share its value stay on one side "
+        "(default: what the project file says)",
     )
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
     parser.add_argument("--force", action="store_true", help="draw a split again that is there already")
@@ -57,14 +64,15 @@ def make(args: argparse.Namespace) -> int:
     spec, cache = find_collection(args.collection, args.project)
     queries = load_collection(spec, cache=cache).queries
     by = [name.strip() for name in args.by.split(",") if name.strip()]
-    split = make_split(queries, args.output, train=args.train, by=by, seed=args.seed, replace=args.force)
+    group = args.group or spec.group
+    split = make_split(queries, args.output, train=args.train, by=by, group=group, seed=args.seed, replace=args.force)
     show(split, args.output)
     print(f"next: name it in the project file, in [collections.{spec.name}]: split = {json.dumps(str(args.output))}")
     return 0
 
 
 def show(split: Split, path: str) -> int:
-    """Print how many queries are on either side, of each stratum, and whether the other one has been looked at."""
+    """Print how many queries and groups are on either side, and whether the held-out ones have been looked at."""
     by = f" by {', '.join(split.by)}" if split.by else ""
     seed = "" if split.seed is None else f", seed {split.seed}"
     print(f"{path}: {len(split.train)} train, {split.n_holdout} held out{by}{seed}")
@@ -72,6 +80,10 @@ def show(split: Split, path: str) -> int:
         width = max(map(len, split.strata))
         for name, (n_train, n_holdout) in split.strata.items():
             print(f"  {name:<{width}}  {n_train} + {n_holdout}")
+    if split.n_groups is not None and split.share is not None:
+        n_train, n_holdout = split.n_groups
+        achieved = f"{len(split.train) / (len(split.train) + split.n_holdout):.4g} of the queries"
+        print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was asked for")
     for entry in reveals(path):
         print(f"  revealed {entry.date} by {entry.who}: {entry.command}")
     return 0

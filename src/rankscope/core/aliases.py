@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from rankscope.errors import FormatError
 
+QUERY_ID_NAMES = ("query_id", "qid", "query-id", "queryid", "q_id", "query id", "topic_id")
+"""Names that say themselves that they are those of a query's id; beside one of them `query` holds a text."""
 _SHARED: dict[str, tuple[str, ...]] = {
-    "query": ("query", "query_id", "qid", "q_id", "queryid", "topic", "topic_id", "query-id", "query id"),
+    "query": (*QUERY_ID_NAMES, "query", "topic"),
     "doc": (
         "doc", "doc_id", "docid", "docno", "did", "document", "document_id", "corpus-id", "corpus_id", "pid",
         "passage_id", "item_id", "doc id",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.core.aliases import QUERY_ID_NAMES
 from rankscope.core.arrays import Floats, read_only
 from rankscope.core.doc_table import is_missing, whole_value
 from rankscope.core.ids import as_id
@@ -26,13 +27,10 @@ from rankscope.io.numbers import number_in
 from rankscope.io.source import Reading, Source, source_of
 from rankscope.io.topics import is_topics, topic_rows
 
-ID_NAMES = (
-    "_id", "id", "query_id", "qid", "query-id", "queryid", "q_id", "query id", "topic_id", "topic", "number", "num",
-    "case_id", "query",
-)  # fmt: skip
-"""The names under which tables keep the id of a query, best first."""
+ID_NAMES = ("_id", "id", *QUERY_ID_NAMES, "number", "num", "case_id", "query", "topic")
+"""The names under which tables keep the id of a query, best first: `query` is the id unless another column says id."""
 TEXT_NAMES = ("text", "query", "query_text", "question", "title", "userquery", "user_query", "utterance")
-"""The names under which tables keep what was searched for, best first."""
+"""The names under which tables keep what was searched for, best first; the column of the ids is never taken."""
 QUERIES_STEM = "queries"
 
 _SHAPES = (
@@ -283,7 +281,8 @@ def gathered(
     for number, row in rows:
         gatherer.take(number, row)
     if reading.bad_lines:
-        raise BadLinesError(reading.bad_lines, hint="every query needs an id of its own" + " and a text" * need_text)
+        mapped = " and a text; where names do not tell, map the columns: id=NAME, text=NAME" * need_text
+        raise BadLinesError(reading.bad_lines, hint="every query needs an id of its own" + mapped)
     return QueryTable(tuple(gatherer.lines), gatherer.texts or None, gatherer.attributes)
 
 
@@ -314,7 +313,8 @@ class Gatherer:
         if not is_missing(text) and str(text).strip():
             self.texts[query] = str(text)
         elif self._need_text:
-            self._reading.reject(number, f"query {query!r}", "the query has no text")
+            why = "" if "text" in roles else f": the columns are {', '.join(names)}"
+            self._reading.reject(number, f"query {query!r}", f"the query has no text{why}")
         self._take_attributes(query, row, roles)
 
     def _id(self, number: int, cell: Any) -> str | None:

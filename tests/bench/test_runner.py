@@ -206,7 +206,8 @@ class TestRunning:
         # by hand (Liang & Zeger): the sums of the five sessions' deviations, t with four degrees of freedom
         sums = (ordered - ordered.mean()).reshape(5, 8).sum(axis=1)
         half = 2.7764451051977987 * np.sqrt(5 / 4 * (sums**2).sum()) / 40
-        assert pair.ci.high - pair.ci.low == pytest.approx(2 * half)
+        assert pair.n_units == 5
+        assert pair.ci_t.high - pair.ci_t.low == pytest.approx(2 * half)
         manifest = json.loads((small.folder / "results/manifest.json").read_text())
         assert manifest["collections"]["small"]["group"] == "session"
 

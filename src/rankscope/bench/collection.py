@@ -46,6 +46,8 @@ class CollectionSpec:
     split: Path | None = None
     group: str | None = None
     """The attribute of queries that belong together, such as paraphrases or those of one session."""
+    weights: str | None = None
+    """The attribute of queries that says how much each counts, such as its traffic."""
 
 
 @dataclass(frozen=True, slots=True)

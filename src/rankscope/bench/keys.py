@@ -137,6 +137,7 @@ COLLECTION: Mapping[str, Key] = MappingProxyType(
         "embeddings": Key("path", "vectors of the docs, for measures of diversity"),
         "split": Key("path", "a file that says which queries may be trained on; see rankscope split"),
         "group": Key("text", "attribute of queries that belong together, e.g. session; a split never parts these"),
+        "weights": Key("text", "attribute of queries that says how much each counts, e.g. its traffic"),
     }
 )
 

@@ -56,6 +56,7 @@ def collection_record(result: CollectionResult, benchmark: Benchmark) -> dict[st
         "parts": {name: {"n": part.n, "sha256": part.sha256} for name, part in result.parts.items()},
         "queries": {"measured": len(result.sides.measured), "train": len(result.sides.train), "how": result.sides.how},
         "group": benchmark.project.collections[result.name].group,
+        "weights": benchmark.project.collections[result.name].weights,
         "systems": {system.name: system_record(system, benchmark) for system in result.systems},
         "choices": {choice.system: dict(choice.chosen.options) for choice in result.choices},
         "about": dict(result.about),

@@ -37,12 +37,13 @@ def measured(
     docs: Container[str],
     baseline: str | None,
     anyway: bool,
+    problems: Mapping[str, str],
 ) -> tuple[Scores | None, Comparison | None]:
     """Return the scores of runs, and their comparison where there are two or more.
 
     `docs` are those that any of them has retrieved. Where not one is judged, the judgments are those of another
     collection, which is an error unless they are to be measured `anyway`. A single run may miss all, as its ids are
-    known to be right.
+    known to be right. `problems` says of systems why they cannot be compared.
     """
     if not runs:
         return None, None
@@ -51,13 +52,18 @@ def measured(
     if found is not None and found.level == "error":
         raise_or_warn(found, anyway=anyway)
     given = side.of(project.measures, docs)
+    weights = collection.spec.weights
     if len(runs) < _A_PAIR:
-        scores = evaluate(qrels, dict(runs), project.measures, missing="zero", anyway=True, **given)
+        table = None if weights is None else collection.queries
+        scores = evaluate(
+            qrels, dict(runs), project.measures, missing="zero", anyway=True, queries=table, weights=weights, **given
+        )
         return with_digests(scores), None
     options: dict[str, Any] = {
-        "anyway": True,
+        "problems": problems,
         "baseline": baseline if baseline in runs else None, "primary": project.primary, "queries": collection.queries,
         "by": known_strata(project, collection), "cluster": collection.spec.group,
+        "weights": weights,
         **({} if project.margin is None else {"margin": project.margin}),
         **given,
     }  # fmt: skip

@@ -225,6 +225,7 @@ def collection_of(name: str, table: Mapping[str, Any], *, folder: Path, where: s
         attributes=values["attributes"],
         ontology=ontology_of(values["ontology"], folder),
         group=values["group"],
+        weights=values["weights"],
         **parts,
         **others,
     )

@@ -147,6 +147,7 @@ def collection_result(project: Project, asked: Wishes, name: str, systems: Seque
         scores, comparison = measured(
             project, collection, sides, {result.name: str(result.run) for result in kept},
             side=shop.side, docs=files.docs_of(kept), baseline=asked.baseline, anyway=asked.anyway,
+            problems={result.name: f"{result.finding.message}." for result in kept if result.finding is not None},
         )  # fmt: skip
     wanted = asked.baseline or systems[0]
     if comparison is not None and comparison.baseline != wanted:

@@ -41,11 +41,11 @@ from rankscope.report.table import print_table, to_csv, to_latex, to_markdown
 if TYPE_CHECKING:
     from rankscope.measures.bands import BandProfile  # loaded where words are asked for
 
-FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec")
+FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
 FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
 BY_EXTENSION = {
     ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html",
-    ".txt": "trec",
+    ".txt": "trec", ".xml": "junit",
 }  # fmt: skip
 
 EPILOG = """\
@@ -56,6 +56,7 @@ examples:
   rankscope evaluate qrels.txt bm25.run --queries queries.csv --weights asked_per_day
   rankscope evaluate qrels.txt bm25.run dense.run -o report.html
   rankscope evaluate qrels.txt bm25.run dense.run -m nDCG --chart curves -o curves.svg
+  rankscope evaluate qrels.txt bm25.run --fail-under nDCG@10=0.5 -o gate.xml
   rankscope evaluate beir/scifact run.json --profile beir -o scores.json
   zcat run.gz | rankscope evaluate qrels.txt - --format csv
   rankscope evaluate qrels.txt run.txt --format trec --profile trec_eval-9 -m all_trec --per-query
@@ -111,6 +112,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="threads to use (default: one per core); the scores are the same",
     )
     add_anyway_option(parser)
+    gate = parser.add_argument_group("as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)")
+    gate.add_argument(
+        "--fail-under", action="append", default=[], metavar="NAME=X",
+        help="fail where the mean of a measure is below a limit (above it, where less is better), e.g. nDCG@10=0.5",
+    )  # fmt: skip
+    gate.add_argument(
+        "--allow-missing", type=float, metavar="SHARE",
+        help="with --fail-under: the share of queries that a run may leave unanswered (default: 0.1)",
+    )  # fmt: skip
     add_policy_options(parser)
     add_file_options(parser)
 
@@ -147,15 +157,25 @@ def run(args: argparse.Namespace) -> int:
     form = (
         chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
     )
+    if args.fail_under or args.allow_missing is not None or form == "junit":
+        from rankscope.cli.fail_under import run_with_gate
+
+        return run_with_gate(args, form)
+    report(args, form, None)
+    return 0
+
+
+def report(args: argparse.Namespace, form: str, scores: Scores | None) -> None:
+    """Write what was asked for; the scores are computed where they are not at hand and the format needs them."""
     bands = bands_for(args.bands, form)
     text = whole_text(args, form)
-    scores = scores_from(args) if text is None else None
+    if text is None and scores is None:
+        scores = scores_from(args)
     with output_to(args.output) as stream:
-        if scores is None:
-            stream.write(text or "")
-        else:
+        if text is not None:
+            stream.write(text)
+        elif scores is not None:
             write(scores, form, stream, per_query=args.per_query, bands=bands)
-    return 0
 
 
 def whole_text(args: argparse.Namespace, form: str) -> str | None:

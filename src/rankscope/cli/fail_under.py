@@ -2,28 +2,65 @@
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 
+from rankscope.api import chosen_profile, decide_measures
+from rankscope.cli.options import output_to
 from rankscope.comparing.gate import GateCheck, GatePolicy, GateResult
 from rankscope.core.scores import Scores
-from rankscope.errors import MeasureError, OptionError
-from rankscope.measures.parse import parse_measure
+from rankscope.errors import OptionError, RankscopeError
+from rankscope.report.comparison_cases import cases, error_case
+from rankscope.report.render import Case, to_junit
 
 
-def parse_limits(given: Sequence[str]) -> dict[str, float]:
-    """Return {measure: limit} from texts such as nDCG@10=0.5."""
+def run_with_gate(args: argparse.Namespace, form: str) -> int:
+    """Evaluate, print, and return the exit code that the limits give; what they are about is shown with the rest."""
+    from rankscope.cli.evaluate import report, scores_from
+
+    if not args.fail_under:
+        option = "--allow-missing" if form != "junit" else "--format junit"
+        raise OptionError(f"{option} goes with --fail-under", hint="for example --fail-under nDCG@10=0.5")
+    limits = parse_limits(args.fail_under, args.profile)
+    shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures or None)]
+    args.measures = list(dict.fromkeys([*shown, *limits]))
+    try:
+        scores = scores_from(args)
+        gate = limit_gate(scores, limits, allow_missing=args.allow_missing)
+    except RankscopeError as error:
+        if form == "junit":
+            write_cases([error_case("evaluate", str(error), command="evaluate")], args)
+        raise
+    if form == "junit":
+        write_cases(cases(gate, command="evaluate"), args)
+    else:
+        report(args, form, scores)
+    for line in gate.lines():
+        print(line, file=sys.stderr)
+    return gate.exit_code
+
+
+def write_cases(listed: Iterable[Case], args: argparse.Namespace) -> None:
+    """Write test cases for a build server."""
+    with output_to(args.output) as stream:
+        stream.write(to_junit(listed, suite="rankscope evaluate"))
+
+
+def parse_limits(given: Sequence[str], profile: str | None) -> dict[str, float]:
+    """Return {measure: limit} from texts such as nDCG@10=0.5, measures being those of the profile."""
     limits = {}
     for text in given:
         name, equals, number = text.rpartition("=")
         try:
-            limits[parse_measure(name).name] = float(number)
-        except (MeasureError, ValueError) as error:
-            hint = "for example --fail-under nDCG@10=0.5"
-            message = str(error) if equals and isinstance(error, MeasureError) else f"{text!r} is not MEASURE=NUMBER"
-            raise OptionError(f"--fail-under: {message}", hint=hint) from None
-        if not math.isfinite(limits[parse_measure(name).name]):
-            raise OptionError(f"--fail-under: {number!r} is no limit", hint="give a number")
+            limit = float(number) if equals else math.nan
+        except ValueError:
+            limit = math.nan
+        if not math.isfinite(limit):
+            raise OptionError(f"--fail-under {text}: that is not MEASURE=NUMBER", hint="for example nDCG@10=0.5")
+        for measure in decide_measures(chosen_profile(profile), name):
+            limits[measure.name] = limit
     return limits
 
 

@@ -14,9 +14,10 @@ from rankscope.comparing.known_measures import known_measure, range_of
 from rankscope.comparing.records import Comparison
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
+from rankscope.core.run import Run
 from rankscope.core.scores import Scores
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
-from rankscope.io.queries import QueryTable, load_queries
+from rankscope.io.queries import QueryTable, load_queries, query_weights
 from rankscope.loading import ReadOptions, load_qrels, load_runs
 from rankscope.matching import find_mismatch
 from rankscope.measures.profiles import find_profile
@@ -62,6 +63,7 @@ def compare(
     docs: Any = None,
     ontology: Any = None,
     anyway: bool = False,
+    problems: Mapping[str, str] | None = None,
     **policies: Any,
 ) -> Comparison:
     """Tell which of several runs is better, how sure that is, and where the difference sits.
@@ -73,8 +75,9 @@ def compare(
     in several languages are never pooled unless `pool` says so. `cluster` names an attribute that groups queries which
     are not independent, such as paraphrases, `weights` one that says how much each query counts, such as its traffic.
     `correction` is maxt, bonferroni or none. `unjudged` says what docs without a judgment may be: auto, uncertain or
-    irrelevant. `also` names further tests to print: wilcoxon, sign, bootstrap, mcnemar. `anyway` goes on where ids match
-    nothing, with the verdict that the two are not comparable. The other arguments are those of `evaluate`.
+    irrelevant. `also` names further tests to print: wilcoxon, sign, bootstrap, mcnemar. `anyway` goes on where ids
+    match nothing, with the verdict that the two are not comparable; `problems` says why runs cannot be compared, by their
+    names, where the caller has looked at ids itself. The other arguments are those of `evaluate`.
     """
     from rankscope.comparing.evidence import gather  # scores alone need none of it
 
@@ -88,13 +91,11 @@ def compare(
     table = None if queries is None else load_queries(queries)
     scores = evaluate(
         judged, {str(run.name or "run"): run for run in loaded}, wanted, profile=profile, threads=threads,
-        embeddings=embeddings, docs=docs, ontology=ontology, anyway=anyway, **{**policies, "missing": decided.missing},
+        embeddings=embeddings, docs=docs, ontology=ontology, anyway=anyway or problems is not None,
+        queries=None if weights is None else table, weights=weights, **{**policies, "missing": decided.missing},
     )  # fmt: skip
-    problems = {}
-    for run in loaded:
-        finding = find_mismatch(judged, run, scores[str(run.name or "run")].counts)
-        if finding is not None and finding.level == "error":  # it would have been raised, but for `anyway`
-            problems[str(run.name or "run")] = f"{finding.message}."
+    if problems is None:
+        problems = id_problems(judged, loaded, scores)
     compared = compare_scores(
         scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=table, all_pairs=all_pairs,
         correction=correction, pool=pool, cluster=cluster, weights=weights, also=also, alpha=alpha,
@@ -102,7 +103,19 @@ def compare(
         problems=problems,
     )  # fmt: skip
     measure = next(m for m in wanted if m.name == compared.primary)
-    return gather(compared, judged, {run.name or "run": run for run in loaded}, measure, decided, unjudged=unjudged)
+    weight_of = None
+    if weights is not None and table is not None:
+        weight_of = dict(zip(judged.query_ids, query_weights(table, weights, judged.query_ids).tolist(), strict=True))
+    return gather(
+        compared, judged, {run.name or "run": run for run in loaded}, measure, decided, unjudged=unjudged,
+        weights=weight_of,
+    )  # fmt: skip
+
+
+def id_problems(qrels: Qrels, runs: Iterable[Run], scores: Scores) -> dict[str, str]:
+    """Return which runs have ids that match nothing; there are only such where these were to be scored anyway."""
+    found = ((str(run.name or "run"), find_mismatch(qrels, run, scores[run.name or "run"].counts)) for run in runs)
+    return {name: f"{finding.message}." for name, finding in found if finding is not None and finding.level == "error"}
 
 
 def relevant_counts(qrels: Qrels, policies: Policies) -> dict[str, int]:

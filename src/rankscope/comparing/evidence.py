@@ -136,7 +136,7 @@ class Evidence:
         return counted
 
     def unjudged(self, pair: Pair, code: Code) -> UnjudgedCheck | None:
-        """Return whether a verdict survives relevant docs among the unjudged ones; None where nothing is to be tried."""
+        """Return whether a verdict survives relevant docs among the unjudged ones; None where nothing is tried."""
         if self.tipping is None:
             return None
         if is_claim(code):

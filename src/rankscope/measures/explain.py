@@ -24,7 +24,7 @@ from rankscope.core.reference import considered
 from rankscope.core.run import Run
 from rankscope.core.top import TopDocs
 from rankscope.errors import InputError, RankscopeWarning, did_you_mean
-from rankscope.measures.evaluate import check_grades, extras_for, score_hits
+from rankscope.measures.evaluate import check_grades, extras_for, lacks_relevant, score_hits
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
 from rankscope.measures.spec import Measure, Workings
@@ -115,7 +115,7 @@ def explain(
         measure=measure.name,
         formula=measure.spec.formula,
         score=score,
-        why_undefined=reason(measure, score) if is_undefined else "",
+        why_undefined=reason(measure, score, hits, policies) if is_undefined else "",
         n_retrieved=len(docs),
         judged_only=hits.only_judged,
     )
@@ -211,9 +211,10 @@ def retrieved_docs(qrels: Qrels, run: Run, query: str, policies: Policies) -> li
     return ranked_docs(considered(run, query, policies), policies)
 
 
-def reason(measure: Measure, score: float) -> str:
-    """Say why a score is undefined: where it would otherwise count as 0, having none means that the query is left out."""
-    if math.isnan(score) and measure.spec.zero_if_undefined:
+def reason(measure: Measure, score: float, hits: Hits, policies: Policies) -> str:
+    """Say why a score is undefined: the query may be left out, as it has no relevant doc."""
+    left_out = measure.spec.about_relevance and policies.no_relevant == "exclude"
+    if math.isnan(score) and left_out and lacks_relevant(hits, measure, policies).all():
         return "the query has no relevant doc, and such queries are left out (no_relevant=exclude)"
     return measure.spec.undefined
 

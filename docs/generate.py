@@ -97,7 +97,8 @@ def profile_section(profile: Profile) -> str:
     for base, params in profile.variants.items():
         variant = ", ".join(f"{name}={show_value(value)}" for name, value in params.items())
         facts.append(f"- *measure* `{base}` is computed as `{base}({variant})`")
-    facts.append(f"- *default measures* {', '.join(f'`{name}`' for name in profile.measures)}")
+    if profile.measures:
+        facts.append(f"- *default measures* {', '.join(f'`{name}`' for name in profile.measures)}")
     facts += [f"- *note* {note}" for note in profile.notes]
     return "\n".join([f"## {profile.name}\n", f"{profile.description}.\n", *facts]) + "\n"
 

@@ -8,7 +8,16 @@ from rankscope.measures.profiles import PROFILES
 def test_all_are_listed(rankscope):
     done = rankscope("profiles")
     assert done.code == 0
-    for name in ("trec_eval-9", "trec_eval-10", "gdeval", "msmarco", "beir", "sentence-transformers"):
+    for name in (
+        "trec_eval-9",
+        "trec_eval-10",
+        "gdeval",
+        "msmarco",
+        "beir",
+        "sentence-transformers",
+        "ranx",
+        "sklearn",
+    ):
         assert f"{name}: " in done.out
 
 

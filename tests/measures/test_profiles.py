@@ -16,7 +16,8 @@ def value(profile, measure, qrels, run, **policies):
 
 
 def test_every_profile_of_the_issue_is_there():
-    assert set(PROFILES) >= {"trec_eval-9", "trec_eval-10", "gdeval", "msmarco", "beir", "sentence-transformers"}
+    tools = {"trec_eval-9", "trec_eval-10", "gdeval", "ndeval", "msmarco", "beir", "sentence-transformers"}
+    assert set(PROFILES) >= tools | {"ir_measures", "ranx", "sklearn"}
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -62,6 +63,31 @@ def test_sentence_transformers_is_binary_divides_ap_by_at_most_k_and_orders_ties
     assert value("sentence-transformers", "nDCG@10", qrels, run) == 1.0
     assert value("sentence-transformers", "AP@1", qrels, run) == 1.0
     assert value("sentence-transformers", "RR@10", {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}) == 1.0
+
+
+def test_ir_measures_counts_queries_without_an_answer_has_grades_up_to_4_and_compares_in_single_precision():
+    qrels, run = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}, {"q": {"a": 0.1 + 1e-10, "b": 0.1}}
+    with pytest.warns(RankscopeWarning, match="they score 0 and count"):
+        assert value("ir_measures", "RR", qrels, run) == 0.25
+    assert value("ir_measures", "ERR@20", {"q": {"a": 2}}, {"q": {"a": 1.0}}) == pytest.approx(3 / 16)
+
+
+def test_ranx_counts_queries_without_an_answer_keeps_the_order_of_ties_and_weighs_rbp_by_grade():
+    qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    with pytest.warns(RankscopeWarning, match="they score 0 and count"):
+        assert value("ranx", "mrr", qrels, run) == 0.5
+    assert value("ranx", "rbp.80", {"q": {"a": 1, "b": 2}}, {"q": {"a": 1.0}}) == pytest.approx(0.2 * 1 / 2)
+
+
+def test_sklearn_has_the_measures_that_its_functions_compute():
+    # the example of ndcg_score in scikit-learn's documentation: 0.69, and 0.49 with other scores
+    qrels = {"q": dict(zip("abcde", (10, 0, 0, 1, 5), strict=True))}
+    run = {"q": dict(zip("abcde", (0.1, 0.2, 0.3, 4, 70), strict=True))}
+    assert value("sklearn", "nDCG", qrels, run) == pytest.approx(0.69, abs=0.01)
+    other = {"q": dict(zip("abcde", (0.05, 1.1, 1.0, 0.5, 0.0), strict=True))}
+    assert value("sklearn", "nDCG", qrels, other) == pytest.approx(0.49, abs=0.01)
+    scores = rs.evaluate(qrels, run, profile="sklearn")["run"]
+    assert scores.measures == ("nDCG", "DCG", "AP", "LastRel", "Success@2")
 
 
 def test_what_the_user_says_wins_over_the_profile():

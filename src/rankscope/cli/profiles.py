@@ -46,7 +46,7 @@ def text(profile: Profile) -> str:
     facts = [
         ("policies", policies or "the defaults"),
         *([("measures", variants)] if variants else []),
-        ("default", " ".join(profile.measures)),
+        *([("default", " ".join(profile.measures))] if profile.measures else []),
         *(("note", note) for note in profile.notes),
     ]
     lines = [*hanging(f"{profile.name}: {profile.description}", "")]

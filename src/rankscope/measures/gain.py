@@ -193,7 +193,7 @@ def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
     "ERR", "Expected reciprocal rank", family=Family.GAIN,
     formula=r"\sum_{r \le k} \frac{R_r}{r} \prod_{i<r} (1 - R_i), \quad R = \frac{2^g - 1}{2^{g_{max}}}", range=(0, 1),
     undefined="never", cite="Chapelle et al., Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
-    elsewhere={"gdeval": "err@{k} (max_grade=4)", "ir_measures": "ERR@{k}"},
+    elsewhere={"gdeval": "err@{k} (max_grade=4)", "ir_measures": "ERR@{k} (max_grade=4)"},
     example=Example(
         [1, 2], [2, 1, 0], 0.25 + 0.75 * 0.75 / 2, {}, "grades up to 2: ¼ stop at rank 1, ¾ of the other ¾ at rank 2"
     ),
@@ -250,7 +250,7 @@ def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: 
 @measure(
     "RBP", "Rank-biased precision", family=Family.GAIN, graded=True, formula=r"(1-p) \sum_{r \le k} g_r\, p^{r-1}", range=(0, 1),
     undefined="never", cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008", aliases=("rank_biased_precision",),
-    elsewhere={"ranx": "rbp.{p}", "trec_eval": "rbp (version 10)", "ir_measures": "RBP(p={p})"},
+    elsewhere={"ranx": "rbp.{p} (grades not divided by max_grade)", "trec_eval": "rbp (version 10)", "ir_measures": "RBP(p={p}, rel={rel})"},
     example=Example([1, 0, 1], [1, 1], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
     workings=_rbp_workings,
 )  # fmt: skip
@@ -321,7 +321,7 @@ def inst_of_query(ranks: list[int], gains: list[float], hope: float) -> float:
     formula=r"\sum_r W_r g_r, \quad W_{r+1}/W_r = \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2,\; T_r = T - \sum_{i \le r} g_i",
     range=(0, 1), undefined="never", monotone=False,
     cite="Moffat, Bailey, Scholer & Thomas, Incorporating User Expectations and Behavior, TOIS 2017",
-    elsewhere={"ir_measures": "INST(T={T})"},
+    elsewhere={"ir_measures": "INST(T={T}, max_rel={max_grade}) (gain='linear')"},
     example=Example([1], [1], 6 / math.pi**2, {"T": 1}, "after the hit T_1 = 0, so weights fall as 1/r² and W_1 = 6/π²"),
 )  # fmt: skip
 def inst(
@@ -389,11 +389,16 @@ def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
     "Compat", "Compatibility with the ideal ranking", family=Family.GAIN,
     formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)", range=(0, 1), undefined=_NOTHING_TO_GAIN,
     cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021", aliases=("Compatibility",),
-    elsewhere={"ir_measures": "Compat(p={p})"},
+    elsewhere={"ir_measures": "Compat(p={p}), which stops at the end of the list"},
     example=Example([2, 1], [2, 1, 0], 1, {}, "the ranking is the ideal one"),
 )  # fmt: skip
 def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
-    """Answers: how similar is the ranking to the most similar ideal one, by rank-biased overlap?"""
+    """Answers: how similar is the ranking to the most similar ideal one, by rank-biased overlap?
+
+    Overlap is summed down to rank 1000, as in the authors' program, however long the lists are. ir_measures stops at the
+    end of the longer one, the ranking or the relevant docs, so its values are other ones: the only relevant doc at rank
+    2 of 2 is worth 0.32 there and 0.68 here.
+    """
     weights = overlap_weights(p)
     beyond = _COMPAT_DEPTH + 1
     meets = np.minimum(np.maximum(hits.ranks, ideal_positions(hits)), beyond)

@@ -180,7 +180,7 @@ def set_relative_precision(hits: Hits, *, rel: float | None = None) -> Floats:
 
 @measure(
     "SetF", "F-measure of the whole list", family=Family.SET, formula=r"(1+\beta^2) P R / (\beta^2 P + R)", range=(0, 1),
-    cite=_VAN_RIJSBERGEN, aliases=("set_F",), elsewhere={"trec_eval": "set_F_{beta squared}", "ir_measures": "SetF"},
+    cite=_VAN_RIJSBERGEN, aliases=("set_F",), elsewhere={"trec_eval": "set_F_{beta squared}", "ir_measures": "SetF(beta={beta squared})"},
     example=Example([1, 0], [1, 2], 1 / 2, {}, "precision 1/2, recall 1/2: 1/2"),
 )  # fmt: skip
 def set_f(hits: Hits, *, beta: float = 1.0, rel: float | None = None) -> Floats:

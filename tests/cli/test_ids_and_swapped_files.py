@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 
 import pytest
 
@@ -80,17 +82,26 @@ def test_a_run_from_standard_input_is_looked_at_too(start, prefixed):
 
 def test_a_pipe_that_can_be_read_only_once(start, prefixed, tmp_path):
     """A shell's <(zcat run.gz) is such a pipe."""
-    import os
-    import threading
-
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_bytes(prefixed.read_bytes()))
-    writer.start()
-    done = start("evaluate", "qrels.txt", pipe)
-    writer.join()
+    done = evaluated_from_pipe(start, tmp_path, "qrels.txt", prefixed.read_bytes())
     assert done.code == 2
     assert 'error: pipe: doc ids differ only by the prefix "doc-"' in done.err
+
+
+def test_a_pipe_of_json(start, as_json):
+    done = evaluated_from_pipe(start, as_json, "q.json", (as_json / "h.json").read_bytes())
+    assert (done.code, done.err) == (0, "")
+    assert "read as json (qrels, pipe)" in done.out
+
+
+def evaluated_from_pipe(start, folder, qrels, content):
+    """Evaluate a run that comes through a named pipe."""
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(content))
+    writer.start()
+    done = start("evaluate", qrels, pipe)
+    writer.join()
+    return done
 
 
 def test_swapped_json_files(rankscope, as_json):

@@ -38,8 +38,8 @@ examples:
   rankscope run --reveal -o final.html
 
 runs, journals and manifest.json are written into the output folder of the project (results).
-exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 could not run, or a system is left out, as
-what it returns are not ids of the collection's docs"""
+exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 could not run, or a
+system is left out, as what it returns are not ids of the collection's docs"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,13 +26,17 @@ ANYWAY = "--anyway (in Python anyway=True) scores it all the same"
 JSON = "json"
 USUAL_GRADES = frozenset(range(-2, int(HIGHEST_USUAL_GRADE) + 1))
 """Grades as qrels have them; below 0 are docs that were pooled but not judged."""
-MOST_REPEATED = 0.1
-"""Scores may tie now and then; a larger share of equal values within queries makes them grades."""
+MOST_REPEATED, MOST_REPEATED_IF_FINE = 1 / 10, 1 / 3
+"""Scores may tie now and then; a larger share of equal numbers within queries makes them grades.
+
+Numbers with more than two decimals may tie more often, as those of reciprocal rank fusion do: nobody grades like that.
+"""
 DEEP = 10
 """How many docs per query rankings have at least, where their numbers alone do not tell that they are scores."""
 FEW_DOCS = 3
 """In so few docs a 0 is a grade; in longer lists it may be the last of n-1 … 0, which are ranks turned into scores."""
 ENOUGH_QUERIES = 5
+_ROUNDING = 1e-6
 
 
 def find_mismatch(qrels: Qrels, run: Run, counts: Counts) -> Finding | None:
@@ -62,11 +66,15 @@ def find_swap(qrels: Qrels, run: Run) -> Finding | None:
     """Return that qrels and run look swapped; None where at least one of them looks like what it should be.
 
     Only data without names or columns that tell can be swapped unnoticed: JSON, and dicts or rows in memory. Two things
-    must come together. The numbers in the qrels look like scores: most of them are fractions (or they go beyond 10, for
-    ten docs or more per query), and hardly any two are equal within a query. And those in the run look like grades: all
-    are whole numbers up to 10, and some are equal within a query, or 0 among at most three docs, or each of five
-    queries or more has a single doc with the same number, against ten judged docs or more per query. So neither
-    fractional grades nor scores that are whole numbers, such as n … 1 down a list, are enough.
+    must come together:
+
+    - the numbers in the qrels look like scores: most of them are fractions (or some go beyond 10, with ten docs or more
+      per query), and few are equal within a query, at most a tenth, or a third where most have more than two decimals
+    - those in the run look like grades: all are whole numbers up to 10, and some are equal within a query, or 0 among
+      at most three docs, or each of five queries or more has a single doc with the same number (against ten docs or
+      more per query in the qrels)
+
+    So neither fractional grades nor scores that are whole numbers, such as n … 1 down a list, are enough.
     """
     if qrels.origin is not None and qrels.origin.format != JSON:
         return None
@@ -92,10 +100,13 @@ def hold_scores(qrels: Qrels) -> bool:
     most_are_fractions = np.count_nonzero(grades % 1) > len(grades) / 2
     if not most_are_fractions and (grades.max() <= HIGHEST_USUAL_GRADE or n_per_query(qrels) < DEEP):
         return False
+    in_percent = 100 * grades
+    are_fine = np.count_nonzero(np.abs(in_percent - np.rint(in_percent)) > _ROUNDING) > len(grades) / 2
     is_repeated = grades[1:] == grades[:-1]  # they are in order within a query
     starts = offsets[1:-1]
     is_repeated[starts[(starts > 0) & (starts < len(grades))] - 1] = False
-    return bool(np.count_nonzero(is_repeated) <= MOST_REPEATED * len(grades))
+    most = MOST_REPEATED_IF_FINE if are_fine else MOST_REPEATED
+    return bool(np.count_nonzero(is_repeated) <= most * len(grades))
 
 
 def n_per_query(qrels: Qrels) -> float:

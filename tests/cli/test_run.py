@@ -220,3 +220,74 @@ def test_the_smallest_project_file_on_scifact(run, tmp_path, monkeypatch):
     html = run("-o", "report.html")
     assert html.code == 0
     assert "Quality and latency" in (tmp_path / "report.html").read_text()
+
+
+WITH_TEXTS = """
+[systems.one]
+type = "python"
+function = "MODULE:one"
+records = true
+[systems.texts]
+type = "python"
+function = "MODULE:texts"
+records = true
+[systems.picky]
+type = "python"
+function = "MODULE:picky"
+records = true
+"""
+
+
+@pytest.fixture
+def with_texts(small):
+    """Return a project of which one system returns texts instead of ids."""
+    module = small.folder / f"{small.module}.py"
+    texts = "    return [(f'text {doc[1:]} of the docs', score) for doc, score in docs_for(query.id)]\n"
+    module.write_text(f"{module.read_text()}\n\ndef texts(query):\n{texts}")
+    small.write(WITH_TEXTS)
+    return small
+
+
+def test_a_system_without_ids_of_docs_is_left_out(run, with_texts):
+    outcome = run()
+    assert outcome.code == 2
+    assert "error: texts is left out: 0 of 30 retrieved ids are docs of the collection" in outcome.err
+    assert "these look like texts, not ids" in outcome.err
+    assert "--fresh --only texts; --anyway" in outcome.err
+    assert "4 queries failed" in outcome.err
+    text = " ".join(outcome.out.split())
+    assert "VERDICT texts is left out. 0 of 30 retrieved ids" in text
+    assert "picky vs one" in text
+    assert re.search(r"^ *texts( +-){6}.* left out$", outcome.out, flags=re.MULTILINE)
+
+
+def test_json_of_a_system_that_is_left_out(run, with_texts):
+    record = json.loads(run("--format", "json").out)
+    jsonschema.validate(record, run_schema())
+    assert record["n_left_out"] == 1
+    (collection,) = record["collections"]
+    assert [each["name"] for each in collection["evaluation"]["runs"]] == ["one", "picky"]
+    findings = {system["name"]: system["finding"] for system in collection["systems"]}
+    assert findings["texts"]["code"] == "texts_instead_of_ids"
+    assert (findings["one"], findings["picky"]) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md", "report.tex"])
+def test_every_report_says_first_what_is_left_out(run, with_texts, name):
+    assert run("-o", name).code == 2
+    text = (with_texts.folder / name).read_text()
+    assert text.index("texts is left out.") < text.index("Quality and cost")
+
+
+def test_where_nothing_is_left_to_compare(run, with_texts):
+    outcome = run("--only", "texts")
+    assert outcome.code == 2
+    assert "texts is left out." in outcome.out
+    assert "Nothing was retrieved" not in outcome.out
+
+
+def test_anyway_it_is_compared(run, with_texts):
+    outcome = run("--anyway", "--only", "one", "--only", "texts")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "It is compared anyway." in " ".join(outcome.out.split())
+    assert "texts vs one" in outcome.out

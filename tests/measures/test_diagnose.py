@@ -17,6 +17,8 @@ from rankscope.measures.diagnose.checks import CHECKS, severity_of
 from rankscope.measures.parse import parse_measure
 
 LOG3 = math.log2(3)
+NOTHING_FOUND = pytest.mark.filterwarnings("ignore:.*judged docs are retrieved:rankscope.errors.RankscopeWarning")
+"""For rankings that hold no judged doc at all, of which a warning tells."""
 
 
 def ranked(*docs: str) -> dict[str, float]:
@@ -57,6 +59,7 @@ def test_not_answered():
     assert "not_answered" not in found(rs.diagnose(qrels, {"a": ranked("r0", "b0")}, missing="skip"))
 
 
+@NOTHING_FOUND
 def test_zero_hits():
     finding = found(diagnosed(relevant(4), fill(7)))["zero_hits"]
     assert finding.examples[0].text == "4 relevant, none among 7 retrieved"
@@ -71,6 +74,7 @@ def test_a_query_that_is_not_answered_is_not_a_zero_hit():
     assert "zero_hits" not in codes
 
 
+@NOTHING_FOUND
 def test_pool_ceiling():
     # 1 of 2 relevant docs retrieved: at best 1 / (1 + 1/log2 3) = 0.6131
     diagnosis = diagnosed(relevant(2), ["x0", "r0", "x1"])
@@ -113,6 +117,7 @@ def test_ranked_low():
     assert "ranked_low" not in found(diagnosed(relevant(3), ["r0", *fill(12)]))
 
 
+@NOTHING_FOUND
 def test_first_hit_late():
     finding = found(diagnosed(relevant(1), [*fill(3), "r0"]))["first_hit_late"]
     assert finding.examples[0].text == "first relevant doc at rank 4"
@@ -251,6 +256,7 @@ def test_losses_add_up():
     assert losses.score + losses.order + losses.ranked_low + losses.not_retrieved == pytest.approx(1)
 
 
+@NOTHING_FOUND
 @pytest.mark.parametrize(
     ("docs", "words"),
     [
@@ -411,6 +417,7 @@ def test_fractional_grades_need_a_threshold():
     assert diagnosed({"a": 0.5, "b": 1}, ["a"], min_rel=0.5).n_queries == 1
 
 
+@NOTHING_FOUND
 def test_empty_lists_are_no_trouble():
     diagnosis = rs.diagnose({"a": {"r": 1}, "b": {"r": 1}}, {"a": {"x": 1.0}})
     assert diagnosis.losses.not_retrieved == 1

@@ -60,6 +60,20 @@ def test_docs_of_another_collection(found, make_run):
     assert (finding.level, finding.examples[1]) == ("warning", 'run: "x", "y"')
 
 
+def test_enough_docs_of_another_collection_are_an_error(found, make_run):
+    run = make_run([("q1", f"{2**i}-{i}", 1) for i in range(10)])
+    finding = found("no_judged_docs", run=run)
+    assert (finding.level, finding.message) == ("error", "0 of 12 judged docs are retrieved")
+
+
+def test_a_letter_in_place_of_another_is_an_error_only_where_there_are_enough_ids(found, make_run):
+    few, enough = (make_run([("q1", f"x{i}", 1) for i in range(n)]) for n in (9, 10))
+    for run, level in ((few, "warning"), (enough, "error")):
+        finding = found("doc_ids_nearly_match", run=run)
+        assert 'the prefix "d" in the qrels and the prefix "x" in the run' in finding.message
+        assert finding.level == level
+
+
 def test_judged_docs_that_are_retrieved(found):
     assert found("doc_ids_nearly_match") is None
     assert found("no_judged_docs") is None

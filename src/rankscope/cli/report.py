@@ -86,7 +86,8 @@ def trend(args: argparse.Namespace) -> Chart:
     """Draw one system's mean over several files."""
     from rankscope.io.score_files import read_scores
     from rankscope.report import charts
-    from rankscope.report.figures import better_of, ends
+    from rankscope.report.figures import better_of
+    from rankscope.report.means import mean_of
 
     points, measure = [], args.measure
     better: Better = "higher"
@@ -94,9 +95,9 @@ def trend(args: argparse.Namespace) -> Chart:
         scores = read_scores([path], measure=args.measure)
         system = args.system or next(iter(scores))
         measure = measure or scores.measures[0]
-        run = scores[system]
         better = better_of(scores, measure)
-        points.append(charts.TrendPoint(Path(path).stem, run.aggregate_of(measure).value, *ends(run.column(measure))))
+        mean = mean_of(scores[system], measure)
+        points.append(charts.TrendPoint(Path(path).stem, mean.value, *mean.ends))
     return charts.trend(
         points, title=f"{measure} over time", measure=str(measure), target=args.target, better=better,
         subtitle=str(args.system or ""),

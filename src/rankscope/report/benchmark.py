@@ -16,8 +16,10 @@ from rankscope.report import charts, comparison, evaluation_report
 from rankscope.report.charts import Chart, Line, MapPoint
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, Verdict
 from rankscope.report.evaluation import best_values, number_cell, queries
-from rankscope.report.figures import better_of, ends, identifier
+from rankscope.report.figures import better_of, identifier
+from rankscope.report.means import mean_of
 from rankscope.report.table import Cell, Table
+from rankscope.stats.interval import LEVEL, percent
 
 SHOWN_FAILURES = 20
 """A longer list of failed queries is folded."""
@@ -247,21 +249,17 @@ def quality_latency(result: CollectionResult, primary: str) -> Iterator[Block]:
     timed = [system for system in result.systems if system.profile.latency is not None]
     if scores is None or not any(system.name in scores for system in timed):
         return
-    points = [
-        MapPoint(
-            system.name,
-            system.profile.latency.p50 if system.profile.latency is not None else math.nan,
-            scores[system.name].aggregate_of(primary).value,
-            y_low=ends(scores[system.name].column(primary))[0],
-            y_high=ends(scores[system.name].column(primary))[1],
-        )
-        for system in timed
-        if system.name in scores
-    ]
+    points = []
+    for system in timed:
+        if system.name in scores and system.profile.latency is not None:
+            mean = mean_of(scores[system.name], primary)
+            low, high = mean.ends
+            points.append(MapPoint(system.name, system.profile.latency.p50, mean.value, y_low=low, y_high=high))
     yield figure(
         charts.quality_latency(
             points, title="Quality and latency", measure=primary, better=better_of(scores, primary),
-            x_label="median latency", subtitle="with 95% intervals; the line joins systems that none beats in both",
+            x_label="median latency",
+            subtitle=f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both",
         )
     )  # fmt: skip
 

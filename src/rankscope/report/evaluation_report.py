@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 
 from rankscope._version import __version__
-from rankscope.core.scores import RunScores, Scores, show
+from rankscope.core.scores import Scores, show
 from rankscope.errors import RankscopeError
 from rankscope.report.charts import Chart
 from rankscope.report.document import Block, Figure, Paragraph, Report, Section, TableBlock
 from rankscope.report.evaluation import counts_among, notes, number_cell, query_table
-from rankscope.report.figures import distribution, ends, systems
+from rankscope.report.figures import distribution, systems
+from rankscope.report.means import Mean, interval_notes, mean_of
 from rankscope.report.table import Cell, Table
+from rankscope.stats.interval import LEVEL, percent
 
 
 def report_of(scores: Scores, *, command: str = "", charts: Mapping[str, Chart] | None = None) -> Report:
     """Return the report; `charts` are drawn from the runs themselves, where these are at hand."""
     primary = scores.measures[0]
-    first: list[Block] = [TableBlock("Scores, with 95% intervals of the mean", interval_table(scores))]
+    first: list[Block] = [TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", interval_table(scores))]
     if len(scores) > 1:
         first.append(Paragraph("Whether one run is better than another: rankscope compare, with the same files."))
     drawn = {"systems": systems(scores), "distribution": distribution(scores, primary), **(charts or {})}
@@ -36,29 +37,22 @@ def report_of(scores: Scores, *, command: str = "", charts: Mapping[str, Chart] 
 
 def interval_table(scores: Scores) -> Table:
     """Return every run's mean of every measure with its interval."""
-    summary, counted = scores.mean(), counts_among(scores)
+    counted = counts_among(scores)
     rows = [
-        [
-            Cell(name),
-            *(
-                mean_cell(run, measure, summary[name][measure].value, whole=measure in counted)
-                for measure in run.measures
-            ),
-        ]
+        [Cell(name), *(mean_cell(mean_of(run, measure), whole=measure in counted) for measure in run.measures)]
         for name, run in scores.items()
     ]
     told = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
-    how = "mean over queries, Student's t interval; counts are sums"
-    return Table(["run", *scores.measures], rows, notes=(*told, how))
+    sums = ("counts are sums",) if counted else ()
+    return Table(["run", *scores.measures], rows, notes=(*told, *interval_notes(scores), *sums))
 
 
-def mean_cell(run: RunScores, measure: str, value: float, *, whole: bool) -> Cell:
-    """Return a mean with its interval; a sum as it is."""
-    cell = number_cell(value, None, whole=whole)
-    low, high = ends(run.column(measure))
-    if whole or math.isnan(low):
+def mean_cell(mean: Mean, *, whole: bool) -> Cell:
+    """Return a mean with its interval, both ends with as many decimals; a sum as it is."""
+    cell = number_cell(mean.value, None, whole=whole)
+    if mean.interval is None:
         return cell
-    return Cell(f"{cell.text} [{show(low)}, {show(high)}]", raw=cell.raw)
+    return Cell(f"{cell.text} [{show(mean.interval.low)}, {show(mean.interval.high)}]", raw=cell.raw)
 
 
 def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:

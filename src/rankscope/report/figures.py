@@ -15,7 +15,8 @@ from rankscope.core.scores import Scores
 from rankscope.report import charts
 from rankscope.report.charts import Chart, ForestRow, HeatCell, Spread
 from rankscope.report.document import Tone
-from rankscope.stats.interval import Interval, t_interval
+from rankscope.report.means import mean_of
+from rankscope.stats.interval import LEVEL, percent
 
 __all__ = ["Chart", "differences", "distribution", "forest", "scatter", "strata", "systems"]
 
@@ -139,13 +140,21 @@ def strata(comparison: Comparison, group: Group) -> Chart:
 
 def systems(scores: Scores) -> Chart:
     """Return every system's mean of every measure with its interval."""
-    cells = [
-        HeatCell(name, measure, run.aggregate_of(measure).value, *ends(run.column(measure)))
-        for name, run in scores.items()
-        for measure in run.measures
-    ]
+    means = {(name, measure): mean_of(run, measure) for name, run in scores.items() for measure in run.measures}
+    cells = [HeatCell(*place, mean.value, *mean.ends) for place, mean in means.items()]
     better: dict[str, charts.Better] = {measure: better_of(scores, measure) for measure in scores.measures}
-    return charts.systems(cells, title="Systems by measure, with 95% intervals", better=better)
+    lacking = "no interval where every query scores the same" if any(mean.why_none for mean in means.values()) else ""
+    return charts.systems(
+        cells,
+        title=f"Systems by measure, with {percent(LEVEL)} intervals",
+        subtitle="; ".join(filter(None, (weighted_words(scores), lacking))),
+        better=better,
+    )
+
+
+def weighted_words(scores: Scores) -> str:
+    """Say what the means are weighted by, nothing where all queries count the same."""
+    return "" if scores.weighted_by is None else f"weighted by {scores.weighted_by}"
 
 
 def distribution(scores: Scores, measure: str) -> Chart:
@@ -166,10 +175,3 @@ def spread_of(name: str, column: Floats, *, mean: float) -> Spread:
     inside = values[(values >= q1 - 1.5 * (q3 - q1)) & (values <= q3 + 1.5 * (q3 - q1))]
     low, high = min(q1, float(inside.min())), max(q3, float(inside.max()))
     return Spread(name, values.tolist(), low, q1, median, q3, high, mean=mean)
-
-
-def ends(column: Floats) -> tuple[float, float]:
-    """Return the ends of the mean's interval, undefined for fewer than two queries."""
-    values = column[~np.isnan(column)]
-    ci = t_interval(values) if len(values) > 1 else Interval(math.nan, math.nan, 0.95, "t")
-    return ci.low, ci.high

@@ -8,14 +8,15 @@ from typing import Any
 from rankscope import charting
 from rankscope.api import evaluate
 from rankscope.core.policies import Policies
-from rankscope.core.scores import RunScores
 from rankscope.errors import OptionError
 from rankscope.loading import load_qrels, load_runs
 from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import Family
 from rankscope.report import charts
 from rankscope.report.charts import Chart, Counts, Line, MapPoint
-from rankscope.report.figures import distribution, ends, systems
+from rankscope.report.figures import distribution, systems, weighted_words
+from rankscope.report.means import mean_of
+from rankscope.stats.interval import LEVEL, percent
 
 DIVERSITY = (Family.DIVERSITY, Family.EMBEDDING, Family.VARIETY)
 KINDS = {
@@ -54,23 +55,30 @@ def curves(qrels: Any, runs: Any, measure: str, **options: Any) -> Chart:
     base = measure.partition("@")[0]
     lines = []
     for name, run in scores.items():
-        columns = [run.column(m) for m in scores.measures]
-        low, high = zip(*map(ends, columns), strict=True)
+        means = [mean_of(run, at_cut) for at_cut in scores.measures]
+        low, high = zip(*(mean.ends for mean in means), strict=True)
         banded = len(scores) == 1
-        lines.append(Line(name, cuts, means_of(run), low if banded else None, high if banded else None))
-    return charts.curves(lines, title=f"{base}@k over k", measure=f"{base}@k")
+        lines.append(
+            Line(name, cuts, [mean.value for mean in means], low if banded else None, high if banded else None)
+        )
+    subtitle = f"with {percent(LEVEL)} intervals" if len(scores) == 1 else ""
+    return charts.curves(
+        lines,
+        title=f"{base}@k over k",
+        measure=f"{base}@k",
+        subtitle=", ".join(filter(None, (weighted_words(scores), subtitle))),
+    )
 
 
 def precision_recall(qrels: Any, runs: Any, **options: Any) -> Chart:
     """Draw interpolated precision over recall."""
     scores = charting.precision_recall(qrels, runs, **options)
-    lines = [Line(name, charting.RECALLS, means_of(run)) for name, run in scores.items()]
-    return charts.precision_recall(lines, title="Precision over recall", subtitle="interpolated, mean over queries")
-
-
-def means_of(run: RunScores) -> list[float]:
-    """Return the mean of every measure."""
-    return [aggregate.value for aggregate in run.mean().values()]
+    lines = [
+        Line(name, charting.RECALLS, [aggregate.value for aggregate in run.mean().values()])
+        for name, run in scores.items()
+    ]
+    subtitle = ", ".join(filter(None, ("interpolated, mean over queries", weighted_words(scores))))
+    return charts.precision_recall(lines, title="Precision over recall", subtitle=subtitle)
 
 
 def positions(qrels: Any, runs: Any, **options: Any) -> Chart:
@@ -108,9 +116,12 @@ def relevance_diversity(qrels: Any, runs: Any, measures: Any, **options: Any) ->
     scores = evaluate(qrels, runs, [relevant, diverse], **options)
     points = []
     for name, run in scores.items():
-        x, y = run.column(relevant.name), run.column(diverse.name)
-        mean_x, mean_y = means_of(run)
-        points.append(MapPoint(name, mean_x, mean_y, *ends(x), *ends(y)))
+        x, y = (mean_of(run, measure) for measure in scores.measures)
+        points.append(MapPoint(name, x.value, y.value, *x.ends, *y.ends))
     return charts.relevance_diversity(
-        points, title="Relevance and diversity", x_measure=relevant.name, y_measure=diverse.name
+        points,
+        title="Relevance and diversity",
+        x_measure=scores.measures[0],
+        y_measure=scores.measures[1],
+        subtitle=", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals"))),
     )

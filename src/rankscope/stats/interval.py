@@ -16,6 +16,12 @@ from rankscope.stats.rng import chunks, random_rows
 
 LEVEL = 0.95
 N_RESAMPLES = 9_999
+_TIE = 1e-12
+"""Scores that differ by less, relative to their size, are the same up to rounding."""
+_SLACK = 1e-9
+"""How far a score may lie beyond its range: sums of fractions do not always end at 1."""
+_LARGEST_LOG = 700.0
+"""Beyond it there is no number to write the end of an interval with."""
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Takes resamples as rows and returns one number each."""
@@ -32,6 +38,99 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+
+def percent(level: float) -> str:
+    """Return a level as one says it: 95%."""
+    return f"{100 * level:g}%"
+
+
+def mean_interval(
+    values: Floats,
+    *,
+    level: float = LEVEL,
+    range: tuple[float, float] = (-math.inf, math.inf),  # noqa: A002 (as measures call it)
+    clusters: np.ndarray | None = None,
+    weights: Floats | None = None,
+) -> Interval | None:
+    """Return the interval of one system's mean, or None where the scores say nothing of how far it may be off.
+
+    Scores of 0 and 1 have Wilson's interval, others Student's. Where that would leave the range of the measure it is
+    computed on the scale of logits (or of logarithms, where the range has one end) and brought back, so that it never
+    promises what cannot be. `clusters` are queries that are not independent; `weights` say how much each query counts,
+    and those that count nothing have no part in it.
+
+    There is none for fewer than two queries or clusters, nor where every query scores the same, as where the mean is at
+    an end of its range: that there is no spread among these queries does not mean that there is none among others.
+    """
+    check_level(level)
+    values, clusters, weights = counting(np.asarray(values, dtype=np.float64), clusters, weights)
+    if len(values) < 2 or np.ptp(values) <= _TIE * max(1.0, float(np.abs(values).max())):  # noqa: PLR2004
+        return None
+    if clusters is None and weights is None and range == (0.0, 1.0) and np.isin(values, (0.0, 1.0)).all():
+        return wilson_interval(int(values.sum()), len(values), level=level)
+    mean, error, df = mean_and_error(values, clusters, weights)
+    if df < 1 or error <= _TIE * max(1.0, abs(mean)):
+        return None
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(df, (1 + level) / 2)) * error
+    outside = values.min() < range[0] - _SLACK or values.max() > range[1] + _SLACK  # the range cannot be the right one
+    if outside or (range[0] <= mean - half and mean + half <= range[1]):
+        return Interval(mean - half, mean + half, level, "t" if clusters is None else "cluster t")
+    return inside_range(mean, half, range, level) if range[0] < mean < range[1] else None
+
+
+def counting(
+    values: Floats, clusters: np.ndarray | None, weights: Floats | None
+) -> tuple[Floats, np.ndarray | None, Floats | None]:
+    """Return the values that count, each with its cluster and weight, or refuse what cannot be counted."""
+    if np.isnan(values).any():
+        raise OptionError("an interval needs numbers; leave undefined scores out first")
+    if clusters is not None:
+        members_of(clusters, len(values))
+    if weights is None:
+        return values, clusters, None
+    if len(weights) != len(values) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise OptionError(f"{len(values)} scores need as many weights, numbers from 0 up")
+    counts = weights > 0
+    return values[counts], None if clusters is None else clusters[counts], weights[counts]
+
+
+def mean_and_error(values: Floats, clusters: np.ndarray | None, weights: Floats | None) -> tuple[float, float, int]:
+    """Return the mean, its standard error and the degrees of freedom.
+
+    The error is that of the linearised weighted mean, summed by unit: with u = w (s - mean), its square is
+    C/(C-1) · Σ u² / (Σ w)². With equal weights and each query a unit of its own it is the usual one.
+    """
+    w = np.ones(len(values)) if weights is None else weights
+    total = float(w.sum())
+    mean = float((w * values).sum()) / total
+    sums = w * (values - mean) if clusters is None else cluster_sums(w * (values - mean), clusters)
+    n_units = len(sums)
+    if n_units < 2:  # noqa: PLR2004 (one says nothing about others)
+        return mean, math.nan, 0
+    return mean, math.sqrt(n_units / (n_units - 1) * float((sums**2).sum())) / total, n_units - 1
+
+
+def inside_range(mean: float, half: float, ends: tuple[float, float], level: float) -> Interval:
+    """Return the interval on the scale of logits, or of logarithms where the range has one end, brought back.
+
+    `half` is the half-width of Student's interval; the delta method carries it over.
+    """
+    from scipy.special import expit
+
+    low, high = ends
+    if math.isinf(high) or math.isinf(low):
+        away = mean - low if math.isinf(high) else high - mean
+        near, far = (away * math.exp(sign * min(half / away, _LARGEST_LOG)) for sign in (-1, 1))
+        if math.isinf(high):
+            return Interval(low + near, low + far, level, "log-t")
+        return Interval(high - far, high - near, level, "log-t")
+    share, width = (mean - low) / (high - low), high - low
+    logit, half_logit = math.log((mean - low) / (high - mean)), half / width / (share * (1 - share))
+    from_end, to_end = (low + float(expit(logit + sign * half_logit)) * width for sign in (-1, 1))
+    return Interval(from_end, min(to_end, high), level, "logit-t")
 
 
 def t_interval(values: Floats, *, level: float = LEVEL) -> Interval:
@@ -208,6 +307,11 @@ def check(values: Floats, level: float) -> None:
         raise OptionError(f"an interval needs at least two queries, not {len(values)}")
     if np.isnan(values).any():
         raise OptionError("an interval needs numbers; leave undefined scores out first")
+    check_level(level)
+
+
+def check_level(level: float) -> None:
+    """Refuse a level that is no share."""
     if not 0 < level < 1:
         raise OptionError(f"level = {level} is not between 0 and 1")
 
@@ -215,9 +319,3 @@ def check(values: Floats, level: float) -> None:
 def _check_clusters(n_clusters: int) -> None:
     if n_clusters < 2:  # noqa: PLR2004 (one cluster says nothing about others)
         raise OptionError("an interval needs at least two clusters")
-
-
-def mean_interval(values, *, level=LEVEL, range=(0.0, 1.0), clusters=None, weights=None):  # TEMP until merged
-    if len(values) < 2:
-        return None
-    return t_interval(values, level=level)

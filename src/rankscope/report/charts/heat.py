@@ -139,9 +139,9 @@ def told_cells(table: HeatTable, *, with_sign: bool = False) -> str:
 
 def cell_lines(cell: HeatCell, *, with_sign: bool = False) -> tuple[str, ...]:
     """Return the value, its interval and the number of queries, as far as they are known."""
-    value = n.signed(cell.value) if with_sign else n.shown(cell.value)
+    value, _, interval = n.with_interval(cell.value, cell.low, cell.high, with_sign=with_sign).partition(" ")
     size = f"n = {cell.n:,}" if cell.n is not None else ""
-    return tuple(filter(None, (value, n.interval_text(cell.low, cell.high, with_sign=with_sign), size)))
+    return tuple(filter(None, (value, interval, size)))
 
 
 def cell_words(cell: HeatCell, lines: Sequence[str]) -> str:

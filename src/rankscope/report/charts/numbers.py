@@ -76,8 +76,7 @@ def shown(value: float) -> str:
         return exponential(value)
     decimals = 1 - math.floor(math.log10(size)) if 0 < size < SMALL else 3
     decimals = decimals if size < 10 else 1 if size < 1000 else 0  # noqa: PLR2004 (about four digits in all)
-    text = f"{value:,.{decimals}f}"
-    return text.replace("-", MINUS) if float(text.replace(",", "")) else text.lstrip("-")
+    return fixed(value, decimals)
 
 
 def exponential(value: float) -> str:
@@ -91,16 +90,28 @@ def signed(value: float) -> str:
     return f"+{shown(value)}" if value > 0 else shown(value)
 
 
-def interval_text(low: float, high: float, *, with_sign: bool = False) -> str:
-    """Return an interval in brackets, or nothing where there is none."""
-    write = signed if with_sign else shown
-    return "" if math.isnan(low) else f"[{write(low)}, {write(high)}]"
-
-
 def with_interval(value: float, low: float, high: float, *, with_sign: bool = False) -> str:
-    """Return a value and its interval."""
-    text = signed(value) if with_sign else shown(value)
-    return f"{text} {interval_text(low, high, with_sign=with_sign)}".rstrip()
+    """Return a value and its interval, where there is one: all with as many decimals, so that they can be compared.
+
+    These are enough for two digits of the interval's half-width, and no fewer than a number of that size usually has.
+    """
+    numbers, write = (value, low, high), signed if with_sign else shown
+    if math.isnan(low):
+        return write(value)
+    largest, half = max(map(abs, numbers)), (high - low) / 2
+    if not all(map(math.isfinite, numbers)) or largest >= LARGE:
+        texts = [write(number) for number in numbers]
+    else:
+        usual = 3 if largest < 10 else 1 if largest < 1000 else 0  # noqa: PLR2004 (about four digits in all)
+        decimals = max(usual, 1 - math.floor(math.log10(half))) if half >= SMALLEST else usual
+        texts = [f"{'+' * (with_sign and number > 0)}{fixed(number, decimals)}" for number in numbers]
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a value with some decimals; what rounds to zero has no sign."""
+    text = f"{value:,.{decimals}f}"
+    return text.replace("-", MINUS) if float(text.replace(",", "")) else text.lstrip("-")
 
 
 def counted(n: int, singular: str, plural: str = "") -> str:

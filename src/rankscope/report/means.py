@@ -1,0 +1,89 @@
+"""The mean of one system by one measure with its interval, as tables and charts show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankscope.core.scores import RunScores, Scores, show
+from rankscope.errors import MeasureError
+from rankscope.measures.parse import parse_measure
+from rankscope.stats.interval import LEVEL, Interval, mean_interval, percent
+
+METHODS = {
+    "t": "Student's t",
+    "cluster t": "t by cluster",
+    "Wilson": "Wilson for scores of 0 and 1",
+    "logit-t": "t on the logit scale where t would leave the range",
+    "log-t": "t on the log scale where t would leave the range",
+}
+"""How an interval came about, by its method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """One number for all queries, with its interval where there is one."""
+
+    value: float
+    interval: Interval | None
+    why_none: str = ""
+    """Why there is no interval, where one would be expected."""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval, NaN where there is none."""
+        return (math.nan, math.nan) if self.interval is None else (self.interval.low, self.interval.high)
+
+
+def mean_of(run: RunScores, measure: str, *, level: float = LEVEL) -> Mean:
+    """Return the mean of a measure with its interval; sums, medians and the like have none."""
+    value = run.aggregate_of(measure).value
+    if run.aggregates[run.measures.index(measure)] != "mean":
+        return Mean(value, None)
+    column = run.column(measure)
+    known = ~np.isnan(column)
+    weights = None if run.weights is None else run.weights[known]
+    interval = mean_interval(column[known], level=level, range=range_of(measure), weights=weights)
+    counted = column[known] if weights is None else column[known][weights > 0]
+    return Mean(value, interval, "" if interval else why_none(counted))
+
+
+def range_of(measure: str) -> tuple[float, float]:
+    """Return the range of a measure, endless for one that only a file of scores knows."""
+    try:
+        return parse_measure(measure).spec.range
+    except MeasureError:
+        return (-math.inf, math.inf)
+
+
+def why_none(scores: np.ndarray) -> str:
+    """Say why the mean of some scores has no interval."""
+    if len(scores) < 2:  # noqa: PLR2004 (one score has no spread)
+        return "only one query counts" if len(scores) else "no query counts"
+    return f"every query scores {show(scores[0]).rstrip('0').rstrip('.')}"
+
+
+def interval_notes(scores: Scores) -> Iterator[str]:
+    """Say how the intervals came about, and where there is none."""
+    means = {(name, m): mean_of(run, m) for name, run in scores.items() for m in run.measures}
+    by_method: dict[str, dict[str, None]] = {}
+    for (_, measure), mean in means.items():
+        if mean.interval is not None:
+            by_method.setdefault(mean.interval.method, {})[measure] = None
+    kind = "mean over queries" if scores.weighted_by is None else f"mean over queries, weighted by {scores.weighted_by}"
+    ways = [f"{METHODS[method]}{of_measures(measures, by_method)}" for method, measures in by_method.items()]
+    yield "; ".join([kind, *([f"{percent(LEVEL)} intervals: {'; '.join(ways)}"] if ways else [])])
+    lacking: dict[tuple[str, str], list[str]] = {}
+    for (name, measure), mean in means.items():
+        if mean.why_none:
+            lacking.setdefault((name, mean.why_none), []).append(measure)
+    for (name, why), measures in lacking.items():
+        yield f"{name}: no interval of {', '.join(measures)}: {why}"
+
+
+def of_measures(measures: Iterable[str], by_method: dict[str, dict[str, None]]) -> str:
+    """Name the measures whose intervals came about in one way, where there are several ways."""
+    return f" ({', '.join(measures)})" if len(by_method) > 1 else ""

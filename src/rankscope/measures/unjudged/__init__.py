@@ -1,10 +1,16 @@
 """Unjudged docs: how far they could change the difference between two systems, and which judgments would settle it.
 
 A measure takes a doc that nobody judged for useless. If one system returns more such docs than the other, the comparison
-may be unfair to it. Here nothing is guessed: the difference is bounded over all grades that the docs in doubt could get.
+may be unfair to it. Two things are told about that:
 
-In doubt are the unjudged docs in the first k ranks of either system, k being what the measure looks at. A doc that both
-systems return gets one grade for both. Queries that do not count in the comparison now do not count here either.
+- `TippingTable` (see `tipping`): how often the unjudged docs of the system that is behind would have to be relevant to
+  close the gap. This decides whether a verdict stands.
+- `unjudged_effect`: bounds on the difference over all grades that the unjudged docs among the first k of either system
+  could get, k being what the measure looks at, and the docs whose judgment would settle the sign. A doc that both systems
+  return gets one grade for both. The bounds take the judgments that exist as they are, and leave out docs that neither
+  system returns among its first k; relevant ones of these would change what a perfect list is, and so the difference.
+
+Queries that do not count in the comparison now do not count here either.
 """
 
 from __future__ import annotations
@@ -25,13 +31,25 @@ from rankscope.measures.evaluate import score_hits
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Measure
 from rankscope.measures.unjudged.first import VALUES, FirstProblem
-from rankscope.measures.unjudged.linear import FORMS, LinearProblem
-from rankscope.measures.unjudged.pool import Pool, graded_hits, paired, pool_of
+from rankscope.measures.unjudged.linear import FORMS, LinearProblem, has_own_scale, zero_is_worthless
+from rankscope.measures.unjudged.pool import Pool, graded_hits, keeps_unjudged, paired, pool_of
 from rankscope.measures.unjudged.precision import PrecisionProblem
-from rankscope.measures.unjudged.records import Sensitivity, SettleDoc, Unjudged
+from rankscope.measures.unjudged.records import SameCheck, Sensitivity, SettleDoc, TippingCheck, Unjudged
 from rankscope.measures.unjudged.settle import Problem, n_to_settle, queue_of
+from rankscope.measures.unjudged.tipping import TippingTable, supports_tipping
 
-__all__ = ["SUPPORTED", "Sensitivity", "SettleDoc", "Unjudged", "supports", "unjudged_effect"]
+__all__ = [
+    "SUPPORTED",
+    "SameCheck",
+    "Sensitivity",
+    "SettleDoc",
+    "TippingCheck",
+    "TippingTable",
+    "Unjudged",
+    "supports",
+    "supports_tipping",
+    "unjudged_effect",
+]
 
 SUPPORTED = (*FORMS, *VALUES, "AP")
 """The measures whose difference can be bounded."""
@@ -45,18 +63,8 @@ def supports(measure: Measure, policies: Policies) -> bool:
     """
     given = measure.arguments(rel=policies.relevance_level)
     aggregate = measure.options.get("agg") or measure.spec.aggregate
-    removed = policies.judged_only or measure.options.get("judged_only") or given.get("over") == "judged"
-    own_scale = given.get("max_grade") == "query" and given.get("gain") != "binary"
     known = measure.base in SUPPORTED and aggregate == "mean"
-    return known and not removed and not own_scale and zero_is_worthless(given)
-
-
-def zero_is_worthless(given: dict[str, Any]) -> bool:
-    """Tell whether grade 0 is worth nothing, and no grade less."""
-    gain, rel = given.get("gain", "binary"), given.get("rel")
-    if isinstance(gain, tuple):
-        return all(worth >= 0 for _, worth in gain) and not dict(gain).get(0)
-    return gain != "binary" or rel is None or rel > 0
+    return known and keeps_unjudged(measure, policies) and not has_own_scale(given) and zero_is_worthless(given)
 
 
 def unjudged_effect(
@@ -69,7 +77,7 @@ def unjudged_effect(
     hits_a: Hits | None = None,
     hits_b: Hits | None = None,
 ) -> Unjudged:
-    """Bound what unjudged docs could do to the difference between two systems, the second minus the first.
+    """Bound what unjudged docs among the first k could do to the difference of two systems, the second minus the first.
 
     `hits_a` and `hits_b` are what `align` gave for the two runs, where that is at hand.
     """

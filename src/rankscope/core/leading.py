@@ -8,6 +8,7 @@ searched by the column, other runs query by query. What remains goes the usual w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -191,4 +192,6 @@ def rows_of(frames: Sequence[Any]) -> RunRows:
 
     frame = pl.concat(frames)
     ranks = frame["rank"].to_numpy() if "rank" in frame.columns else None
-    return RunRows(frame["query"].to_list(), frame["doc"].to_list(), frame["score"].to_numpy(), ranks)
+    in_a_row = frame["query"].rle().struct.unnest()  # ids that follow one another become one text, not one for each row
+    queries = chain.from_iterable(map(repeat, in_a_row["value"].to_list(), in_a_row["len"].to_list()))
+    return RunRows(list(queries), frame["doc"].to_list(), frame["score"].to_numpy(), ranks)

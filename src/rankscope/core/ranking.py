@@ -19,9 +19,13 @@ def ranked_docs(ranking: Ranking, policies: Policies) -> list[str]:
     if policies.ties == "given":
         order = np.lexsort((given_order(ranking), -scores))
         return [docs[i] for i in order.tolist()][: policies.depth]
-    descending = policies.ties == "trec"
-    by_id = sorted(range(len(docs)), key=lambda i: byte_order(docs[i]), reverse=descending)
-    order = np.array(by_id, dtype=np.int64)[np.argsort(-scores[by_id], kind="stable")]
+    order = np.argsort(-scores, kind="stable")
+    falls = scores[order[1:]] < scores[order[:-1]]
+    if not falls.all():  # only where scores are equal, ids have a say
+        tied = order[np.concatenate([~falls, [False]]) | np.concatenate([[False], ~falls])].tolist()
+        place = np.zeros(len(docs), dtype=np.int64)
+        place[sorted(tied, key=lambda i: byte_order(docs[i]), reverse=policies.ties == "trec")] = np.arange(len(tied))
+        order = np.lexsort((place, -scores))
     return [docs[i] for i in order.tolist()][: policies.depth]
 
 

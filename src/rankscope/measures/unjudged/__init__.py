@@ -1,10 +1,16 @@
 """Unjudged docs: how far they could change the difference between two systems, and which judgments would settle it.
 
 A measure takes a doc that nobody judged for useless. If one system returns more such docs than the other, the comparison
-may be unfair to it. Here nothing is guessed: the difference is bounded over all grades that the docs in doubt could get.
+may be unfair to it. Two things are told about that:
 
-In doubt are the unjudged docs in the first k ranks of either system, k being what the measure looks at. A doc that both
-systems return gets one grade for both. Queries that do not count in the comparison now do not count here either.
+- `TippingTable` (see `tipping`): how often the unjudged docs of the system that is behind would have to be relevant to
+  close the gap. This decides whether a verdict stands.
+- `unjudged_effect`: bounds on the difference over all grades that the unjudged docs among the first k of either system
+  could get, k being what the measure looks at, and the docs whose judgment would settle the sign. A doc that both systems
+  return gets one grade for both. The bounds take the judgments that exist as they are, and leave out docs that neither
+  system returns among its first k; relevant ones of these would change what a perfect list is, and so the difference.
+
+Queries that do not count in the comparison now do not count here either.
 """
 
 from __future__ import annotations
@@ -71,7 +77,7 @@ def unjudged_effect(
     hits_a: Hits | None = None,
     hits_b: Hits | None = None,
 ) -> Unjudged:
-    """Bound what unjudged docs could do to the difference between two systems, the second minus the first.
+    """Bound what unjudged docs among the first k could do to the difference of two systems, the second minus the first.
 
     `hits_a` and `hits_b` are what `align` gave for the two runs, where that is at hand.
     """

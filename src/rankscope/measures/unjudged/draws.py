@@ -79,7 +79,7 @@ def text_hashes(texts: Sequence[str]) -> Keys:
     for start in range(0, len(texts), _IDS_AT_ONCE):
         some = list(islice(in_turn, _IDS_AT_ONCE))
         joined = "\0".join(some) + "\0"  # so that no text is without a character
-        characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
+        characters = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32) + np.uint64(1)
         lengths = np.fromiter(map(len, some), dtype=np.int64, count=len(some)) + 1
         starts = offsets_of(lengths)[:-1]
         powers = np.cumprod(np.full(int(lengths.max()), _STEP))

@@ -40,11 +40,11 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unjudged:
-    """What unjudged docs could do to the difference between two systems, the second minus the first.
+    """What unjudged docs among the first k could do to the difference between two systems, the second minus the first.
 
     All numbers are means over the queries that count in the comparison. Only docs in the first k ranks of either
     system are in doubt; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
-    grade them from 0 to the top grade.
+    grade these docs from 0 to the top grade, not for judgments of other docs, nor for other judgments of judged ones.
     """
 
     k: int | None

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from simulations.cases import CASES, Promise, false_claim
-from simulations.counting import deciding_interval, errors_of, query_table, scores_of
+from simulations.counting import errors_of, query_table, scores_of
 from simulations.data import Simulated
 from simulations.table import Row
 
@@ -136,7 +136,3 @@ def test_agreement_with_another_simulation():
     assert "0.040, differs" in row(57, 300, near_copies).to_markdown()
     assert row(57, 300, near_copies).to_dict()["measured"] == pytest.approx(0.19)
     assert row(57, 300, false_claim()).to_dict()["reference"] is None
-
-
-def test_interval_that_decides_is_found_on_a_pair():
-    assert deciding_interval(said("better", 0.02, 0.1).pair).low == 0.02

@@ -38,8 +38,14 @@ def main() -> None:
     print(summary(counted))
     if asked.json:
         rows = [row.to_dict() for found in counted for row in rows_of(found)]
-        settings = {"rankscope": rankscope.__version__, "seed": SEED, "flips": N_FLIPS}
-        asked.json.write_text(json.dumps({**settings, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+        record = {
+            "rankscope": rankscope.__version__,
+            "seed": SEED,
+            "flips": N_FLIPS,
+            "contradictions": sum(found.counts["contradiction"] for found in counted),
+            "rows": rows,
+        }
+        asked.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def print_table(cases: list[Case], asked: argparse.Namespace) -> list[Counted]:

@@ -16,7 +16,7 @@ from rankscope.core.run import Run
 from rankscope.core.scores import QrelsInfo, RunScores, Scores
 from rankscope.errors import MeasureError, OptionError, RankscopeWarning
 from rankscope.loading import ReadOptions, load_qrels, load_run, load_runs
-from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, depth_needed, scores_of
+from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, extras_for, scores_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.spec import Measure
 
@@ -127,14 +127,9 @@ def score_all(
         hits = align(qrels, run, policies, threads=per_run)
         if not looks_at_docs:
             return scores_of(hits, run, measures, policies), ()
-        from rankscope.core.top import top_docs
-        from rankscope.measures.extras import Extras, lacking_notes
+        from rankscope.measures.extras import lacking_notes
 
-        depth = None if policies.judged_only else depth_needed(measures)
-        top = top_docs(run, hits.query_ids, policies, depth=depth)
-        extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
-        if policies.judged_only:
-            extras = extras.judged_only()
+        extras = extras_for(qrels, run, hits.query_ids, measures, policies, side=side)
         lacking = tuple(lacking_notes(run.name or "run", measures, extras))
         return scores_of(hits, run, measures, policies, extras), lacking
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankscope.core.align import align
+from rankscope.core.arrays import safe_divide
 from rankscope.core.hits import Hits
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
@@ -43,8 +44,9 @@ def check_measure(name: str) -> None:
     """Check a registered measure, and raise an AssertionError that says what it does wrong.
 
     It must compute its own example, stay within its range, not care how docs are called or in which order queries
-    come, ignore what stands below k, not fall when a relevant doc rises, survive an empty ranking, and have a name
-    that can be read back. Of a measure that needs more than grades, only its words and its example are checked.
+    come, ignore what stands below k, not fall when a relevant doc rises, survive an empty ranking, have workings (if it
+    has any) that add up to the score, and a name that can be read back. Of a measure that needs more than grades, only
+    its words and its example are checked.
     """
     spec = parse_measure(name).spec if name not in REGISTRY else REGISTRY[name]
     measure = Measure.of(spec, {p: NEEDED.get(p, K) for p, value in spec.parameters.items() if value is REQUIRED})
@@ -123,8 +125,22 @@ def check_nothing(spec: MeasureSpec, measure: Measure) -> None:
     require(not np.isinf(scores).any(), spec, "an empty ranking or one without relevant docs makes it infinite")
 
 
+def check_workings(spec: MeasureSpec, measure: Measure) -> None:
+    """Check that the terms of its workings, over their divisor, add up to the score, as `explain` shows them."""
+    if spec.workings is None:
+        return
+    hits = hits_of(some_cases())
+    workings = spec.workings(hits, **measure.arguments(rel=1.0))
+    sums = hits.per_query(workings.terms)
+    shown = sums if workings.divisor is None else safe_divide(sums, workings.divisor)
+    pairs = zip(some_cases(), np.nan_to_num(shown).tolist(), np.nan_to_num(measure(hits)).tolist(), strict=True)
+    for case, added, score in pairs:
+        require(math.isclose(added, score, abs_tol=SLACK), spec, f"its workings give {added} for {case}, it {score}")
+
+
 CHECKS: tuple[Callable[[MeasureSpec, Measure], None], ...] = (
     check_words, check_example, check_nothing, check_range, check_names_and_order, check_junk, check_promotion,
+    check_workings,
 )  # fmt: skip
 
 

@@ -62,13 +62,73 @@ def test_ranks_that_add_nothing_are_left_out_unless_asked_for(rankscope, small):
     assert "not shown" not in every.out
 
 
+def test_printed_changes_add_up_where_unjudged_docs_move_the_score(rankscope, small):
+    unjudged = "".join(f"q Q0 junk{i:02} 1 {100 - i} t\n" for i in range(20))
+    (small / "long.run").write_text(f"q Q0 a 1 200 t\n{unjudged}q Q0 c 1 1 t\n")
+    short = rankscope("explain", "qrels.txt", "long.run", "--query", "q", "-m", "SetP")
+    rows = [line.split() for line in short.out.splitlines()]
+    assert ["1", "a", "2", "1.000000", "+1.000000"] in rows
+    assert ["2", "junk00", "unjudged", "0.500000", "-0.500000"] in rows
+    # from 1/10 to 1/21, which is left after the last of them
+    assert ["(11", "unjudged", "docs,", "ranks", "11", "to", "21)", "0.047619", "-0.052381"] in rows
+    assert ["22", "c", "1", "0.090909", "+0.043290"] in rows
+    assert short.out.endswith("sum of changes = 0.090909\nSetP = 0.090909\n")
+    every = rankscope("explain", "qrels.txt", "long.run", "--query", "q", "-m", "SetP", "--all")
+    assert ["11", "junk09", "unjudged", "0.090909", "-0.009091"] in [line.split() for line in every.out.splitlines()]
+
+
+def test_what_belongs_to_no_rank_has_a_row_of_its_own(rankscope, small):
+    done = rankscope("explain", "qrels.txt", "a.run", "--query", "q", "-m", "NumRel")
+    rows = [line.split() for line in done.out.splitlines()]
+    assert ["(empty", "list)", "2", "+2"] in rows
+    assert ["1", "x", "unjudged", "2", "0"] in rows
+
+
+def test_pooled_docs_and_removed_docs_are_named(rankscope, small):
+    (small / "qrels.txt").write_text("q 0 a 2\nq 0 c -1\n")
+    done = rankscope("explain", "qrels.txt", "a.run", "--query", "q", "-m", "Judged")
+    assert "unjudged (-1)" in done.out
+    done = rankscope("explain", "qrels.txt", "a.run", "--query", "q", "-m", "SetP", "--judged-only")
+    assert done.out.startswith("SetP of query q; 1 judged doc was retrieved; docs without a judgment are left out\n")
+    assert done.out.endswith("SetP = 1\n")
+
+
+def test_a_query_without_a_list(rankscope, small):
+    (small / "other.run").write_text("empty Q0 a 1 1 t\n")
+    done = rankscope("explain", "qrels.txt", "other.run", "--query", "q", "-m", "P_ret@5")
+    assert done.out == (
+        "P_ret@5 of query q; 0 docs were retrieved\n\n"
+        "P_ret@5 = 0 (undefined: nothing was retrieved; counts as 0)\n"
+    )  # fmt: skip
+
+
+def test_one_number_for_all_queries_is_said_to_be_no_sum(rankscope, small):
+    (small / "docs.jsonl").write_text('{"id": "a"}\n{"id": "c"}\n')
+    done = rankscope(
+        "explain", "qrels.txt", "a.run", "--query", "empty", "-m", "CatalogCoverage", "--docs", "docs.jsonl"
+    )
+    assert done.out.splitlines()[2:] == [
+        "CatalogCoverage is one number for all queries together, not a sum over the ranks of one of them",
+        "CatalogCoverage = 1",
+    ]
+
+
+def test_measures_by_ontology_are_explained(rankscope, small):
+    terms = {"animal": "", "a": "is_a: animal\n", "c": "is_a: animal\n", "x": "is_a: a\n"}
+    (small / "zoo.obo").write_text("".join(f"[Term]\nid: {term}\n{parent}\n" for term, parent in terms.items()))
+    done = rankscope("explain", "qrels.txt", "a.run", "--query", "q", "-m", "MaxOntSim", "--ontology", "zoo.obo")
+    rows = [line.split() for line in done.out.splitlines()]
+    assert next(row[:4] for row in rows if row[:1] == ["2"]) == ["2", "c", "1", "1.000000"]  # an expected term itself
+    assert done.out.endswith("sum of changes = 1\nMaxOntSim = 1\n")
+
+
 def test_undefined_is_said(rankscope, small):
     done = rankscope("explain", "qrels.txt", "a.run", "--query", "empty", "-m", "nDCG@10")
     assert "nDCG@10 = 0 (undefined: no judged doc of the query has a gain above 0; counts as 0)" in done.out
     left_out = rankscope(
         "explain", "qrels.txt", "a.run", "--query", "empty", "-m", "nDCG@10", "--no-relevant", "exclude"
     )
-    assert "nDCG@10 is undefined here" in left_out.out
+    assert "nDCG@10 is undefined here: the query has no relevant doc, and such queries are left out" in left_out.out
 
 
 @pytest.mark.parametrize(

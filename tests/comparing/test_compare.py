@@ -46,14 +46,14 @@ def test_a_clear_win_is_called_with_all_its_numbers():
     assert item.pair.delta == pytest.approx((b - a).mean())
     assert item.verdict.code == "better"
     assert (item.pair.effect.wins, item.pair.effect.losses) == (30, 10)
-    assert item.judged == (1, 1)
+    assert (item.judged.a, item.judged.b) == (1, 1)
     assert (item.bounds.low, item.bounds.high) == (pytest.approx(item.pair.delta),) * 2
     assert item.movement.difference == pytest.approx(item.pair.delta)
     assert item.exploratory[0].measure == "P@1"
     assert item.exploratory[0].role == "exploratory"
     assert item.best[0].delta == pytest.approx(0.75)
     board = found.groups[0].leaderboard
-    assert [(place.rank, place.system) for place in board] == [(1, "better"), (2, "even")]
+    assert [(place.rank, place.system) for place in board] == [(1, "better"), (2, "even")]  # one pair is all pairs
     assert board[0].beats == ("even",)
 
 
@@ -64,7 +64,7 @@ def test_identical_runs_say_so():
         query: {doc: score for doc, score in docs.items() if doc != "other8"} for query, docs in EVEN.items()
     }
     found = rs.compare(qrels_for(QUERIES), {"a": EVEN, "b": other_names}, "nDCG@10")
-    assert next(iter(found)).verdict.text == "Both have the same nDCG@10 for every single query."
+    assert next(iter(found)).verdict.text == "No query's score differs."
 
 
 def test_queries_that_a_run_does_not_answer_count_as_empty_and_are_named():
@@ -83,7 +83,7 @@ def unjudged_setting():
     qrels, first, second = {}, {}, {}
     for query in QUERIES:
         known = [f"d{i}" for i in range(10)]
-        qrels[query] = {doc: int(rng.random() < 0.4) for doc in known}
+        qrels[query] = {doc: int(rng.random() < (0.6 if i < 6 else 0.1)) for i, doc in enumerate(known)}
         first[query] = {doc: 10.0 - i for i, doc in enumerate(known)}
         second[query] = {doc: 10.0 - i for i, doc in enumerate([*(f"new{i}" for i in range(4)), *known[:6]])}
     return qrels, {"first": first, "second": second}
@@ -92,7 +92,8 @@ def unjudged_setting():
 def test_missing_judgments_forbid_a_verdict_and_the_docs_to_judge_settle_it():
     qrels, runs = unjudged_setting()
     before = rs.compare(qrels, runs, "P@10")["first", "second"]
-    assert before.bounds.judged_b == pytest.approx(0.6)
+    assert before.judged.b == pytest.approx(0.6)
+    assert before.unjudged.behind == "second"
     assert before.verdict.code == "not_safe"
     assert before.settle
     for grade in (0, 1):  # whatever the judge says, there is a verdict afterwards
@@ -110,7 +111,10 @@ def test_qrels_of_relevant_docs_only_leave_nothing_uncertain_unless_asked():
     assert next(iter(usual)).verdict.code == "better"
     assert "hold relevant docs only" in usual.notes[0]
     strict = rs.compare(qrels_for(QUERIES, complete=False), runs, "RR@10", unjudged="uncertain")
-    assert next(iter(strict)).verdict.code == "not_safe"
+    item = next(iter(strict))
+    # the relevant doc is unjudged for nobody, and no other doc that even alone retrieved could be relevant
+    assert item.judged.a == pytest.approx(0.1)
+    assert item.unjudged is not None
 
 
 ATTRIBUTES = {query: {"kind": "keyword" if i % 4 == 0 else "question"} for i, query in enumerate(QUERIES)}
@@ -133,7 +137,7 @@ def test_languages_are_never_pooled_unless_asked():
     assert next(iter(apart)).pair.p.family_size == 2
     pooled = rs.compare(qrels_for(QUERIES), runs, "RR@10", queries=languages, pool=True)
     assert [(group.name, group.pooled) for group in pooled.groups][-1] == ("all languages pooled", True)
-    assert [item.judged for item in apart] == [(1, 1), (1, 1)]
+    assert [(item.judged.a, item.judged.b) for item in apart] == [(1, 1), (1, 1)]
     assert [item.movement.difference for item in apart] == [pytest.approx(item.pair.delta) for item in apart]
     spread = {s.system: s for s in apart.spreads}["even"]
     means = np.array([np.mean([1 / (2 + i % 3) for i in range(20)]), np.mean([1 / (2 + i % 3) for i in range(20, 40)])])
@@ -145,13 +149,15 @@ def test_all_pairs_and_corrections():
     runs = {"even": EVEN, "better": BETTER, "same": dict(EVEN)}
     found = rs.compare(qrels_for(QUERIES), runs, "RR@10", all_pairs=True)
     assert found.baseline is None
-    assert found.correction == "tukey"
+    assert found.correction == "maxt"
     assert len(list(found)) == 3
-    for wrong in ({"correction": "tukey"}, {"correction": "maxt", "all_pairs": True}, {"correction": "magic"}):
-        with pytest.raises(OptionError, match=wrong["correction"]):
-            rs.compare(qrels_for(QUERIES), runs, "RR@10", **wrong)
-    maxt = rs.compare(qrels_for(QUERIES), runs, "RR@10", correction="maxt")
-    assert maxt["even", "better"].pair.p.adjusted <= 0.05
+    for wrong in ("tukey", "holm", "magic"):
+        with pytest.raises(OptionError, match=wrong):
+            rs.compare(qrels_for(QUERIES), runs, "RR@10", correction=wrong)
+    for word in ("maxt", "bonferroni", "none"):
+        item = rs.compare(qrels_for(QUERIES), runs, "RR@10", correction=word)["even", "better"]
+        assert item.pair.p.adjusted <= 0.05
+        assert item.verdict.code == "better"
 
 
 def test_what_cannot_be_compared_is_said():
@@ -185,7 +191,7 @@ def test_every_rendering_says_the_same():
     found = rs.compare(qrels_for(QUERIES), {"even": EVEN, "better": BETTER}, "RR@10 P@1", by="kind", queries=ATTRIBUTES)
     for form in ("text", "markdown", "html", "latex"):
         text = render(report_of(found), form)
-        for words in ("better is better.", "By stratum", "Why it moved", "sign-flip permutation"):
+        for words in ("better is better.", "By stratum", "Why it moved", "sign flips of the mean difference"):
             assert words in text, (form, words)
 
 

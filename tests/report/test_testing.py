@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.measures.registry import ALIASES, REGISTRY
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import Example, Family, Workings, measure
 from rankscope.testing import check_measure
 
 EXAMPLE = Example([0, 1], [1], 1.0, {}, "one")
@@ -72,6 +72,7 @@ def with_k(hits, *, k=None):
         (lambda hits: np.ones(1), {}, "one score per query"),
         (by_company, {"example": Example([1], [1], 0.0, {}, "0")}, "depends on the other queries"),
         (deeper_is_better, {"example": Example([1], [1], 0.0, {}, "0")}, "makes it worse"),
+        (ones, {"workings": lambda hits: Workings(terms=hits.grades)}, "its workings give"),
         (with_k, {"example": Example([1], [1], 0.1, {}, "1/10")}, "docs below rank 3 change it at 3"),
     ],
 )

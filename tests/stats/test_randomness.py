@@ -11,9 +11,10 @@ import pytest
 
 from rankscope.stats import rng
 from rankscope.stats.effect import bayesian_bootstrap
+from rankscope.stats.family import joint_test
 from rankscope.stats.interval import bca_interval, jackknife, percentile_interval
-from rankscope.stats.multiple import all_pairs_sign_flip, max_t, randomised_tukey
 from rankscope.stats.paired import bootstrap_shift_test, sign_flip_test
+from rankscope.stats.units import Units
 
 RNG = np.random.default_rng(11)
 DIFFERENCES = RNG.normal(0.02, 0.1, 77)
@@ -25,18 +26,28 @@ def row_medians(rows):
     return np.median(rows, axis=1)
 
 
+def units(differences):
+    columns = differences if differences.ndim > 1 else differences[:, None]
+    return Units.of(len(columns)).sums(columns)
+
+
+def family(columns, seed, **options):
+    found = joint_test(units(columns), alpha=0.05, n_resamples=2500, seed=seed, **options)
+    return [*found.p.tolist(), *found.critical.tolist()]
+
+
 RESAMPLED = {
     "sign flip": lambda seed: sign_flip_test(DIFFERENCES, n_resamples=2500, seed=seed),
     "sign flip by cluster": lambda seed: sign_flip_test(DIFFERENCES, n_resamples=2500, seed=seed, clusters=CLUSTERS),
-    "bootstrap shift": lambda seed: bootstrap_shift_test(DIFFERENCES, n_resamples=2500, seed=seed),
+    "bootstrap shift": lambda seed: bootstrap_shift_test(units(DIFFERENCES), n_resamples=2500, seed=seed),
     "percentile": lambda seed: percentile_interval(DIFFERENCES, n_resamples=2500, seed=seed),
     "BCa": lambda seed: bca_interval(DIFFERENCES, n_resamples=2500, seed=seed),
     "BCa of the median": lambda seed: bca_interval(DIFFERENCES, row_medians, n_resamples=2500, seed=seed),
     "BCa by cluster": lambda seed: bca_interval(DIFFERENCES, n_resamples=2500, seed=seed, clusters=CLUSTERS),
-    "max t": lambda seed: max_t(SCORES[:, 1:] - SCORES[:, :1], n_resamples=2500, seed=seed).tolist(),
-    "all pairs": lambda seed: all_pairs_sign_flip(SCORES, n_resamples=2500, seed=seed).tolist(),
-    "randomised Tukey": lambda seed: randomised_tukey(SCORES, n_resamples=2500, seed=seed).tolist(),
-    "Bayesian bootstrap": lambda seed: bayesian_bootstrap(DIFFERENCES, 0.01, n_draws=2500, seed=seed),
+    "max t": lambda seed: family(SCORES[:, 1:] - SCORES[:, :1], seed),
+    "max t of many": lambda seed: family(np.repeat(SCORES, 3, axis=1) - 0.5, seed),
+    "all pairs": lambda seed: family(SCORES, seed, systems=True),
+    "Bayesian bootstrap": lambda seed: bayesian_bootstrap(units(DIFFERENCES), 0.01, n_draws=2500, seed=seed),
 }
 
 
@@ -69,9 +80,11 @@ def test_threads_do_not_matter(resampled):
 def test_threads_of_matrix_products_do_not_matter():
     program = """
 import numpy as np
-from rankscope.stats.multiple import all_pairs_sign_flip, max_t
-scores = np.random.default_rng(3).random((300, 40))
-print(all_pairs_sign_flip(scores, n_resamples=1500).tolist(), max_t(scores - 0.5, n_resamples=1500).tolist())
+from rankscope.stats.family import joint_test
+from rankscope.stats.units import Units
+scores = Units.of(300).sums(np.random.default_rng(3).random((300, 40)) - 0.5)
+options = {"alpha": 0.05, "n_resamples": 1500, "seed": 0}
+print(joint_test(scores, **options).p.tolist(), joint_test(scores, systems=True, **options).p.tolist())
 """
     printed = {
         subprocess.run(
@@ -94,52 +107,56 @@ def test_global_state_is_neither_used_nor_changed(resampled):
     assert resampled(4) == first
 
 
+def signs_of(flips):
+    """Return the patterns of signs as numbers."""
+    return flips.sums(np.eye(flips.n))
+
+
 def test_more_resamples_continue_the_fewer():
-    fewer = np.concatenate(list(rng.random_signs(70, n_resamples=1500, seed=1, purpose="x")))
-    more = np.concatenate(list(rng.random_signs(70, n_resamples=4000, seed=1, purpose="x")))
+    fewer, more = (signs_of(rng.SignFlips(70, n, 1)) for n in (1500, 4000))
     np.testing.assert_array_equal(more[:1500], fewer)
 
 
 def test_purposes_have_streams_of_their_own():
-    one, other = (next(rng.random_signs(64, n_resamples=10, seed=1, purpose=purpose)) for purpose in "ab")
+    one, other = (signs_of(rng.SignFlips(64, 100, 1, purpose)) for purpose in "ab")
     assert (one != other).any()
 
 
 def test_signs_are_fair():
-    signs = np.concatenate(list(rng.random_signs(100, n_resamples=10_000, seed=3, purpose="fair")))
+    signs = signs_of(rng.SignFlips(100, 10_000, 3))
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 4 / np.sqrt(signs.size)
     assert (np.abs(signs.mean(axis=0)) < 5 / np.sqrt(len(signs))).all()
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 200])
+@pytest.mark.parametrize("n", [14, 63, 64, 65, 200, 1024, 1025, 3000])
 def test_sums_by_looking_up_eights_equal_the_matrix_product(n):
-    values = np.random.default_rng(n).normal(size=n)
-    flips = rng.SignFlips(n, 3000, 5)
-    by_product = np.concatenate([signs @ values for signs in flips.signs()])
-    np.testing.assert_allclose(np.concatenate(list(flips.sums(values))), by_product, atol=1e-12)
+    values = np.random.default_rng(n).normal(size=(n, 1))
+    flips = rng.SignFlips(n, 300, 5)
+    np.testing.assert_allclose(flips.sums(values), flips.sums(np.repeat(values, 9, axis=1))[:, :1], atol=1e-11)
 
 
-def test_sums_of_very_many_units_are_the_same(monkeypatch):
-    values = np.random.default_rng(1).normal(size=300)
-    usual = np.concatenate(list(rng.SignFlips(300, 500, 5).sums(values)))
-    monkeypatch.setattr(rng, "MANY_UNITS", 100)
-    np.testing.assert_allclose(np.concatenate(list(rng.SignFlips(300, 500, 5).sums(values))), usual, atol=1e-12)
+def test_blocks_of_units_can_be_flipped_apart():
+    """Whoever holds 1,024 units needs no others: partial sums add up, in the order of the blocks."""
+    values = np.random.default_rng(0).normal(size=(2500, 2))
+    flips = rng.SignFlips(2500, 200, 5)
+    parts = [np.where(np.arange(2500)[:, None] // 1024 == block, values, 0.0) for block in range(3)]
+    np.testing.assert_allclose(sum(flips.sums(part) for part in parts), flips.sums(values), atol=1e-12)
+    np.testing.assert_array_equal(flips.bits(0), rng.SignFlips(1024, 200, 5).bits(0))
 
 
-def test_all_patterns_are_tried_once():
+def test_all_patterns_but_the_unflipped_one_are_tried_once():
     flips = rng.SignFlips(5, 31, 0)
-    patterns = np.concatenate(list(flips.signs()))
+    patterns = signs_of(flips)
     assert flips.is_exact
-    assert len({tuple(row) for row in patterns}) == len(patterns) == 32
+    assert len({tuple(row) for row in patterns}) == len(patterns) == flips.n_flips == 31
+    assert (1.0,) * 5 not in {tuple(row) for row in patterns}
     assert not rng.SignFlips(5, 30, 0).is_exact
 
 
 def test_chunks_hold_few_numbers():
     drawn = rng.random_rows(100_000, n_resamples=10, seed=0, purpose="x")
     assert max(rows.size for rows in drawn) <= rng.CHUNK
-    signs = rng.random_signs(100_000, n_resamples=10, seed=0, purpose="x")
-    assert max(rows.size for rows in signs) <= rng.CHUNK
 
 
 @pytest.mark.parametrize(
@@ -147,9 +164,8 @@ def test_chunks_hold_few_numbers():
     [
         lambda d: sign_flip_test(d, n_resamples=1100),
         lambda d: bca_interval(d, n_resamples=1100),
-        lambda d: bayesian_bootstrap(d, 0.01, n_draws=1100),
-        lambda d: randomised_tukey(np.column_stack([d, d + 0.1]), n_resamples=20),
-        lambda d: max_t(np.column_stack([d, d + 0.1]), n_resamples=1100),
+        lambda d: bayesian_bootstrap(units(d), 0.01, n_draws=1100),
+        lambda d: joint_test(units(np.column_stack([d, d + 0.1] * 4)), alpha=0.05, n_resamples=1100, seed=0),
     ],
 )
 def test_memory_stays_small(resample):

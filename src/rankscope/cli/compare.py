@@ -11,6 +11,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_for, gate_policy_from
 from rankscope.cli.options import (
     add_file_options,
     add_format_option,
@@ -23,9 +24,10 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
-from rankscope.errors import OptionError
+from rankscope.errors import OptionError, RankscopeError
 
 if TYPE_CHECKING:
+    from rankscope.comparing.gate import GateResult
     from rankscope.comparing.records import Comparison
     from rankscope.core.scores import Scores
     from rankscope.report.render import Form
@@ -47,7 +49,9 @@ examples:
   rankscope compare qrels.txt bm25.run dense.run --settle judge-these.csv
   rankscope compare qrels.txt bm25.run dense.run --chart differences -o moved.svg
 
-the exit code is 0 whatever the verdict; with --fail-if-worse it is 1 where a run is worse than the baseline"""
+the exit code is 0 whatever the verdict. With --fail-if-worse it is 0 where no run is worse, 1 where one is worse, or
+lower by more than the margin while nothing is safe to call, and 2 where something is wrong: ids that match nothing,
+other qrels, more than 10 % of the queries not answered. --on-inconclusive fail also stops what cannot be told"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--primary", metavar="NAME", help="the measure that decides (default: the first)")
     parser.add_argument("--baseline", metavar="NAME", help="the run to compare with, by name (default: the first)")
     parser.add_argument(
-        "--margin", type=float, default=0.01, metavar="X", help="the smallest difference that matters (default: 0.01)"
-    )
-    parser.add_argument("--all-pairs", action="store_true", help="compare each run with each, by Tukey's test")
+        "--margin", type=float, metavar="X",
+        help="the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)",
+    )  # fmt: skip
+    parser.add_argument("--all-pairs", action="store_true", help="compare each run with each, as one family")
     parser.add_argument(
         "--queries", metavar="FILE", help="attributes of queries: JSONL, CSV, TSV, Parquet, TREC topics"
     )
@@ -72,6 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pool", action="store_true", help="also compare over all languages together, labelled so")
     parser.add_argument("--cluster", metavar="NAME", help="attribute that groups queries which are not independent")
+    parser.add_argument(
+        "--weights", metavar="NAME", help="attribute that says how much each query counts, such as its traffic"
+    )
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
     parser.add_argument(
         "--lower-is-better", metavar="NAME,...", default="", help="with --scores: measures of which less is better"
@@ -87,7 +95,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--settle", metavar="FILE", help="write the docs whose judgment would settle it: .csv or .jsonl"
     )
-    parser.add_argument("--correction", metavar="WORD", help="for several comparisons: holm, maxt or tukey")
+    parser.add_argument(
+        "--correction", metavar="WORD", default="maxt",
+        help="for several comparisons: maxt (default), bonferroni or none",
+    )  # fmt: skip
     parser.add_argument(
         "--also", action="append", default=[], metavar="TEST,...",
         help="print other tests too: wilcoxon, sign, bootstrap, mcnemar; they decide nothing",
@@ -99,8 +110,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
     parser.add_argument("--chart", metavar="KIND", help=f"write one chart to -o FILE.svg or .png: {', '.join(CHARTS)}")
     parser.add_argument(
-        "--fail-if-worse", action="store_true", help="exit with 1 where a run is worse than the baseline"
+        "--anyway", action="store_true", help="go on where ids match nothing; the verdict is then: not comparable"
     )
+    add_gate_options(parser)
     parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
     add_profile_option(parser)
     add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
@@ -120,30 +132,47 @@ def run(args: argparse.Namespace) -> int:
     one_stdin(args.files)
     output = None if args.chart else args.output  # a chart has extensions of its own
     form = chosen_format(args.format, FORMATS) if args.format else form_by_extension(output, BY_EXTENSION, FORMATS[0])
-    comparison = compared(args)
+    policy = gate_policy_from(args, always=form == "junit")
+    try:
+        comparison = compared(args)
+    except RankscopeError as error:
+        if form == "junit":
+            write_error_case(error, args)
+        raise
+    gate = gate_for(comparison, policy)
     if args.settle:
         write_settling(comparison, args.settle)
     if args.chart:
         write_chart(comparison, args.chart, args.output)
     else:
         with output_to(args.output) as stream:
-            write(comparison, form, stream, args)
-    worse = any(item.verdict.code in ("worse", "probably_worse") for item in comparison)
-    return 1 if args.fail_if_worse and worse else 0
+            write(comparison, form, stream, args, gate)
+    return gate_exit_code(gate, args)
+
+
+def write_error_case(error: RankscopeError, args: argparse.Namespace) -> None:
+    """Write a build server's file in which the comparison that could not be made is an error, not missing."""
+    from rankscope.report.comparison_cases import error_case
+    from rankscope.report.render import to_junit
+
+    with output_to(args.output) as stream:
+        name = " vs ".join(args.files[2:3] + args.files[1:2]) or "compare"
+        stream.write(to_junit([error_case(name, str(error))], suite="rankscope compare"))
 
 
 def compared(args: argparse.Namespace) -> Comparison:
     """Return the comparison that was asked for."""
     from rankscope.comparing import compare, compare_scores
+    from rankscope.io.score_files import other_qrels
 
     shared = {
         "baseline": args.baseline, "primary": args.primary, "margin": args.margin, "by": args.by,
         "queries": args.queries, "all_pairs": args.all_pairs, "correction": args.correction, "pool": args.pool,
-        "cluster": args.cluster, "also": args.also, "alpha": args.alpha,
+        "cluster": args.cluster, "weights": args.weights, "also": args.also, "alpha": args.alpha,
         "n_resamples": args.resamples, "seed": args.seed,
     }  # fmt: skip
     if args.scores:
-        return compare_scores(scores_from_files(args), **shared)
+        return compare_scores(scores_from_files(args), problems=other_qrels(args.files, anyway=args.anyway), **shared)
     if args.lower_is_better:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:  # noqa: PLR2004 (qrels and two runs)
@@ -153,6 +182,7 @@ def compared(args: argparse.Namespace) -> Comparison:
         args.files[1:],
         measures_from(args),
         unjudged=args.unjudged,
+        anyway=args.anyway,
         profile=args.profile,
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
@@ -205,7 +235,7 @@ def with_more(args: argparse.Namespace) -> object:
     return merged
 
 
-def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace) -> None:
+def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace, gate: GateResult | None) -> None:
     """Write the comparison in the format asked for."""
     if form == "json":
         from rankscope.report.comparison_json import json_text
@@ -220,7 +250,9 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
         from rankscope.report.comparison_cases import cases
         from rankscope.report.render import to_junit
 
-        stream.write(to_junit(cases(comparison), suite="rankscope compare"))
+        if gate is None:
+            raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")
+        stream.write(to_junit(cases(gate), suite="rankscope compare"))
     else:
         write_report(comparison, form, stream, args)
 

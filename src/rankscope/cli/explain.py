@@ -19,7 +19,7 @@ from rankscope.cli.options import (
     read_options_from,
 )
 from rankscope.measures.explain import Explanation
-from rankscope.report.explanation import conclusion, ideal_table, ranking_table
+from rankscope.report.explanation import conclusion, heading, ideal_table, ranking_table
 from rankscope.report.table import print_table
 
 FORMATS = ("table", "json")
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--docs", metavar="FILE", help="for measures by topic, source, date …: as for rankscope evaluate"
     )
+    parser.add_argument("--ontology", metavar="FILE", help="for measures by ontology: as for rankscope evaluate")
     add_policy_options(parser)
     add_file_options(parser)
 
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         qrels_options=read_options_from(args, "qrels"),
         embeddings=args.embeddings,
         docs=args.docs,
+        ontology=args.ontology,
         **policies_from(args),
     )
     with output_to(args.output) as stream:
@@ -76,14 +78,13 @@ def run(args: argparse.Namespace) -> int:
 
 def print_explanation(explanation: Explanation, *, every_rank: bool = False, file: TextIO | None = None) -> None:
     """Draw the ranking, the ideal beside it, and the conclusion."""
-    print(
-        f"{explanation.measure} of query {explanation.query}; {explanation.n_retrieved} docs were retrieved\n",
-        file=file,
-    )
-    print_table(ranking_table(explanation, every_rank=every_rank), file=file)
+    print(f"{heading(explanation)}\n", file=file)
+    if explanation.steps:
+        print_table(ranking_table(explanation, every_rank=every_rank), file=file)
+        print(file=file)
     if explanation.ideal:
-        print("\nthe ideal ranking, from all judged docs\n", file=file)
+        print("the ideal ranking, from all judged docs\n", file=file)
         print_table(ideal_table(explanation), file=file)
-    print(file=file)
+        print(file=file)
     for line in conclusion(explanation):
         print(line, file=file)

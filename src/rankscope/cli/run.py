@@ -15,16 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from rankscope.cli.compare import command_line
+from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from
 from rankscope.cli.options import add_format_option, chosen_format, form_by_extension, output_to
 
 if TYPE_CHECKING:
     from rankscope.bench.choosing import Watch
     from rankscope.bench.results import Benchmark
+    from rankscope.comparing.gate import GateResult
     from rankscope.report.render import Form
 
-FORMATS = ("text", "markdown", "html", "latex", "json")
+FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
 BY_EXTENSION = {
     ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json",
+    ".xml": "junit",
 }  # fmt: skip
 
 EPILOG = """\
@@ -34,9 +37,12 @@ examples:
   rankscope run --only bm25 --only hybrid --collection scifact
   rankscope run --format json > results.json
   rankscope run --reveal -o final.html
+  rankscope run --fail-if-worse -o gate.xml
 
 runs, journals and manifest.json are written into the output folder of the project (results).
-the exit code is 1 where queries failed; running again asks only for these"""
+the exit code is 1 where queries failed; running again asks only for these. With --fail-if-worse the gate decides
+alone: 0 where no system is worse than the baseline on any collection, 1 where one is, 2 where something is wrong,
+such as more than 10 % of a system's queries having failed"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,17 +62,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
     add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the report to a file: .html .md .tex .json .txt")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the report to a file: .html .md .tex .json .txt .xml"
+    )
+    add_gate_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the project and report."""
+    from rankscope.bench.gate import benchmark_gate
     from rankscope.bench.project import find_project, load_project
     from rankscope.bench.runner import Wishes, at_home, run_project
 
     form = (
         chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
     )
+    policy = gate_policy_from(args, always=form == "junit")
     file = find_project(args.project) if args.project is None or Path(args.project).is_dir() else Path(args.project)
     with at_home(file.resolve().parent):  # systems may be classes in modules of the project
         project = load_project(file.resolve())
@@ -78,17 +89,26 @@ def run(args: argparse.Namespace) -> int:
                 fresh=args.fresh, reveal=args.reveal, command=command_line(args), watch=watch,
             ),
         )  # fmt: skip
+    gate = None if policy is None else benchmark_gate(benchmark, policy)
     with output_to(args.output) as stream:
-        write(benchmark, form, stream, details=args.details or args.output is not None)
+        write(benchmark, form, stream, gate, details=args.details or args.output is not None)
     if args.output not in (None, "-"):
         print(f"the report is in {args.output}", file=sys.stderr)
     if benchmark.n_failed:
         print(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
+    if args.fail_if_worse or args.require:
+        return gate_exit_code(gate, args)
     return 1 if benchmark.n_failed else 0
 
 
-def write(benchmark: Benchmark, form: str, stream: TextIO, *, details: bool) -> None:
+def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
     """Write the benchmark in the format asked for."""
+    if form == "junit" and gate is not None:
+        from rankscope.report.comparison_cases import cases
+        from rankscope.report.render import to_junit
+
+        stream.write(to_junit(cases(gate, command="run"), suite="rankscope run"))
+        return
     if form == "json":
         from rankscope.report.benchmark_json import json_text
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rankscope.api import decide_measures, decide_policies, evaluate
 from rankscope.comparing.group import Groups, compare_groups
+from rankscope.comparing.known_measures import known_measure, range_of
 from rankscope.comparing.records import Comparison
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
@@ -19,12 +20,15 @@ from rankscope.io.queries import QueryTable, load_queries
 from rankscope.loading import ReadOptions, load_qrels, load_runs
 from rankscope.measures.profiles import find_profile
 from rankscope.measures.spec import Measure
-from rankscope.stats.compare import CORRECTIONS, Settings
+from rankscope.stats.compare import Settings
+from rankscope.stats.family import CORRECTIONS
 from rankscope.stats.paired import ON_REQUEST
 
+USUAL_MARGIN = 0.01
+"""The smallest difference that matters where nobody says otherwise, for measures between 0 and 1."""
 UNJUDGED = {
     "auto": "uncertain where the qrels also hold docs that are not relevant; else not relevant",
-    "uncertain": "docs without a judgment might be relevant: their effect is bounded, and may forbid a verdict",
+    "uncertain": "docs without a judgment might be relevant: a verdict must survive that, or there is none",
     "irrelevant": "docs without a judgment are not relevant, as the qrels are known to be complete",
 }
 
@@ -36,13 +40,15 @@ def compare(
     *,
     baseline: str | None = None,
     primary: str | None = None,
-    margin: float = 0.01,
+    margin: float | None = None,
     by: str | Sequence[str] = (),
     queries: Any = None,
     all_pairs: bool = False,
-    correction: str | None = None,
+    correction: str = "maxt",
     pool: bool = False,
     cluster: str | None = None,
+    weights: str | None = None,
+    anyway: bool = False,
     unjudged: str = "auto",
     also: str | Sequence[str] = (),
     alpha: float = 0.05,
@@ -61,11 +67,13 @@ def compare(
 
     `baseline` names the run that the others are compared with, by default the first; `all_pairs` compares each with
     each. `primary` is the one measure that decides, by default the first; the others are exploratory. `margin` is the
-    smallest difference that matters. `queries` holds attributes of queries (a file, or {query: {attribute: value}}),
-    `by` names those to report separately. Queries in several languages are never pooled unless `pool` says so.
-    `cluster` names an attribute that groups queries which are not independent, such as paraphrases. `unjudged` says
-    what docs without a judgment may be: auto, uncertain or irrelevant. `also` names further tests to print: wilcoxon,
-    sign, bootstrap, mcnemar. The other arguments are those of `evaluate`.
+    smallest difference that matters, by default 0.01 for measures between 0 and 1, and none for others. `queries`
+    holds attributes of queries (a file, or {query: {attribute: value}}), `by` names those to report separately. Queries
+    in several languages are never pooled unless `pool` says so. `cluster` names an attribute that groups queries which
+    are not independent, such as paraphrases, `weights` one that says how much each query counts, such as its traffic.
+    `correction` is maxt, bonferroni or none. `unjudged` says what docs without a judgment may be: auto, uncertain or
+    irrelevant. `also` names further tests to print: wilcoxon, sign, bootstrap, mcnemar. `anyway` goes on where ids match
+    nothing, with the verdict that the two are not comparable. The other arguments are those of `evaluate`.
     """
     from rankscope.comparing.evidence import gather  # scores alone need none of it
 
@@ -76,14 +84,15 @@ def compare(
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_runs(runs, options=options)
     wanted = decide_measures(chosen, measures)
+    table = None if queries is None else load_queries(queries)
     scores = evaluate(
         judged, {str(run.name or "run"): run for run in loaded}, wanted, profile=profile, threads=threads,
         embeddings=embeddings, docs=docs, ontology=ontology, **{**policies, "missing": decided.missing},
     )  # fmt: skip
     compared = compare_scores(
-        scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=queries, all_pairs=all_pairs,
-        correction=correction, pool=pool, cluster=cluster, also=also, alpha=alpha, n_resamples=n_resamples, seed=seed,
-        n_relevant=relevant_counts(judged, decided),
+        scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=table, all_pairs=all_pairs,
+        correction=correction, pool=pool, cluster=cluster, weights=weights, also=also, alpha=alpha,
+        n_resamples=n_resamples, seed=seed, n_relevant=relevant_counts(judged, decided),
     )  # fmt: skip
     measure = next(m for m in wanted if m.name == compared.primary)
     return gather(compared, judged, {run.name or "run": run for run in loaded}, measure, decided, unjudged=unjudged)
@@ -101,38 +110,53 @@ def compare_scores(
     *,
     baseline: str | None = None,
     primary: str | None = None,
-    margin: float = 0.01,
+    margin: float | None = None,
     by: str | Sequence[str] = (),
     queries: Any = None,
     all_pairs: bool = False,
-    correction: str | None = None,
+    correction: str = "maxt",
     pool: bool = False,
     cluster: str | None = None,
+    weights: str | None = None,
     also: str | Sequence[str] = (),
     alpha: float = 0.05,
     n_resamples: int = 9_999,
     seed: int = 0,
     n_relevant: Mapping[str, int] | None = None,
+    problems: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Compare systems whose scores exist already, whoever computed them; the arguments are those of `compare`."""
+    """Compare systems whose scores exist already, whoever computed them; the arguments are those of `compare`.
+
+    `problems` says of systems, by their names, why they cannot be compared with the others.
+    """
     if len(scores) < 2:  # noqa: PLR2004 (a comparison needs two)
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     table = None if queries is None else load_queries(queries)
-    if (words_of(by) or cluster) and table is None:
+    if (words_of(by) or cluster or weights) and table is None:
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
+    decisive = named(primary, scores.measures, "measure") if primary else scores.measures[0]
+    refuse_whole_set(decisive)
     groups = Groups(
         scores=scores,
         baseline=named(baseline, tuple(scores), "run") if baseline else next(iter(scores)),
-        primary=named(primary, scores.measures, "measure") if primary else scores.measures[0],
+        primary=decisive,
         by=words_of(by),
         queries=table,
         all_pairs=all_pairs,
-        correction=chosen_correction(correction, all_pairs=all_pairs),
+        correction=chosen_correction(correction),
         pool=pool,
         cluster=cluster,
+        weights=weights,
         also=chosen_tests(also),
-        settings=Settings(alpha=alpha, margin=margin, n_resamples=n_resamples, seed=seed),
+        settings=Settings(
+            alpha=alpha,
+            margin=usual_margin(scores, decisive) if margin is None else margin,
+            margin_given=margin is not None,
+            n_resamples=n_resamples,
+            seed=seed,
+        ),
         n_relevant=n_relevant,
+        problems=problems or {},
     )
     warn_of_unknown(table, scores)
     return compare_groups(groups)
@@ -155,19 +179,37 @@ def chosen_tests(given: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def chosen_correction(given: str | None, *, all_pairs: bool) -> str:
+def chosen_correction(given: str) -> str:
     """Return how several comparisons are corrected for, or say which ways there are."""
-    if given is None:
-        return "tukey" if all_pairs else "holm"
-    if given not in CORRECTIONS:
-        raise OptionError(f"correction {given!r} is not one of {', '.join(CORRECTIONS)}")
-    if given == "maxt" and all_pairs:
+    if given in ("holm", "tukey"):
         raise OptionError(
-            "correction maxt is for challengers against a baseline", hint="use tukey or holm for all pairs"
+            f"correction {given} is no longer offered: it has no interval that agrees with its p-values",
+            hint="the default, maxt, keeps more real differences than either and holds for all pairs, too",
         )
-    if given == "tukey" and not all_pairs:
-        raise OptionError("correction tukey is for all pairs", hint="add all_pairs, or use holm or maxt")
+    if given not in CORRECTIONS:
+        raise OptionError(
+            f"correction {given!r} is not one of {', '.join(CORRECTIONS)}", hint=did_you_mean(given, CORRECTIONS)
+        )
     return given
+
+
+def refuse_whole_set(primary: str) -> None:
+    """Refuse to decide by a measure that gives one number for all queries together."""
+    found = known_measure(primary)
+    if found is not None and found.spec.over_all_queries:
+        raise OptionError(
+            f"{primary} is one number for the whole set of queries, so queries are no evidence: it cannot decide",
+            hint="name another measure as primary; this one is then shown beside it",
+        )
+
+
+def usual_margin(scores: Scores, primary: str) -> float:
+    """Return the usual margin of measures between 0 and 1; 0 for others, for which nobody else can know it."""
+    if known_measure(primary) is not None:
+        return USUAL_MARGIN if range_of(primary) == (0, 1) else 0.0
+    columns = [run.column(primary) for run in scores.values()]
+    known = np.concatenate([column[~np.isnan(column)] for column in columns])
+    return USUAL_MARGIN if len(known) and known.min() >= 0 and known.max() <= 1 else 0.0
 
 
 def named(name: str, known: Sequence[str], what: str) -> str:

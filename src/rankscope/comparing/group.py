@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -10,16 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.comparing.known_measures import known_measure, range_of
 from rankscope.comparing.records import Compared, Comparison, Group, Place, QueryChange, Slice, Spread
+from rankscope.comparing.verdict import MIN_UNITS, Known, verdict_of
 from rankscope.core.arrays import Bools, Floats
 from rankscope.core.scores import Scores
 from rankscope.errors import OptionError
-from rankscope.io.queries import QueryTable
-from rankscope.stats.compare import MANY_PAIRS, Contest, Pair, Settings, compare_contests, interval_of, tukey
+from rankscope.io.queries import QueryTable, query_weights
+from rankscope.stats.compare import MANY_PAIRS, Contest, Pair, Settings, compare_contests, weighted_mean
+from rankscope.stats.interval import mean_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import ON_REQUEST, Test
 from rankscope.stats.slices import contrast_p, counted_bins
-from rankscope.stats.verdict import MIN_QUERIES, verdict_of
+from rankscope.stats.units import Units
 
 LANGUAGE = ("language", "lang")
 """Attributes whose values are never pooled unless asked for."""
@@ -48,9 +52,12 @@ class Groups:
     correction: str
     pool: bool
     cluster: str | None
+    weights: str | None
     settings: Settings
     also: tuple[str, ...]
     n_relevant: Mapping[str, int] | None
+    problems: Mapping[str, str]
+    """Why a system cannot be compared, by its name."""
 
     @property
     def query_ids(self) -> tuple[str, ...]:
@@ -77,14 +84,20 @@ def compare_groups(asked: Groups) -> Comparison:
         )
     slices = {name: list(slice_masks(asked, ids, mask)) for name, mask in masks.items()}
     contests = list(contests_of(asked, columns, masks, slices))
-    clusters = cluster_labels(asked, ids)
-    records = compare_contests(contests, asked.settings, correction=asked.correction, clusters=clusters)
+    units = units_of(asked, ids)
+    records = compare_contests(
+        contests, asked.settings, correction=asked.correction, units=units,
+        systems=shared_matrix(asked, columns, masks),
+    )  # fmt: skip
+    by_group: dict[str, list[Pair]] = {name: [] for name in masks}
+    for record in records:
+        by_group[record.group].append(record)
     groups = tuple(
         Group(
             name=name,
             query_ids=tuple(query for query, inside in zip(ids, mask.tolist(), strict=True) if inside),
-            compared=tuple(compared_of(asked, ids, columns, [r for r in records if r.group == name], slices[name])),
-            leaderboard=leaderboard(asked, columns, mask),
+            compared=tuple(compared_of(asked, ids, columns, by_group[name], slices[name], units=units)),
+            leaderboard=tuple(places(asked, columns, mask, units)),
             pooled=bool(isolated_by) and name == POOLED,
         )
         for name, mask in masks.items()
@@ -94,11 +107,25 @@ def compare_groups(asked: Groups) -> Comparison:
         baseline=None if asked.all_pairs else asked.baseline,
         correction=asked.correction,
         settings=asked.settings,
-        groups=groups,
+        groups=tuple(ranked(group) for group in mark_slices(groups, asked.settings)),
         scores=asked.scores,
+        cluster=asked.cluster,
+        weights=asked.weights,
         isolated_by=isolated_by,
-        spreads=tuple(spreads(asked, columns, masks)) if isolated_by else (),
+        spreads=tuple(spreads(asked, columns, masks, units)) if isolated_by else (),
     )
+
+
+def shared_matrix(
+    asked: Groups, columns: Mapping[tuple[str, str], Floats], masks: Mapping[str, Bools]
+) -> Floats | None:
+    """Return the primary scores of all systems (queries x systems), where all pairs share their queries."""
+    if not asked.all_pairs or len(masks) > 1:
+        return None
+    matrix = np.column_stack([columns[name, asked.primary] for name in asked.scores])
+    matrix = np.where(next(iter(masks.values()))[:, None], matrix, math.nan)
+    undefined = np.isnan(matrix)
+    return matrix if bool((undefined.all(axis=1) == undefined.any(axis=1)).all()) else None
 
 
 POOLED = "all languages pooled"
@@ -186,7 +213,7 @@ def other_attributes(asked: Groups, ids: Sequence[str]) -> dict[str, Mapping[str
     """Return what else is known of queries: their other attributes, length, and number of relevant docs."""
     found: dict[str, Mapping[str, Any]] = {}
     if asked.queries is not None:
-        skipped = {*asked.by, asked.cluster}
+        skipped = {*asked.by, asked.cluster, asked.weights}
         found |= {
             name: values
             for name, values in asked.queries.attributes.items()
@@ -221,90 +248,96 @@ def contests_of(
         measures = measures[:1]
     for group, mask in masks.items():
         for a, b in asked.pairs:
-            for measure in measures:
-                yield contest(columns, a, b, measure, mask, lower=measure in lower, group=group, primary=asked.primary)
-            for part in slices[group]:
-                yield contest(
-                    columns, a, b, asked.primary, part.mask, lower=asked.primary in lower, group=group, primary="",
-                    label=part.label,
-                )  # fmt: skip
+            parts = [(measure, mask, "") for measure in measures]
+            parts += [(asked.primary, part.mask, part.label) for part in slices[group]]
+            for measure, inside, label in parts:
+                is_primary = measure == asked.primary and not label
+                yield Contest(
+                    a=a,
+                    b=b,
+                    measure=measure,
+                    role="primary" if is_primary else "exploratory",
+                    scores_a=columns[a, measure],
+                    scores_b=columns[b, measure],
+                    mask=inside,
+                    lower_is_better=measure in lower,
+                    group=group,
+                    label=label,
+                    in_full=is_primary or (not label and int(inside.sum()) < FULL_BELOW),
+                    can_test=not is_of_whole_set(measure),
+                )
 
 
-def contest(
-    columns: Mapping[tuple[str, str], Floats],
-    a: str,
-    b: str,
-    measure: str,
-    mask: Bools,
-    *,
-    lower: bool,
-    group: str,
-    primary: str,
-    label: str = "",
-) -> Contest:
-    """Return one contest over the queries of a mask."""
-    is_primary = measure == primary
-    return Contest(
-        a=a,
-        b=b,
-        measure=measure,
-        role="primary" if is_primary else "exploratory",
-        scores_a=np.where(mask, columns[a, measure], math.nan),
-        scores_b=np.where(mask, columns[b, measure], math.nan),
-        n_members=int(mask.sum()),
-        lower_is_better=lower,
-        group=group,
-        label=label,
-        in_full=is_primary or (not label and int(mask.sum()) < FULL_BELOW),
-    )
+def is_of_whole_set(measure: str) -> bool:
+    """Tell whether a measure of ours gives one number for all queries together."""
+    found = known_measure(measure)
+    return found is not None and found.spec.over_all_queries
 
 
-def cluster_labels(asked: Groups, ids: Sequence[str]) -> np.ndarray | None:
-    """Return each query's cluster; one without a cluster is a cluster of its own."""
-    if asked.cluster is None or asked.queries is None:
-        return None
-    values = asked.queries.attribute(asked.cluster)
-    return np.array([f"c {values[query]}" if query in values else f"q {query}" for query in ids])
+def units_of(asked: Groups, ids: tuple[str, ...]) -> Units:
+    """Return the units of evidence: clusters where these are named; a query without a cluster is one of its own."""
+    clusters = weights = None
+    if asked.queries is not None and asked.cluster is not None:
+        values = asked.queries.attribute(asked.cluster)
+        clusters = np.array([f"c {values[query]}" if query in values else f"q {query}" for query in ids])
+    if asked.queries is not None and asked.weights is not None:
+        weights = query_weights(asked.queries, asked.weights, ids)
+    return Units.of(len(ids), clusters, weights)
 
 
 def compared_of(
     asked: Groups,
-    ids: Sequence[str],
+    ids: tuple[str, ...],
     columns: Mapping[tuple[str, str], Floats],
     records: Sequence[Pair],
     masks: Sequence[SliceMask],
+    *,
+    units: Units,
 ) -> Iterator[Compared]:
     """Yield what was found of every pair within a group, whose records and slices these are."""
     of_pair: dict[tuple[str, str], list[Pair]] = {}
     for record in records:
         of_pair.setdefault((record.a, record.b), []).append(record)
+    unit_names = tuple(units.names(ids))
     for (a, b), found in of_pair.items():
         main = next(record for record in found if record.role == "primary")
         worst, best = extremes(ids, main, columns[a, main.measure], columns[b, main.measure])
+        known = Known(
+            margin_given=asked.settings.margin_given,
+            problem=asked.problems.get(a) or asked.problems.get(b) or "",
+            unit_names=unit_names,
+        )
         yield Compared(
             pair=main,
-            verdict=verdict_of(main),
-            missing_a=not_answered(asked.scores, a, main, ids),
-            missing_b=not_answered(asked.scores, b, main, ids),
+            verdict=verdict_of(main, known),
+            known=known,
+            missing_a=not_answered(asked.scores, a, main, ids, columns),
+            missing_b=not_answered(asked.scores, b, main, ids, columns),
             worst=worst,
             best=best,
-            also_tested=also_tested(main, asked.also),
-            slices=slices_of(asked, main, masks, [record for record in found if record.label]),
+            also_tested=also_tested(main, asked, units),
+            slices=slices_of(main, masks, [record for record in found if record.label], units),
             exploratory=tuple(record for record in found if record.role == "exploratory" and not record.label),
         )
 
 
-def also_tested(pair: Pair, names: Sequence[str]) -> tuple[Test, ...]:
-    """Return further tests of the same differences."""
-    differences = pair.differences[~np.isnan(pair.differences)]
-    return tuple(ON_REQUEST[name](differences) for name in names) if len(differences) else ()
+def also_tested(pair: Pair, asked: Groups, units: Units) -> tuple[Test, ...]:
+    """Return further tests of the same units."""
+    if not asked.also or not pair.n_queries:
+        return ()
+    column = units.sums(pair.differences[:, None]).column(0)
+    options = {"n_resamples": asked.settings.n_resamples, "seed": asked.settings.seed}
+    return tuple(ON_REQUEST[name](column, **options) for name in asked.also)
 
 
-def not_answered(scores: Scores, name: str, pair: Pair, ids: Sequence[str]) -> tuple[str, ...]:
-    """Return the queries of a comparison that a system does not answer."""
+def not_answered(
+    scores: Scores, name: str, pair: Pair, ids: Sequence[str], columns: Mapping[tuple[str, str], Floats]
+) -> tuple[str, ...]:
+    """Return the queries of a comparison that a system does not answer, though the other one has a score for them."""
     run = scores[name]
     answered = {query for query, yes in zip(run.query_ids, run.answered.tolist(), strict=True) if yes}
-    counted = ~np.isnan(pair.differences)
+    other = pair.b if name == pair.a else pair.a
+    counted = ~np.isnan(columns[other, pair.measure]) & pair.members
     return tuple(query for query, yes in zip(ids, counted.tolist(), strict=True) if yes and query not in answered)
 
 
@@ -321,57 +354,86 @@ def extremes(
     return worst, tuple(change[i] for i in order[::-1][:SHOWN_QUERIES] if gains[i] > 0)
 
 
-def slices_of(asked: Groups, main: Pair, masks: Sequence[SliceMask], records: Sequence[Pair]) -> tuple[Slice, ...]:
-    """Return the slices of a pair, those in which the difference sits being marked."""
+def slices_of(main: Pair, masks: Sequence[SliceMask], records: Sequence[Pair], units: Units) -> tuple[Slice, ...]:
+    """Return the slices of a pair."""
     by_label = {record.label: record for record in records}
-    found = [
+    return tuple(
         Slice(
             part.attribute,
             part.value,
             by_label[part.label],
-            contrast_p(main.differences, part.mask),
+            contrast_p(main.differences, part.mask, units),
             asked_for=part.asked_for,
-            too_few=by_label[part.label].n_queries < MIN_QUERIES,
+            too_few=by_label[part.label].n_units < MIN_UNITS,
         )
         for part in masks
-    ]
-    tested = [i for i, part in enumerate(found) if not math.isnan(part.contrast_p)]
-    adjusted = benjamini_hochberg(np.array([found[i].contrast_p for i in tested]))
-    for i, p in zip(tested, adjusted.tolist(), strict=True):
-        stands_out = p <= asked.settings.false_discoveries and not found[i].too_few
-        found[i] = replace(found[i], contrast_adjusted=p, stands_out=stands_out)
-    return tuple(found)
-
-
-def leaderboard(asked: Groups, columns: Mapping[tuple[str, str], Floats], mask: Bools) -> tuple[Place, ...]:
-    """Return the systems, best first; those that cannot be told apart share a rank."""
-    names = list(asked.scores)
-    matrix = np.column_stack([columns[name, asked.primary] for name in names])[mask]
-    matrix = matrix[~np.isnan(matrix).any(axis=1)]
-    if not len(matrix):
-        return ()
-    lower = asked.primary in next(iter(asked.scores.values())).lower_is_better
-    quality = -matrix.mean(axis=0) if lower else matrix.mean(axis=0)
-    p, _ = tukey(matrix, asked.settings)
-    beats = (p <= asked.settings.alpha) & (quality[:, None] > quality[None, :])
-    return tuple(
-        Place(
-            rank=1 + int(beats[:, i].sum()),
-            system=names[i],
-            mean=float(matrix[:, i].mean()),
-            ci=interval_of(matrix[:, i], None, 1 - asked.settings.alpha),
-            n_queries=len(matrix),
-            beats=tuple(names[j] for j in np.flatnonzero(beats[i])),
-        )
-        for i in np.argsort(-quality, kind="stable").tolist()
     )
 
 
-def spreads(asked: Groups, columns: Mapping[tuple[str, str], Floats], masks: Mapping[str, Bools]) -> Iterator[Spread]:
+def mark_slices(groups: Sequence[Group], settings: Settings) -> Iterator[Group]:
+    """Yield the groups with slices marked in which a difference sits; false discoveries are counted over all pairs."""
+    every = [part for group in groups for item in group.compared for part in item.slices]
+    tested = [part for part in every if not math.isnan(part.contrast_p)]
+    adjusted = benjamini_hochberg(np.array([part.contrast_p for part in tested]))
+    p_of = {id(part): p for part, p in zip(tested, adjusted.tolist(), strict=True)}
+
+    def marked(part: Slice) -> Slice:
+        p = p_of.get(id(part), math.nan)
+        return replace(part, contrast_adjusted=p, stands_out=p <= settings.false_discoveries and not part.too_few)
+
+    for group in groups:
+        items = (replace(item, slices=tuple(map(marked, item.slices))) for item in group.compared)
+        yield replace(group, compared=tuple(items)) if every else group
+
+
+def places(asked: Groups, columns: Mapping[tuple[str, str], Floats], mask: Bools, units: Units) -> Iterator[Place]:
+    """Yield the systems with their means and intervals, best first."""
+    lower = asked.primary in next(iter(asked.scores.values())).lower_is_better
+    limits = range_of(asked.primary)
+    found = []
+    for name in asked.scores:
+        column = np.where(mask, columns[name, asked.primary], math.nan)
+        known = ~np.isnan(column)
+        if known.any():
+            mean = weighted_mean(column, known, units)
+            clusters = units.member[known] if units.clustered else None
+            weights = None if units.weights is None else units.weights[known]
+            ci = mean_interval(
+                column[known], level=1 - asked.settings.alpha, range=limits, clusters=clusters, weights=weights
+            )
+            found.append(Place(name, mean, ci, int(known.sum())))
+    yield from sorted(found, key=lambda place: place.mean if lower else -place.mean)
+
+
+def ranked(group: Group) -> Group:
+    """Return the group with ranks on its leaderboard, from the verdicts; without, where not all pairs have one."""
+    systems = [place.system for place in group.leaderboard]
+    if len(group.compared) < len(systems) * (len(systems) - 1) // 2 or len(systems) < 2:  # noqa: PLR2004 (no pair)
+        return group
+    beats: dict[str, list[str]] = {name: [] for name in systems}
+    for item in group.compared:
+        if item.verdict.code in ("better", "probably_better"):
+            beats[item.pair.b].append(item.pair.a)
+        elif item.verdict.code in ("worse", "probably_worse"):
+            beats[item.pair.a].append(item.pair.b)
+    losses = Counter(name for beaten in beats.values() for name in beaten)
+    return replace(
+        group,
+        leaderboard=tuple(
+            replace(place, rank=1 + losses[place.system], beats=tuple(beats[place.system]))
+            for place in group.leaderboard
+        ),
+    )
+
+
+def spreads(
+    asked: Groups, columns: Mapping[tuple[str, str], Floats], masks: Mapping[str, Bools], units: Units
+) -> Iterator[Spread]:
     """Yield each system's mean over languages, each language counting the same, and the variance between them."""
     for system in asked.scores:
+        column = columns[system, asked.primary]
         means = [
-            (language, float(np.nanmean(columns[system, asked.primary][mask])))
+            (language, weighted_mean(column, mask & ~np.isnan(column), units))
             for language, mask in masks.items()
             if language != POOLED
         ]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rankscope.comparing.verdict import Judged, Known, UnjudgedCheck, Verdict
 from rankscope.core.scores import Scores
 from rankscope.stats.compare import Pair, Settings
 from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Test
-from rankscope.stats.verdict import Bounds, Verdict
 
 if TYPE_CHECKING:
     from rankscope.measures.movement import Movement
@@ -31,6 +31,22 @@ class QueryChange:
         return self.b - self.a
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far the unjudged docs among the results that a measure looks at could move a difference, at the worst."""
+
+    low: float
+    high: float
+    useless: float
+    """The difference if no unjudged doc were relevant."""
+    perfect: float
+    """The difference if every unjudged doc had the highest grade."""
+    exact: bool = True
+    """Whether the ends can be reached; else they are safe, but may be too far apart."""
+    depth: int | None = None
+    """How many results of each query are looked at; None for all."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice:
     """The difference within some of the queries."""
@@ -39,9 +55,9 @@ class Slice:
     value: str
     pair: Pair
     contrast_p: float
-    """Whether these queries differ from all others, by Welch's test; NaN where that cannot be tested."""
+    """Whether these queries differ from all others; NaN where that cannot be tested."""
     contrast_adjusted: float = float("nan")
-    """The same, with false discoveries among all slices controlled."""
+    """The same, with false discoveries controlled among all slices of all pairs."""
     asked_for: bool = False
     stands_out: bool = False
     """Whether the difference sits here: it is another one than among all other queries."""
@@ -54,6 +70,8 @@ class Compared:
 
     pair: Pair
     verdict: Verdict
+    known: Known = field(repr=False)
+    """What the verdict was made from, beyond the numbers."""
     missing_a: tuple[str, ...] = ()
     """Queries that the first system does not answer; they count as empty."""
     missing_b: tuple[str, ...] = ()
@@ -65,28 +83,37 @@ class Compared:
     exploratory: tuple[Pair, ...] = ()
     """The same pair by the other measures."""
     bounds: Bounds | None = None
-    """What unjudged docs could change; None where they are taken for not relevant, or it cannot be worked out."""
-    judged: tuple[float, float] | None = None
-    """The share of what each system is scored on that is judged."""
+    """What unjudged docs could change at the worst; None where they are not in doubt, or it cannot be worked out."""
     settle: tuple[SettleDoc, ...] = ()
-    """Docs whose judgment would settle the verdict, best first."""
+    """Docs whose judgment would settle which system is ahead, best first."""
     movement: Movement | None = None
     sensitivity: tuple[tuple[str, float], ...] = ()
     """The difference under other treatments of unjudged docs, by their names."""
+
+    @property
+    def unjudged(self) -> UnjudgedCheck | None:
+        """Whether the verdict survives relevant docs among the unjudged ones; None where they are not in doubt."""
+        return self.known.unjudged
+
+    @property
+    def judged(self) -> Judged | None:
+        """How much of what each system is scored on is judged."""
+        return self.known.judged
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """A system's place on the leaderboard."""
 
-    rank: int
-    """One more than the number of systems that are statistically better; so systems that cannot be told apart tie."""
     system: str
     mean: float
-    ci: Interval
+    ci: Interval | None
+    """None where there is none: too few queries, or all of them score the same."""
     n_queries: int
-    beats: tuple[str, ...]
-    """The systems that it is statistically better than."""
+    rank: int | None = None
+    """One more than the number of systems that are better by verdict; None where not all pairs are compared."""
+    beats: tuple[str, ...] = ()
+    """The systems that it is better, or probably better, than."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +125,7 @@ class Group:
     query_ids: tuple[str, ...]
     compared: tuple[Compared, ...]
     leaderboard: tuple[Place, ...]
+    """The systems, best mean first; with ranks where all pairs are compared."""
     pooled: bool = False
     """Whether it mixes languages, which was asked for."""
 
@@ -124,6 +152,10 @@ class Comparison:
     settings: Settings
     groups: tuple[Group, ...]
     scores: Scores = field(repr=False)
+    cluster: str | None = None
+    """The attribute that groups queries which are not independent."""
+    weights: str | None = None
+    """The attribute by which queries are weighted."""
     isolated_by: str = ""
     """The attribute whose values are never pooled, such as language."""
     spreads: tuple[Spread, ...] = ()

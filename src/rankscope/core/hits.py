@@ -133,11 +133,13 @@ class Hits(Record, eq=False):
 
     def first(self, n: int) -> Hits:
         """Return the hits as if each query had retrieved only its n best docs."""
-        kept = self.ranks <= n
+        return replace(self.kept(self.ranks <= n), n_retrieved=np.minimum(self.n_retrieved, n))
+
+    def kept(self, which: Bools) -> Hits:
+        """Return some of the hits, at the ranks that they have; the other docs are as if nobody had judged them."""
         return replace(
             self,
-            n_retrieved=np.minimum(self.n_retrieved, n),
-            offsets=offsets_of(np.bincount(self.segments[kept], minlength=len(self))),
-            ranks=self.ranks[kept],
-            grades=self.grades[kept],
+            offsets=offsets_of(np.bincount(self.segments[which], minlength=len(self))),
+            ranks=self.ranks[which],
+            grades=self.grades[which],
         )

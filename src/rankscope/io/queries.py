@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rankscope.core.doc_table import is_missing, whole_value
 from rankscope.core.ids import as_id
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, OptionError, did_you_mean
@@ -330,3 +332,8 @@ def is_attribute(value: Any) -> bool:
     """Tell whether a value can be that of an attribute: a plain one, or a list of plain ones."""
     items = value if isinstance(value, list | tuple | set | frozenset) else [value]
     return not any(isinstance(item, Mapping | list | tuple) for item in items)
+
+
+def query_weights(table, column, query_ids):  # TEMP until merged
+    values = table.attribute(column)
+    return np.array([float(values[q]) for q in query_ids])

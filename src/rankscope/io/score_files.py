@@ -52,6 +52,35 @@ def read_scores(
     return as_scores(cells, lower_is_better=frozenset(lower_is_better), where=", ".join(map(str, paths)))
 
 
+def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False) -> dict[str, str]:
+    """Return why systems cannot be compared with those of the first file: their scores are against other qrels.
+
+    Only our own records say which qrels they are against. An error, unless `anyway`.
+    """
+    found: dict[str, str] = {}
+    first: tuple[Path, str] | None = None
+    for path in map(Path, paths):
+        record = own_record(path)
+        digest = None if record is None else (record.get("qrels") or {}).get("sha256")
+        if record is None or digest is None:
+            continue
+        first = first or (path, digest)
+        if digest != first[1]:
+            reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
+            if not anyway:
+                raise InputError(reason, hint="score both runs against the same qrels; --anyway shows the numbers")
+            found |= {str(run["name"]): f"{reason}." for run in record["runs"]}
+    return found
+
+
+def own_record(path: Path) -> Mapping[str, Any] | None:
+    """Return the record that `rankscope evaluate` wrote, or None where the file is another one."""
+    if path.suffix.lower() != ".json" or not path.exists():
+        return None
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return data if isinstance(data, Mapping) and isinstance(data.get("runs"), list) else None
+
+
 def read_cells(path: Path, *, alone: bool, measure: str | None) -> Cells:
     """Return what one file holds."""
     if not path.exists():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rankscope.core.scores import Counts, RunScores
 from rankscope.measures.spec import Measure
 
 if TYPE_CHECKING:
-    from rankscope.measures.extras import Extras
+    from rankscope.measures.extras import Extras, Need
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "AP", "R@100", "P@10", "Judged@10")
 
@@ -39,6 +39,25 @@ def depth_needed(measures: Sequence[Measure]) -> int | None:
                 return None
             depths.append(k)
     return max(depths, default=0)
+
+
+def extras_for(
+    qrels: Qrels,
+    run: Run,
+    query_ids: Sequence[str],
+    measures: Sequence[Measure],
+    policies: Policies,
+    *,
+    side: Mapping[Need, Any],
+) -> Extras:
+    """Return what measures that look at the docs themselves get besides the hits; `side` is what was loaded for them."""
+    from rankscope.core.top import top_docs  # most measures need nothing of this
+    from rankscope.measures.extras import Extras
+
+    depth = None if policies.judged_only else depth_needed(measures)
+    top = top_docs(run, query_ids, policies, depth=depth)
+    extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
+    return extras.judged_only() if policies.judged_only else extras
 
 
 def score_hits(

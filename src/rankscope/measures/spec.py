@@ -89,6 +89,7 @@ class MeasureSpec(Record, eq=False):
     graded: bool
     whole_grades: bool
     monotone: bool
+    over_all_queries: bool
     workings: Callable[..., Workings] | None
     needs: frozenset[Need] = frozenset()
     """What its function gets as `extras`, as a second argument; where it needs nothing, it gets the hits alone."""
@@ -257,6 +258,7 @@ def measure(
     graded: bool = False,
     whole_grades: bool = False,
     monotone: bool = True,
+    over_all_queries: bool = False,
     workings: Callable[..., Workings] | None = None,
     needs: Iterable[Need] = (),
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
@@ -268,6 +270,8 @@ def measure(
     `whole_grades`: grades must be whole numbers.
     `needs`: data beyond ranks and grades; the function then takes it as a second argument, `extras`.
     `monotone`: moving a relevant doc up never makes the score worse.
+    `over_all_queries`: it is one number for the whole run, repeated for every query.
+    `workings`: the terms of which the score is the sum, for `explain` and for what a doc contributes to a difference.
     """
     by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
 
@@ -280,7 +284,8 @@ def measure(
             name=name, title=title, family=family, function=function, formula=formula, range=range, better=better,
             undefined=undefined, cite=cite, example=example, aliases=tuple(by_alias),
             names_elsewhere=dict(elsewhere or {}), aggregate=aggregate, zero_if_undefined=zero_if_undefined,
-            about_relevance=about_relevance, graded=graded, whole_grades=whole_grades, monotone=monotone, workings=workings, needs=frozenset(needs),
+            about_relevance=about_relevance, graded=graded, whole_grades=whole_grades, monotone=monotone,
+            over_all_queries=over_all_queries, workings=workings, needs=frozenset(needs),
         )  # fmt: skip
         for alias, params in {name: {}, **by_alias}.items():
             taken = ALIASES.loaded.get(alias.lower(), (name, {}))[0]

@@ -368,7 +368,7 @@ _SHOP: dict[str, dict[str, Any]] = {"a": {}, "b": {}, "c": {}, "d": {}}
 
 @measure(
     "CatalogCoverage", "Catalogue coverage over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, formula=r"|\text{docs in the top } k \text{ of any query}| / |\text{docs of the table}|", range=(0, 1), undefined="the table has no docs",
+    monotone=False, over_all_queries=True, formula=r"|\text{docs in the top } k \text{ of any query}| / |\text{docs of the table}|", range=(0, 1), undefined="the table has no docs",
     cite="Ge, Delgado-Battenfeld & Jannach, Beyond Accuracy: Coverage and Serendipity, RecSys 2010",
     aliases=("catalog_coverage", "catalogue_coverage"),
     example=Example([None, None], [1], 2 / 4, {"k": 2}, "two of the four docs of the table", extras=_example(_SHOP, shown=["a", "b"])),
@@ -392,7 +392,7 @@ def gini_of(counts: Iterable[int], n: int) -> float:
 
 @measure(
     "Gini", "Concentration of attention over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, better="lower", zero_if_undefined=False,
+    monotone=False, over_all_queries=True, better="lower", zero_if_undefined=False,
     formula=r"\frac{2 \sum_i i\, c_i}{N \sum_i c_i} - \frac{N + 1}{N} \quad (c_1 \le c_2 \le …)", range=(0, 1), undefined="no doc of the table is shown",
     cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009", aliases=("gini_index",),
     example=Example(

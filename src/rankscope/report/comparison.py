@@ -7,6 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
 from rankscope.comparing.records import Compared, Comparison, Group, Place, Spread
+from rankscope.comparing.verdict import (
+    CAUTION_UNITS,
+    MIN_UNITS,
+    decimals,
+    interval_words,
+    level_words,
+    signed,
+    unit_word,
+)
 from rankscope.report import figures
 from rankscope.report.comparison_pair import (
     WORDS,
@@ -14,12 +23,11 @@ from rankscope.report.comparison_pair import (
     in_group,
     interval_text,
     measures_table,
-    p_is,
     p_text,
     pair_section,
     power_words,
-    signed,
     verdict_block,
+    whose_margin,
 )
 from rankscope.report.document import (
     Block,
@@ -38,8 +46,9 @@ from rankscope.report.document import (
 )
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.table import Cell, Table
-from rankscope.stats.compare import CORRECTIONS, Pair
-from rankscope.stats.verdict import CAUTION_QUERIES, JUDGED_GAP, MIN_QUERIES, decimals
+from rankscope.stats.compare import Pair
+from rankscope.stats.family import CORRECTIONS
+from rankscope.stats.interval import Interval
 
 DETAILED = 8
 """Pairs that get a section of their own; with more of them the tables and the JSON record must do."""
@@ -86,9 +95,9 @@ def first_screen(comparison: Comparison, group: Group) -> Iterator[Block]:
         compared = group.compared[0]
         yield verdict_block(compared, group)
         yield estimates_of(comparison, group)
-        yield Signals("Can I trust it?", tuple(signals(compared)))
+        yield Signals("Can I trust it?", tuple(signals(comparison, compared)))
         yield TableBlock(in_group("All measures", group), measures_table(comparison, compared))
-        yield Paragraph(power_words(compared))
+        yield Paragraph(power_words(comparison, compared))
         return
     yield leader_block(comparison, group)
     if len(group.compared) <= LONG_FIGURE:
@@ -103,29 +112,34 @@ def first_screen(comparison: Comparison, group: Group) -> Iterator[Block]:
 
 
 def leader_block(comparison: Comparison, group: Group) -> Verdict:
-    """Return the answer where there are many systems."""
+    """Return the answer where there are many systems, from the verdicts on their pairs and nothing else."""
     board = group.leaderboard
     subject = f"{comparison.primary} · {len(board)} systems · {in_group(queries(len(group.query_ids)), group)}"
     if not board:
-        return Verdict("Cannot tell.", "No query has a score for every system.", "caution", subject)
+        return Verdict("Cannot tell.", "No query has a score.", "caution", subject)
     top = board[0]
-    ahead = (
-        f"{top.system} has the best {comparison.primary}: {top.mean:.3f} (95% CI {top.ci.low:.3f} to {top.ci.high:.3f})"
-    )
-    if len(group.query_ids) < MIN_QUERIES:
-        return Verdict(f"Too few queries to call (n={len(group.query_ids)}).", f"{ahead}.", "caution", subject)
+    ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{mean_interval_words(top.ci)}"
     if comparison.baseline is not None:
         return Verdict(against_baseline(comparison.baseline, group), f"{ahead}.", "neutral", subject)
-    tied = [place.system for place in board[1:] if place.rank == 1]
+    n_units = max(item.pair.n_units for item in group.compared)
+    if n_units < MIN_UNITS:
+        word = unit_word(group.compared[0].pair)
+        return Verdict(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
+    tied = [place.system for place in board[1:] if place.system not in top.beats]
     if not tied:
-        return Verdict(f"{top.system} is the best.", f"{ahead}, statistically better than all others.", "good", subject)
+        return Verdict(f"{top.system} is the best.", f"{ahead}, better than each of the others.", "good", subject)
     names = ", ".join(tied[:5]) + (", …" if len(tied) > 5 else "")  # noqa: PLR2004 (as examples)
     return Verdict(
-        f"{top.system} leads, but cannot be told apart from {len(tied)} of {len(board) - 1} others.",
-        f"{ahead}. Not statistically worse: {names}.",
+        f"{top.system} leads; not told apart from {len(tied)} of {len(board) - 1} others.",
+        f"{ahead}. Not told apart: {names}.",
         "caution",
         subject,
     )
+
+
+def mean_interval_words(ci: Interval | None) -> str:
+    """Return the interval of a mean in brackets, nothing where there is none."""
+    return "" if ci is None else f" ({ci.level * 100:.4g}% CI {ci.low:.3f} to {ci.high:.3f})"
 
 
 def against_baseline(baseline: str, group: Group) -> str:
@@ -137,20 +151,23 @@ def against_baseline(baseline: str, group: Group) -> str:
 
 def estimates_of(comparison: Comparison, group: Group) -> Estimates:
     """Return the differences on one axis."""
+    first = group.compared[0].pair
+    marks = f"zero and {whose_margin(comparison)} are marked" if first.margin else "zero is marked"
+    level = level_words(first).replace("CI", "interval")
     return Estimates(
-        in_group(f"Difference{against(comparison)} with its 95% interval; zero and your margin are marked", group),
+        in_group(f"Difference{against(comparison)} with its {level}; {marks}", group),
         tuple(
             Estimate(
                 c.pair.b if comparison.baseline else f"{c.pair.b} - {c.pair.a}",
                 c.pair.delta,
                 c.pair.ci.low,
                 c.pair.ci.high,
-                delta_words(c.pair),
+                f"{signed(c.pair.delta, c.pair)} ({interval_words(c.pair)})",
             )
             for c in group.compared
             if not math.isnan(c.pair.delta)
         ),
-        group.compared[0].pair.margin,
+        first.margin,
     )
 
 
@@ -159,68 +176,56 @@ def against(comparison: Comparison) -> str:
     return f" from {comparison.baseline}" if comparison.baseline else ""
 
 
-def delta_words(pair: Pair) -> str:
-    """Return a difference and its interval."""
-    low, high = signed(pair.ci.low, pair), signed(pair.ci.high, pair)
-    return f"{signed(pair.delta, pair)} ({pair.ci.level:.0%} CI {low} to {high})"
-
-
-def signals(compared: Compared) -> Iterator[Signal]:
+def signals(comparison: Comparison, compared: Compared) -> Iterator[Signal]:
     """Answer, one by one, what a careful reader asks before believing a verdict."""
     pair = compared.pair
-    enough: Tone = (
-        "good" if pair.n_queries >= CAUTION_QUERIES else "caution" if pair.n_queries >= MIN_QUERIES else "bad"
-    )
-    yield Signal("Queries", enough, f"{queries(pair.n_queries)} have both scores.")
+    enough: Tone = "good" if pair.n_units >= CAUTION_UNITS else "caution" if pair.n_units >= MIN_UNITS else "bad"
+    counted = f"{queries(pair.n_queries)} have both scores"
+    if pair.clustered:
+        counted += f", in {pair.n_units} clusters, which are what counts"
+    if comparison.weights:
+        counted += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
+    yield Signal("Queries", enough, f"{counted}.")
     if not math.isnan(pair.mde):
-        fine = pair.mde <= max(pair.margin, abs(pair.delta))
-        yield Signal(
-            "Sensitivity",
-            "good" if fine else "caution",
-            f"Differences from {pair.mde:.{decimals(pair)}f} up are found with 80% chance; "
-            f"your margin is {pair.margin:g}.",
-        )
+        yield sensitivity_signal(comparison, pair)
     yield judged_signal(compared)
-    alpha = 1 - pair.ci.level
-    agree = (pair.p.permutation <= alpha) == (pair.p.t <= alpha)
-    yield Signal(
-        "Tests",
-        "good" if agree else "caution",
-        f"Sign flips {p_is(pair.p.permutation)}, paired t {p_is(pair.p.t)}: "
-        + ("they agree." if agree else "they do not agree."),
-    )
-    if pair.ci_check is not None:
-        same = (pair.ci_check.low > 0 or pair.ci_check.high < 0) == (pair.ci.low > 0 or pair.ci.high < 0)
-        yield Signal(
-            "Interval",
-            "good" if same else "caution",
-            f"The bootstrap (BCa) gives {signed(pair.ci_check.low, pair)} to {signed(pair.ci_check.high, pair)}: "
-            + ("the same conclusion." if same else "another conclusion."),
-        )
+
+
+def sensitivity_signal(comparison: Comparison, pair: Pair) -> Signal:
+    """Say what this set of queries can find, and how that compares with what matters."""
+    found = f"Differences from {pair.mde:.{decimals(pair)}f} up are found with {comparison.settings.power:.0%} chance"
+    if not pair.margin:
+        return Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
+    if pair.mde <= pair.margin:
+        return Signal("Sensitivity", "good", f"{found}, which is within {whose_margin(comparison)}.")
+    return Signal("Sensitivity", "caution", f"{found}: {pair.mde / pair.margin:.1f} times {whose_margin(comparison)}.")
 
 
 def judged_signal(compared: Compared) -> Signal:
-    """Say how much of the results is judged."""
-    bounds = compared.bounds
-    if compared.judged is None:
-        return Signal("Judgments", "neutral", "What unjudged docs could change is not known here.")
-    a, b = compared.judged
-    words = f"Judged: {b:.0%} of {compared.pair.b}'s results, {a:.0%} of {compared.pair.a}'s. "
-    if bounds is None:
-        return Signal("Judgments", "neutral", f"{words}The others count as not relevant.")
-    if not bounds.cross_zero:
-        return Signal("Judgments", "good", words + "No judgment that is missing could turn the difference.")
-    gap = abs(bounds.judged_a - bounds.judged_b) > JUDGED_GAP
-    tone: Tone = "bad" if compared.verdict.code == "not_safe" or gap else "caution"
-    return Signal(
-        "Judgments", tone, words + f"Missing ones could make the difference {bounds.low:+.3f} to {bounds.high:+.3f}."
-    )
+    """Say how much of the results is judged, and what the rest could do."""
+    pair, judged, check = compared.pair, compared.judged, compared.unjudged
+    if judged is None:
+        return Signal("Judgments", "neutral", "How much is judged is not known here.")
+    among = "results" if judged.depth is None else f"first {judged.depth} results"
+    words = f"Judged: {judged.b:.0%} of {pair.b}'s {among}, {judged.a:.0%} of {pair.a}'s."
+    if min(judged.a, judged.b) >= 1:
+        return Signal("Judgments", "good", words)
+    if check is None:
+        return Signal("Judgments", "neutral", f"{words} The others count as not relevant.")
+    tone: Tone = {"stands": "good", "cautious": "caution", "not_safe": "bad"}[check.strength]  # type: ignore[assignment]
+    outcome = {
+        "stands": "The verdict would survive relevant docs among the others.",
+        "cautious": "The verdict would not survive unusually many relevant docs among the others.",
+        "not_safe": "As many relevant docs among the others as are common would change it.",
+    }[check.strength]
+    return Signal("Judgments", tone, f"{words} {outcome}")
 
 
 def verdict_table(comparison: Comparison, compared: Sequence[Compared]) -> Table:
     """Return one row per pair."""
     other = [] if comparison.baseline else ["against"]
-    header = ["system", *other, "verdict", "mean", "Δ", "95% CI", "p (adj.)", "d_z", "W / T / L"]
+    pair = compared[0].pair
+    header = ["system", *other, "verdict", "mean", "Δ", level_words(pair), "p (adj.)", "d_z", "W / T / L"]
     rows = [
         [
             Cell(c.pair.b),
@@ -229,17 +234,17 @@ def verdict_table(comparison: Comparison, compared: Sequence[Compared]) -> Table
             number_cell(c.pair.mean_b, None),
             Cell(signed(c.pair.delta, c.pair), raw=repr(c.pair.delta)),
             Cell(interval_text(c.pair)),
-            Cell(p_text(c.pair.p.adjusted)),
+            Cell(p_text(c.pair.p.adjusted, comparison.settings.alpha)),
             Cell("-" if math.isnan(c.pair.effect.d_z) else f"{c.pair.effect.d_z:.2f}"),
             Cell(f"{c.pair.effect.wins} / {c.pair.effect.ties} / {c.pair.effect.losses}"),
         ]
         for c in compared
     ]
-    pair = compared[0].pair
+    sizes = sorted({c.pair.n_queries for c in compared})
+    counted = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     note = (
-        f"Δ against {comparison.baseline or 'the other'}, {pair.measure}, n = {pair.n_queries}; "
-        f"p: sign-flip permutation, adjusted over {pair.p.family_size} comparisons; "
-        "intervals are plain 95%, verdicts use wider ones that hold together"
+        f"Δ against {comparison.baseline or 'the other'}, {pair.measure}, {counted}; verdict, interval and p come from "
+        f"one critical value: {CORRECTIONS[comparison.correction]}, {pair.p.family_size} comparisons"
     )
     return Table(header, rows, n_name_columns=2 + len(other), notes=(note,))
 
@@ -262,7 +267,7 @@ def strata_table(comparison: Comparison, group: Group) -> Table:
         best = better(known) if len(set(known)) > 1 else None
         cells = [number_cell(of_system.get(name, math.nan), best) for name in comparison.systems]
         rows.append([Cell(place[0]), Cell(place[1]), Cell(str(sizes[place])), *cells])
-    few = [" ".join(place) for place, n in sizes.items() if n < MIN_QUERIES]
+    few = [" ".join(place) for place, n in sizes.items() if n < MIN_UNITS]
     notes = (
         "exploratory; the sections on pairs hold intervals and tests",
         *(f"too few queries: {name}" for name in few),
@@ -296,26 +301,39 @@ def systems_section(comparison: Comparison, group: Group, *, with_figures: bool)
 
 
 def leaderboard_table(comparison: Comparison, board: Sequence[Place]) -> Table:
-    """Return the systems, best first; marks say which ones each is statistically better than."""
+    """Return the systems, best mean first; where all pairs were compared, with ranks and marks by the verdicts."""
+    by_verdict = comparison.baseline is None
     place_of = {place.system: i for i, place in enumerate(board, 1)}
-    rows = [
-        [
-            Cell(str(place.rank)),
-            Cell(f"{i} {place.system}"),
-            Cell(marked(f"{place.mean:.4f}", sorted(place_of[name] for name in place.beats)), raw=repr(place.mean)),
-            Cell(f"[{place.ci.low:.4f}, {place.ci.high:.4f}]"),
-            Cell(str(place.n_queries)),
-        ]
-        for i, place in enumerate(board, 1)
-    ]
+    rows = []
+    for i, place in enumerate(board, 1):
+        marks = sorted(place_of[name] for name in place.beats)
+        rank = [Cell("-" if place.rank is None else str(place.rank))] if by_verdict else []
+        interval = "-" if place.ci is None else f"[{place.ci.low:.4f}, {place.ci.high:.4f}]"
+        rows.append(
+            [
+                *rank,
+                Cell(f"{i} {place.system}" if by_verdict else place.system),
+                Cell(marked(f"{place.mean:.4f}", marks), raw=repr(place.mean)),
+                Cell(interval),
+                Cell(str(place.n_queries)),
+            ]
+        )
+    level = f"{(1 - comparison.settings.alpha) * 100:.4g}% CI"
+    header = [*(["rank"] if by_verdict else []), "system", comparison.primary, level, "n"]
     notes = (
-        "rank: 1 + the number of systems that are statistically better, so that those which cannot be told apart tie",
         (
-            "superscripts: the systems that this one is statistically better than, by Tukey's test of all pairs (5%); "
-            "it is stricter than verdicts against one baseline"
-        ),
+            (
+                "rank: 1 + the number of systems that are better, or probably better, by the verdicts above; those "
+                "which cannot be told apart tie"
+            ),
+            "superscripts: the systems that this one is better, or probably better, than",
+        )
+        if by_verdict
+        else ("by mean; which system is better than the baseline is said by the verdicts, not by these intervals",)
     )
-    return Table(["rank", "system", comparison.primary, "95% CI", "n"], rows, n_name_columns=2, notes=notes)
+    if any(place.ci is None for place in board):
+        notes = (*notes, "-: no interval, as there are too few queries or all of them score the same")
+    return Table(header, rows, n_name_columns=len(header) - 3, notes=notes)
 
 
 def means_table(comparison: Comparison) -> Table:
@@ -373,19 +391,33 @@ def spread_block(spreads: Sequence[Spread], measure: str) -> TableBlock:
 def method_section(comparison: Comparison) -> Section:
     """Say how everything was computed."""
     s = comparison.settings
-    items = (
+    flips = max((item.pair.p.n_resamples for item in comparison), default=s.n_resamples)
+    unit = "cluster" if comparison.cluster else "query"
+    items = [
         f"Primary measure: {comparison.primary}; the verdict rests on it alone. Others are exploratory.",
         "Pairing: by query id over the queries of the qrels; a query that a system does not answer counts as empty.",
         (
-            f"Test: two-sided sign-flip permutation of the mean difference, B = {s.n_resamples:,}, "
-            "p = (b + 1) / (B + 1), exact where all sign patterns can be tried, more where p is too near alpha to tell."
+            f"Test: the sign of each {unit}'s difference is flipped, the same for all pairs, {flips:,} times; p = "
+            "(1 + flips whose largest t reaches the pair's) / (1 + all flips). The interval is the difference plus or "
+            "minus the critical t times its standard error, so p is at most alpha exactly where it excludes 0."
         ),
-        "Intervals: Student's t of the differences; verdicts use simultaneous ones.",
         f"Correction: {CORRECTIONS[comparison.correction]}.",
-        f"Smallest difference that matters (margin): {s.margin:g}. Level {1 - s.alpha:.0%}, power {s.power:.0%}.",
-        *comparison.notes,
-    )
-    return Section("How this was computed", (Bullets("Method", items),))
+        f"Level {(1 - s.alpha) * 100:.4g}%, power {s.power:.0%}. {margin_item(comparison)}",
+    ]
+    if comparison.cluster:
+        items.append(f"Evidence is counted in clusters of queries with the same {comparison.cluster}.")
+    if comparison.weights:
+        items.append(f"Queries are weighted by {comparison.weights}.")
+    if comparison.isolated_by:
+        items.append("All groups are one family: their verdicts hold together.")
+    return Section("How this was computed", (Bullets("Method", (*items, *comparison.notes)),))
+
+
+def margin_item(comparison: Comparison) -> str:
+    """Say what the smallest difference that matters is."""
+    if not comparison.settings.margin:
+        return "No margin: any difference counts, however small."
+    return f"Smallest difference that matters: {whose_margin(comparison)}."
 
 
 def footer(comparison: Comparison, command: str) -> Iterator[tuple[str, str]]:

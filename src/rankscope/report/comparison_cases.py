@@ -1,31 +1,45 @@
-"""A comparison as test cases, for the pages on which build servers show what passed and what failed."""
+"""A gate as test cases, for the pages on which build servers show what passed and what failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankscope.comparing.records import Comparison
+from rankscope.comparing.gate import GateCheck, GateResult
 from rankscope.report.render import Case
 
-FAILED = ("worse", "probably_worse")
-NOT_CALLED = ("not_safe", "too_few")
 
-
-def cases(comparison: Comparison) -> Iterator[Case]:
-    """Yield one case per pair: it fails where the system is worse, and is skipped where nothing can be said."""
-    for item in comparison:
-        pair, verdict = item.pair, item.verdict
-        words = f"{verdict.text} {verdict.reason}"
-        yield Case(
-            name=f"{pair.b} vs {pair.a}" + (f" ({pair.group})" if pair.group else ""),
-            classname=f"rankscope.compare.{pair.measure}",
-            failed=words if verdict.code in FAILED else None,
-            skipped=words if verdict.code in NOT_CALLED else None,
-            properties={
-                "verdict": verdict.code,
-                "delta": repr(pair.delta),
-                "ci": f"{pair.ci.low!r} to {pair.ci.high!r}",
-                "p_adjusted": repr(pair.p.adjusted),
-                "n_queries": str(pair.n_queries),
-            },
+def cases(result: GateResult, *, command: str = "compare") -> Iterator[Case]:
+    """Yield one case per check: what the exit code says of all of them is said here of each."""
+    for check in result.checks:
+        measure = "" if check.compared is None else f".{check.compared.pair.measure}"
+        fails = check.outcome == "failed" or (
+            check.outcome == "inconclusive" and result.policy.on_inconclusive == "fail"
         )
+        yield Case(
+            name=check.name,
+            classname=f"rankscope.{command}{measure}",
+            failed=check.words if fails else None,
+            error=check.words if check.outcome == "error" else None,
+            message=check.words if not fails and check.outcome == "inconclusive" else None,
+            properties=properties_of(check),
+        )
+
+
+def properties_of(check: GateCheck) -> dict[str, str]:
+    """Return what else is known of a check."""
+    found: dict[str, str] = {"gate": check.outcome}
+    if check.compared is None:
+        return found
+    pair = check.compared.pair
+    return found | {
+        "verdict": check.compared.verdict.code,
+        "delta": repr(pair.delta),
+        "ci": f"{pair.ci.low!r} to {pair.ci.high!r}",
+        "p_adjusted": repr(pair.p.adjusted),
+        "n_queries": str(pair.n_queries),
+    }
+
+
+def error_case(name: str, message: str, *, command: str = "compare") -> Case:
+    """Return the case of something that could not be checked at all."""
+    return Case(name=name, classname=f"rankscope.{command}", error=message, properties={"gate": "error"})

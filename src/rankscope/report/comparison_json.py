@@ -41,6 +41,8 @@ def json_record(comparison: Comparison) -> dict[str, Any]:
         "primary": comparison.primary,
         "baseline": comparison.baseline,
         "correction": comparison.correction,
+        "cluster": comparison.cluster,
+        "weights": comparison.weights,
         "settings": dataclasses.asdict(comparison.settings),
         "profile": scores.profile,
         "policies": scores.policies,
@@ -74,7 +76,7 @@ def group_record(group: Group, comparison: Comparison) -> dict[str, Any]:
                 "rank": place.rank,
                 "system": place.system,
                 "mean": number(place.mean),
-                "ci": interval(place.ci),
+                "ci": None if place.ci is None else interval(place.ci),
                 "n_queries": place.n_queries,
                 "beats": list(place.beats),
             }
@@ -98,21 +100,39 @@ def pair_record(pair: Pair, compared: Compared | None, comparison: Comparison) -
         "measure": pair.measure,
         "role": pair.role,
         "n_queries": pair.n_queries,
+        "n_units": pair.n_units,
+        "n_effective": number(pair.n_effective),
         "n_missing": None if compared is None else {"a": len(compared.missing_a), "b": len(compared.missing_b)},
         "missing": None if compared is None else {"a": list(compared.missing_a), "b": list(compared.missing_b)},
         "n_undefined": pair.n_undefined,
         "mean": {"a": number(pair.mean_a), "b": number(pair.mean_b)},
         "delta": number(pair.delta),
         "lower_is_better": pair.lower_is_better,
+        "standard_error": number(pair.error),
         "ci": interval(pair.ci),
-        "ci_simultaneous": interval(pair.ci_simultaneous),
-        "ci_check": None if pair.ci_check is None else interval(pair.ci_check),
-        "p": dataclasses.asdict(pair.p),
+        "ci_equivalence": interval(pair.ci_equivalence),
+        "ci_check": {
+            "t": interval(pair.ci_t),
+            "bca": None if pair.ci_bootstrap is None else interval(pair.ci_bootstrap),
+        },
+        "p": {
+            "adjusted": number(pair.p.adjusted),
+            "method": pair.p.method,
+            "correction": pair.p.correction,
+            "family_size": pair.p.family_size,
+            "n_resamples": pair.p.n_resamples,
+            "exact": pair.p.is_exact,
+        },
+        "p_alone": {"permutation": number(pair.p.alone_permutation), "t": number(pair.p.alone_t)},
         "effect": {"d_z": number(pair.effect.d_z), "superiority": number(pair.effect.superiority)},
-        "mde": {"power": comparison.settings.power, "alpha": pair.mde_alpha, "value": number(pair.mde)},
+        "mde": {
+            "power": comparison.settings.power,
+            "critical": number(pair.critical),
+            "value": number(pair.mde),
+        },
         "n_needed": pair.n_needed,
         "margin": pair.margin,
-        "tost": pair.equivalent,
+        "tost": bool(pair.margin > max(-pair.ci_equivalence.low, pair.ci_equivalence.high)),
         "bayes": None if pair.bayes is None else dataclasses.asdict(pair.bayes),
         "wins": pair.effect.wins,
         "ties": pair.effect.ties,
@@ -131,6 +151,7 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
         return dict.fromkeys(
             (
                 "judged",
+                "unjudged",
                 "bounds",
                 "settle",
                 "movement",
@@ -142,9 +163,22 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
                 "verdict",
             )
         )
-    bounds, movement, judged = compared.bounds, compared.movement, compared.judged
+    bounds, movement, judged, check = compared.bounds, compared.movement, compared.judged, compared.unjudged
     return {
-        "judged": None if judged is None else {"a": number(judged[0]), "b": number(judged[1])},
+        "judged": None if judged is None else {"a": number(judged.a), "b": number(judged.b), "depth": judged.depth},
+        "unjudged": None
+        if check is None
+        else {
+            "strength": check.strength,
+            "system": check.behind,
+            "n_unjudged": check.n_unjudged,
+            "judged_relevant": number(check.judged_relevant),
+            "from_all_systems": check.from_all_systems,
+            "tested_share": number(check.tested_share),
+            "tipping_point": check.tipping_point,
+            "tipping_point_known": check.tipping_point_known,
+            "difference_then": number(check.difference_then),
+        },
         "bounds": None
         if bounds is None
         else {
@@ -153,6 +187,7 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
             "useless": number(bounds.useless),
             "perfect": number(bounds.perfect),
             "exact": bounds.exact,
+            "depth": bounds.depth,
         },
         "settle": [{"query": doc.query_id, "doc": doc.doc_id, "swing": number(doc.swing)} for doc in compared.settle],
         "movement": None if movement is None else movement_record(movement),
@@ -166,6 +201,7 @@ def evidence_record(compared: Compared | None) -> dict[str, Any]:
         "best": [change_record(change) for change in compared.best],
         "verdict": {
             "code": compared.verdict.code,
+            "because": compared.verdict.because or None,
             "text": compared.verdict.text,
             "reason": compared.verdict.reason,
             "cautions": list(compared.verdict.cautions),
@@ -211,7 +247,8 @@ def slice_record(part: Slice) -> dict[str, Any]:
         "mean": {"a": number(pair.mean_a), "b": number(pair.mean_b)},
         "delta": number(pair.delta),
         "ci": interval(pair.ci),
-        "p": {"permutation": pair.p.permutation, "adjusted": pair.p.adjusted},
+        "n_units": pair.n_units,
+        "p": {"alone": number(pair.p.alone_permutation), "adjusted": number(pair.p.adjusted)},
         "contrast": {"p": number(part.contrast_p), "adjusted": number(part.contrast_adjusted)},
         "wins": pair.effect.wins,
         "ties": pair.effect.ties,
@@ -254,8 +291,8 @@ def sha256_of(origin: Origin | None) -> str | None:
 def comparison_table(comparison: Comparison) -> Table:
     """Return one row per pair and measure, with the numbers at full precision, for CSV."""
     header = [
-        "group", "a", "b", "measure", "role", "n_queries", "mean_a", "mean_b", "delta", "ci_low", "ci_high", "p",
-        "p_adjusted", "p_t", "d_z", "superiority", "wins", "ties", "losses", "mde", "verdict",
+        "group", "a", "b", "measure", "role", "n_queries", "mean_a", "mean_b", "delta", "ci_low", "ci_high",
+        "p_adjusted", "p_alone", "p_t", "d_z", "superiority", "wins", "ties", "losses", "mde", "verdict",
     ]  # fmt: skip
     rows = []
     for group in comparison.groups:
@@ -268,9 +305,9 @@ def comparison_table(comparison: Comparison) -> Table:
 def csv_row(pair: Pair, verdict: str) -> list[Cell]:
     """Return one row."""
     numbers = [
-        pair.n_queries, pair.mean_a, pair.mean_b, pair.delta, pair.ci.low, pair.ci.high, pair.p.permutation,
-        pair.p.adjusted, pair.p.t, pair.effect.d_z, pair.effect.superiority, pair.effect.wins, pair.effect.ties,
-        pair.effect.losses, pair.mde,
+        pair.n_queries, pair.mean_a, pair.mean_b, pair.delta, pair.ci.low, pair.ci.high, pair.p.adjusted,
+        pair.p.alone_permutation, pair.p.alone_t, pair.effect.d_z, pair.effect.superiority, pair.effect.wins,
+        pair.effect.ties, pair.effect.losses, pair.mde,
     ]  # fmt: skip
     names = [pair.group, pair.a, pair.b, pair.measure, pair.role]
     return [*map(Cell, names), *(Cell("" if value != value else repr(value)) for value in numbers), Cell(verdict)]  # noqa: PLR0124 (NaN)
@@ -312,7 +349,9 @@ def json_schema() -> dict[str, Any]:
         "rankscope": described(TEXT, "the version that made the record"),
         "primary": described(TEXT, "the measure that decides"),
         "baseline": described(TEXT_OR_NULL, "the system that the others are compared with; null for all pairs"),
-        "correction": described(TEXT, "how several comparisons are corrected for: holm, maxt or tukey"),
+        "correction": described(TEXT, "how several comparisons are corrected for: maxt, bonferroni or none"),
+        "cluster": described(TEXT_OR_NULL, "the attribute that groups queries which are not independent"),
+        "weights": described(TEXT_OR_NULL, "the attribute by which queries are weighted"),
         "settings": described({"type": "object"}, "alpha, margin, power, number of resamples, seed"),
         "profile": TEXT_OR_NULL,
         "policies": {"type": "object"},
@@ -333,12 +372,15 @@ def json_schema() -> dict[str, Any]:
 def group_schema() -> dict[str, Any]:
     """Return the schema of a group of queries."""
     place = {
-        "rank": described(COUNT, "1 + the number of systems that are statistically better"),
+        "rank": described(
+            {"type": ["integer", "null"]},
+            "1 + the number of systems that are better by verdict; null where not all pairs are compared",
+        ),
         "system": TEXT,
         "mean": MAYBE,
-        "ci": CI,
+        "ci": or_null(CI),
         "n_queries": COUNT,
-        "beats": described(array(TEXT), "the systems that it is statistically better than"),
+        "beats": described(array(TEXT), "the systems that it is better, or probably better, than"),
     }
     return closed_object(
         {
@@ -366,11 +408,28 @@ def movement_schema() -> dict[str, Any]:
     )
 
 
+def unjudged_schema() -> dict[str, Any]:
+    """Return the schema of what unjudged docs could do to a verdict."""
+    return closed_object(
+        {
+            "strength": {"enum": ["stands", "cautious", "not_safe"]},
+            "system": described(TEXT, "the one whose unjudged docs are taken for relevant now and then"),
+            "n_unjudged": {"type": ["integer", "null"]},
+            "judged_relevant": described(MAYBE, "the share of relevant docs among its judged ones"),
+            "from_all_systems": FLAG,
+            "tested_share": described(MAYBE, "the share of relevant docs at which the verdict was tried"),
+            "tipping_point": described(MAYBE, "the smallest share at which the difference is gone; null for none"),
+            "tipping_point_known": FLAG,
+            "difference_then": described(MAYBE, "for a difference called small: what it would be at that share"),
+        }
+    )
+
+
 def pair_schema() -> dict[str, Any]:
     """Return the schema of one pair by one measure."""
     stratum = {
         "attribute": TEXT, "value": TEXT, "asked_for": FLAG, "n_queries": COUNT, "mean": BOTH, "delta": MAYBE, "ci": CI,
-        "p": closed_object({"permutation": NUMBER, "adjusted": NUMBER}),
+        "n_units": COUNT, "p": closed_object({"alone": MAYBE, "adjusted": MAYBE}),
         "contrast": described(closed_object({"p": MAYBE, "adjusted": MAYBE}), "against all other queries"),
         "wins": COUNT, "ties": COUNT, "losses": COUNT, "stands_out": FLAG, "too_few": FLAG,
     }  # fmt: skip
@@ -382,29 +441,34 @@ def pair_schema() -> dict[str, Any]:
             "measure": TEXT,
             "role": {"enum": ["primary", "exploratory"]},
             "n_queries": COUNT,
+            "n_units": described(COUNT, "units of evidence: clusters where these are given, else queries"),
+            "n_effective": described(MAYBE, "equally weighted queries that they are worth"),
             "n_missing": or_null(closed_object({"a": COUNT, "b": COUNT})),
             "missing": or_null(closed_object({"a": names, "b": names})),
             "n_undefined": COUNT,
             "mean": BOTH,
             "delta": described(MAYBE, "b minus a"),
             "lower_is_better": FLAG,
-            "ci": CI,
-            "ci_simultaneous": described(CI, "holds together with all others of the primary measure"),
-            "ci_check": described(or_null(CI), "by another method, where the first may be doubtful"),
+            "standard_error": MAYBE,
+            "ci": described(CI, "the one that decides; it excludes 0 exactly where p.adjusted is at most alpha"),
+            "ci_equivalence": described(CI, "at level 1 - 2 alpha; within the margin, the difference is small"),
+            "ci_check": described(
+                closed_object({"t": CI, "bca": or_null(CI)}), "of this difference alone, by other methods"
+            ),
             "p": closed_object(
                 {
-                    "permutation": NUMBER,
-                    "t": NUMBER,
-                    "adjusted": NUMBER,
+                    "adjusted": MAYBE,
                     "method": TEXT,
-                    "adjustment": TEXT,
+                    "correction": TEXT,
                     "family_size": COUNT,
-                    "n_resamples": described({"type": ["integer", "null"]}, "null where the test is exact"),
+                    "n_resamples": COUNT,
+                    "exact": described(FLAG, "whether all flips were tried"),
                 }
             ),
+            "p_alone": described(closed_object({"permutation": MAYBE, "t": MAYBE}), "not adjusted"),
             "effect": closed_object({"d_z": MAYBE, "superiority": MAYBE}),
-            "mde": closed_object({"power": NUMBER, "alpha": NUMBER, "value": MAYBE}),
-            "n_needed": described({"type": ["integer", "null"]}, "queries that would find the margin"),
+            "mde": closed_object({"power": NUMBER, "critical": MAYBE, "value": MAYBE}),
+            "n_needed": described({"type": ["integer", "null"]}, "units that would find the margin"),
             "margin": NUMBER,
             "tost": described(FLAG, "whether the difference is shown to be below the margin"),
             "bayes": or_null(closed_object(dict.fromkeys(("better", "equivalent", "worse"), NUMBER))),
@@ -412,9 +476,16 @@ def pair_schema() -> dict[str, Any]:
             "ties": COUNT,
             "losses": COUNT,
             "skew": MAYBE,
-            "judged": or_null(BOTH),
+            "judged": or_null(closed_object({"a": MAYBE, "b": MAYBE, "depth": {"type": ["integer", "null"]}})),
+            "unjudged": described(or_null(unjudged_schema()), "whether the verdict survives relevant unjudged docs"),
             "bounds": or_null(
-                closed_object({**dict.fromkeys(("low", "high", "useless", "perfect"), MAYBE), "exact": FLAG})
+                closed_object(
+                    {
+                        **dict.fromkeys(("low", "high", "useless", "perfect"), MAYBE),
+                        "exact": FLAG,
+                        "depth": {"type": ["integer", "null"]},
+                    }
+                )
             ),
             "settle": or_null(array(closed_object({"query": TEXT, "doc": TEXT, "swing": MAYBE}))),
             "movement": or_null(movement_schema()),
@@ -429,7 +500,9 @@ def pair_schema() -> dict[str, Any]:
             "strata": or_null(array(closed_object(stratum))),
             "worst": or_null(array(change)),
             "best": or_null(array(change)),
-            "verdict": or_null(closed_object({"code": TEXT, "text": TEXT, "reason": TEXT, "cautions": names})),
+            "verdict": or_null(
+                closed_object({"code": TEXT, "because": TEXT_OR_NULL, "text": TEXT, "reason": TEXT, "cautions": names})
+            ),
             "looks": described({"type": "null"}, "comparisons made on this query set; not counted without a store"),
             "seed": {"type": "integer"},
             "hashes": closed_object(dict.fromkeys(("qrels", "a", "b"), TEXT_OR_NULL)),

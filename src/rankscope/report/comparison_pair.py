@@ -9,23 +9,25 @@ import numpy as np
 
 from rankscope.charting import BANDS, band_counts
 from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
+from rankscope.comparing.verdict import Code, decimals, level_words, signed, unit_word
 from rankscope.core.arrays import Floats
 from rankscope.measures.movement import Movement
 from rankscope.report import figures
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Section, TableBlock, Tone, Verdict
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.table import Cell, Table
-from rankscope.stats.compare import CORRECTIONS, Pair
-from rankscope.stats.verdict import Code, decimals
+from rankscope.stats.compare import Pair
+from rankscope.stats.family import CORRECTIONS
 
 TONES: dict[Code, Tone] = {
     "better": "good", "probably_better": "good", "worse": "bad", "probably_worse": "bad", "same": "neutral",
     "identical": "neutral", "cannot_tell": "caution", "not_safe": "caution", "too_few": "caution",
+    "not_comparable": "bad",
 }  # fmt: skip
 WORDS: dict[Code, str] = {
     "better": "better", "probably_better": "probably better", "worse": "worse", "probably_worse": "probably worse",
     "same": "practically the same", "identical": "identical", "cannot_tell": "cannot tell",
-    "not_safe": "not safe to call", "too_few": "too few queries",
+    "not_safe": "not safe to call", "too_few": "too few queries", "not_comparable": "not comparable",
 }  # fmt: skip
 FEW_PAIRS = 6
 """With more pairs than this, a page has no room for a point per query and pair."""
@@ -58,14 +60,14 @@ def missing_words(compared: Compared) -> Iterator[str]:
             yield f"{system} does not answer {queries(len(missing))} (counted as empty): {few}."
 
 
-def signed(value: float, pair: Pair) -> str:
-    """Print a difference with its sign and the digits that the interval warrants."""
-    return "-" if math.isnan(value) else f"{value:+.{decimals(pair)}f}"
-
-
 def interval_text(pair: Pair) -> str:
-    """Return the plain interval of a difference."""
-    return f"[{signed(pair.ci.low, pair)}, {signed(pair.ci.high, pair)}]"
+    """Return the interval that decides, as tables show it."""
+    return "-" if math.isnan(pair.ci.low) else f"[{signed(pair.ci.low, pair)}, {signed(pair.ci.high, pair)}]"
+
+
+def whose_margin(comparison: Comparison) -> str:
+    """Name the margin, and whose it is."""
+    return f"{'your' if comparison.settings.margin_given else 'the'} margin of {comparison.settings.margin:g}"
 
 
 def p_is(p: float) -> str:
@@ -73,24 +75,30 @@ def p_is(p: float) -> str:
     return f"p {p_text(p)}".replace("<", "< ") if p_text(p).startswith("<") else f"p = {p_text(p)}"
 
 
-def p_text(p: float) -> str:
-    """Print a p-value; never as 0."""
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.01 else f"{p:.2f}"  # noqa: PLR2004 (digits shown)
+def p_text(p: float, alpha: float | None = None) -> str:
+    """Print a p-value; never as 0, and never as alpha where it is not."""
+    if math.isnan(p):
+        return "-"
+    if p < 0.0001:  # noqa: PLR2004 (digits shown)
+        return "<0.0001"
+    near_alpha = alpha is not None and f"{p:.2f}" == f"{alpha:.2f}"
+    return f"{p:.4f}" if p < 0.01 or near_alpha else f"{p:.2f}"  # noqa: PLR2004 (digits shown)
 
 
 def measures_table(comparison: Comparison, compared: Compared) -> Table:
     """Return one row per measure, the primary one first."""
     a, b = compared.pair.a, compared.pair.b
-    header = ["measure", a, b, "Δ", "95% CI", "p (adj.)", "effect d_z", "W / T / L"]
-    rows = [measure_row(pair) for pair in (compared.pair, *compared.exploratory)]
+    header = ["measure", a, b, "Δ", level_words(compared.pair), "p (adj.)", "effect d_z", "W / T / L"]
+    rows = [measure_row(pair, comparison.settings.alpha) for pair in (compared.pair, *compared.exploratory)]
     return Table(header, rows, notes=tuple(p_notes(comparison, compared.pair)))
 
 
-def measure_row(pair: Pair) -> list[Cell]:
+def measure_row(pair: Pair, alpha: float) -> list[Cell]:
     """Return one measure's row."""
     digits = decimals(pair)
     name = f"{pair.measure} (primary)" if pair.role == "primary" else pair.measure
-    p = p_text(pair.p.adjusted) if pair.role == "primary" else f"{p_text(pair.p.adjusted)} explor."
+    tested = not math.isnan(pair.p.adjusted)
+    p = p_text(pair.p.adjusted, alpha) + (" explor." if tested and pair.role == "exploratory" else "")
     return [
         Cell(name),
         *(Cell("-" if math.isnan(v) else f"{v:.{digits}f}", raw=repr(v)) for v in (pair.mean_a, pair.mean_b)),
@@ -98,40 +106,43 @@ def measure_row(pair: Pair) -> list[Cell]:
         Cell(interval_text(pair)),
         Cell(p),
         Cell("-" if math.isnan(pair.effect.d_z) else f"{pair.effect.d_z:.2f}"),
-        Cell(f"{pair.effect.wins} / {pair.effect.ties} / {pair.effect.losses}"),
+        Cell(f"{pair.effect.wins} / {pair.effect.ties} / {pair.effect.losses}" if tested else "-"),
     ]
 
 
 def p_notes(comparison: Comparison, pair: Pair) -> Iterator[str]:
     """Say how p-values and intervals were obtained."""
-    drawn = "all sign patterns tried" if pair.p.n_resamples is None else f"B = {pair.p.n_resamples:,}"
+    flips = f"all {pair.p.n_resamples:,} flips tried" if pair.p.is_exact else f"{pair.p.n_resamples:,} flips"
     family = (
-        "one comparison in the family, so nothing to adjust"
-        if pair.p.family_size == 1
-        else f"adjusted by {CORRECTIONS[comparison.correction]} ({pair.p.family_size} comparisons)"
+        "one comparison in the family"
+        if pair.p.family_size <= 1
+        else f"{pair.p.family_size} comparisons in the family, held together by {CORRECTIONS[comparison.correction]}"
     )
-    yield f"p: sign-flip permutation of the mean difference, {drawn}; {family}; n = {pair.n_queries}"
-    yield (
-        "intervals are plain 95% intervals of one difference (Student's t)"
-        + ("; verdicts use wider ones that hold together" if pair.p.family_size > 1 else "")
-    )
+    counted = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
+    yield f"primary: sign flips of the mean difference, {flips}; {family}; {counted}; p and interval are the same test"
     if len(comparison.scores.measures) > 1:
-        yield "explor.: exploratory, false discoveries controlled at 10% over all of them (Benjamini-Hochberg)"
+        level = f"{pair.ci.level * 100:.4g}%"
+        share = f"{comparison.settings.false_discoveries:.0%}"
+        yield (
+            f"explor.: exploratory; each interval is a {level} one of its own, p with false discoveries controlled at "
+            f"{share} over all of them (Benjamini-Hochberg)"
+        )
 
 
-def power_words(compared: Compared) -> str:
+def power_words(comparison: Comparison, compared: Compared) -> str:
     """Say what this set of queries can find, what more would take, and the chances."""
-    pair = compared.pair
-    words = f"Smallest difference this set can find (80% power): {pair.mde:.{decimals(pair)}f}."
+    pair, power = compared.pair, f"{comparison.settings.power:.0%}"
+    if math.isnan(pair.mde):
+        return f"So few {unit_word(pair)} can find nothing at this level."
+    words = f"Smallest difference this set can find ({power} power): {pair.mde:.{decimals(pair)}f}."
     if pair.n_needed is not None:
-        words += f" To find {pair.margin:g} you need about {pair.n_needed:,} queries."
+        words += f" To find {pair.margin:g} you need about {pair.n_needed:,} {unit_word(pair)}."
     if pair.bayes is not None:
-        better, worse = pair.bayes.better, pair.bayes.worse
-        if pair.lower_is_better:
-            better, worse = worse, better
+        by = f" by more than {pair.margin:g}" if pair.margin else ""
+        between = f"equivalent: {pair.bayes.equivalent:.0%}, " if pair.margin else ""
         words += (
-            f" Chance that {pair.b} is better by more than {pair.margin:g}: {better:.0%}, equivalent: "
-            f"{pair.bayes.equivalent:.0%}, worse: {worse:.0%} (Bayesian bootstrap)."
+            f" Chance that {pair.b} is better{by}: {pair.bayes.better:.0%}, {between}"
+            f"worse: {pair.bayes.worse:.0%} (Bayesian bootstrap)."
         )
     return words
 
@@ -148,7 +159,7 @@ def pair_section(comparison: Comparison, group: Group, compared: Compared, *, wi
     if len(group.compared) > 1:
         blocks.append(verdict_block(compared, group))
         blocks.append(TableBlock("All measures", measures_table(comparison, compared)))
-        blocks.append(Paragraph(power_words(compared)))
+        blocks.append(Paragraph(power_words(comparison, compared)))
     blocks.append(Paragraph(won_words(pair)))
     if with_figures:
         blocks.append(figure(figures.differences(comparison, compared)))
@@ -157,7 +168,7 @@ def pair_section(comparison: Comparison, group: Group, compared: Compared, *, wi
     blocks += rank_blocks(comparison, compared)
     blocks += also_blocks(compared)
     blocks += extremes_blocks(compared)
-    blocks += slice_blocks(compared)
+    blocks += slice_blocks(comparison, compared)
     blocks += movement_blocks(compared)
     blocks += unjudged_blocks(compared)
     return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
@@ -212,18 +223,18 @@ def change_words(change: QueryChange) -> str:
     return f"{change.query}: {change.delta:+.3f} ({change.a:.3f} to {change.b:.3f})"
 
 
-def slice_blocks(compared: Compared) -> Iterator[Block]:
+def slice_blocks(comparison: Comparison, compared: Compared) -> Iterator[Block]:
     """Show the strata asked for, and where else the difference sits."""
     strata = [part for part in compared.slices if part.asked_for]
     if strata:
-        yield TableBlock("By stratum (exploratory)", slice_table(strata))
+        yield TableBlock("By stratum (exploratory)", slice_table(comparison, strata))
     few = [f"{part.attribute} {part.value} ({part.pair.n_queries})" for part in strata if part.too_few]
     if few:
         yield Paragraph(f"Too few queries to say anything about: {', '.join(few)}.")
     others = [part for part in compared.slices if not part.asked_for]
     found = [part for part in others if part.stands_out]
     if found:
-        yield TableBlock("Where the difference sits", slice_table(found))
+        yield TableBlock("Where the difference sits", slice_table(comparison, found))
     elif others:
         names = ", ".join(dict.fromkeys(part.attribute for part in others))
         yield Paragraph(
@@ -231,7 +242,7 @@ def slice_blocks(compared: Compared) -> Iterator[Block]:
         )
 
 
-def slice_table(parts: Sequence[Slice]) -> Table:
+def slice_table(comparison: Comparison, parts: Sequence[Slice]) -> Table:
     """Return one row per part of the queries."""
     rows = [
         [
@@ -242,18 +253,21 @@ def slice_table(parts: Sequence[Slice]) -> Table:
             number_cell(part.pair.mean_b, None),
             Cell(signed(part.pair.delta, part.pair), raw=repr(part.pair.delta)),
             Cell(interval_text(part.pair) if part.pair.n_queries > 1 else "-"),
-            Cell(p_text(part.pair.p.adjusted)),
+            Cell(p_text(part.pair.p.adjusted, comparison.settings.alpha)),
             Cell(f"{part.pair.effect.wins} / {part.pair.effect.ties} / {part.pair.effect.losses}"),
             Cell("differs from the rest" if part.stands_out else ""),
         ]
         for part in parts
     ]
     first = parts[0].pair
+    share = f"{comparison.settings.false_discoveries:.0%}"
     note = (
-        "exploratory: false discoveries controlled at 10% over all strata and measures (Benjamini-Hochberg); "
-        "“differs from the rest” is Welch's test against all other queries, controlled likewise"
+        f"exploratory: each interval is one of its own; p with false discoveries controlled at {share} over all pairs, "
+        "strata and measures (Benjamini-Hochberg); “differs from the rest” is a test against all other queries, "
+        "controlled likewise"
     )
-    header = ["by", "value", "n", first.a, first.b, "Δ", "95% CI", "p (adj.)", "W / T / L", ""]
+    level = f"{first.ci.level * 100:.4g}% CI"
+    header = ["by", "value", "n", first.a, first.b, "Δ", level, "p (adj.)", "W / T / L", ""]
     return Table(header, rows, n_name_columns=2, notes=(note,))
 
 
@@ -318,26 +332,26 @@ def moves_table(movement: Movement) -> Table:
 
 
 def unjudged_blocks(compared: Compared) -> Iterator[Block]:
-    """Show what missing judgments could change, and which ones would settle it."""
-    bounds = compared.bounds
-    if bounds is None or min(bounds.judged_a, bounds.judged_b) >= 1:
+    """Show what unjudged docs could change, and which judgments would settle it."""
+    bounds, judged = compared.bounds, compared.judged
+    if bounds is None or judged is None or min(judged.a, judged.b) >= 1:
         return
+    worst, best = (bounds.high, bounds.low) if compared.pair.lower_is_better else (bounds.low, bounds.high)
+    among = "the results" if bounds.depth is None else f"the first {bounds.depth} results"
     rows = [
-        [Cell("unjudged docs are all useless"), Cell(f"{bounds.useless:+.4f}")],
-        [Cell("unjudged docs are all perfect"), Cell(f"{bounds.perfect:+.4f}")],
-        [Cell("lowest that any judgments allow"), Cell(f"{bounds.low:+.4f}")],
-        [Cell("highest that any judgments allow"), Cell(f"{bounds.high:+.4f}")],
+        [Cell("all useless"), Cell(f"{bounds.useless:+.4f}")],
+        [Cell("all perfect"), Cell(f"{bounds.perfect:+.4f}")],
+        [Cell(f"as bad as can be for {compared.pair.b}"), Cell(f"{worst:+.4f}")],
+        [Cell(f"as good as can be for {compared.pair.b}"), Cell(f"{best:+.4f}")],
         *([Cell(name), Cell(f"{value:+.4f}")] for name, value in compared.sensitivity if not math.isnan(value)),
     ]
-    note = (
-        "the two ends can be reached"
-        if bounds.exact
-        else "the ends are safe, but may be further apart than can be reached"
+    note = f"covers unjudged docs among {among} of the two systems; judging other docs could change scores too. " + (
+        "The ends can be reached." if bounds.exact else "The ends are safe, but may be too far apart."
     )
-    yield TableBlock("What unjudged docs could change", Table(["if", "Δ"], rows, notes=(note,)))
+    yield TableBlock(f"If the unjudged docs among {among} were …", Table(["unjudged docs", "Δ"], rows, notes=(note,)))
     if compared.settle:
         yield TableBlock(
-            f"{len(compared.settle)} judgments that would settle it, best first",
+            f"{len(compared.settle)} judgments that would settle who is ahead, best first",
             settle_table(compared),
             folded=len(compared.settle) > SHOWN_DOCS,
         )

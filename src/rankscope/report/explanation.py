@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -10,31 +11,65 @@ from rankscope.report.table import Cell, Table
 
 TOP = 10
 """Ranks that are shown even where nothing of interest stands there."""
+ROUNDING = 1e-12
+"""A term below this is a 0 of which the last bits were lost."""
+
+
+def heading(explanation: Explanation) -> str:
+    """Say what is explained, and of how many docs."""
+    n, judged = explanation.n_retrieved, "judged " if explanation.judged_only else ""
+    docs = f"1 {judged}doc was" if n == 1 else f"{n} {judged}docs were"
+    rest = "; docs without a judgment are left out" if judged else ""
+    return f"{explanation.measure} of query {explanation.query}; {docs} retrieved{rest}"
 
 
 def ranking_table(explanation: Explanation, *, every_rank: bool = False) -> Table:
     """Return the ranks that matter: the first ten, and all that add something."""
-    shown = [step for step in explanation.steps if every_rank or step.rank <= TOP or step.term]
-    hidden = len(explanation.steps) - len(shown)
-    more = f"{hidden} more ranks add nothing and are not shown" if hidden else ""
-    return steps_table(shown, "adds", notes=tuple(filter(None, [more])))
+    steps = list(explanation.steps)
+    if every_rank:
+        return steps_table(steps, explanation.term_name)
+    of_interest = [step for step in steps if step.rank is None or step.rank <= TOP or abs(step.term) >= ROUNDING]
+    n_hidden = len(steps) - len(of_interest)
+    verb = "change" if explanation.term_name == "change" else "add"
+    note = f"{n_hidden} more ranks {verb} nothing and are not shown"
+    if n_hidden == 1:
+        note = f"1 more rank {verb}s nothing and is not shown"
+    return steps_table(joined(of_interest), explanation.term_name, notes=[note] if n_hidden else [])
+
+
+def joined(steps: Sequence[Step]) -> list[Step]:
+    """Put unjudged docs that follow one another below the first ten ranks into one row: there may be hundreds."""
+
+    def is_joined(step: Step) -> bool:
+        return step.rank is not None and step.rank > TOP and (step.grade is None or step.grade < 0)
+
+    rows: list[Step] = []
+    for together, group in itertools.groupby(steps, key=is_joined):
+        stretch = list(group)
+        if together and len(stretch) > 1:
+            label = f"{len(stretch)} unjudged docs, ranks {stretch[0].rank} to {stretch[-1].rank}"
+            term = math.fsum(step.term for step in stretch)
+            rows.append(Step(None, None, None, stretch[-1].parts, term, label))
+        else:
+            rows.extend(stretch)
+    return rows
 
 
 def ideal_table(explanation: Explanation) -> Table:
     """Return the ideal ranking."""
-    return steps_table(explanation.ideal, "adds", notes=())
+    return steps_table(explanation.ideal, "adds")
 
 
-def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str]) -> Table:
+def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str] = ()) -> Table:
     """Return steps as a table, one column per part of the term."""
     parts = list(dict.fromkeys(name for step in steps for name in step.parts))
-    columns = {name: aligned([step.parts.get(name) for step in steps]) for name in parts}
-    columns[term_name] = aligned([step.term for step in steps])
+    columns = {name: aligned([step.parts.get(name, "") for step in steps]) for name in parts}
+    columns[term_name] = aligned([step.term for step in steps], signed=term_name == "change")
     rows = [
         [
-            Cell(str(step.rank)),
-            Cell(step.doc or ""),
-            Cell("unjudged" if step.grade is None else f"{step.grade:g}"),
+            Cell("" if step.rank is None else str(step.rank)),
+            Cell(step.doc or f"({step.label})"),
+            Cell(shown_grade(step)),
             *(Cell(column[i]) for column in columns.values()),
         ]
         for i, step in enumerate(steps)
@@ -42,27 +77,49 @@ def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str]) 
     return Table(["rank", "doc", "grade", *columns], rows, n_name_columns=2, notes=notes)
 
 
-def aligned(values: Sequence[float | None]) -> list[str]:
-    """Print the numbers of a column, all of them with decimals where one needs them."""
-    whole = all(value is None or float(value).is_integer() for value in values)
-    return ["" if value is None else f"{value:.0f}" if whole else f"{value:.6f}" for value in values]
+def shown_grade(step: Step) -> str:
+    """Print the grade of a doc; one below 0 says that it was pooled, but not judged."""
+    if step.rank is None:
+        return ""
+    if step.grade is None:
+        return "unjudged"
+    return f"unjudged ({step.grade:g})" if step.grade < 0 else f"{step.grade:g}"
+
+
+def aligned(values: Sequence[float | str | None], *, signed: bool = False) -> list[str]:
+    """Print the numbers of a column, all of them with decimals where one needs them; None is undefined."""
+    numbers = [value for value in values if isinstance(value, float)]
+    decimals = 0 if all(value.is_integer() for value in numbers) else 6
+
+    def printed(value: float | str | None) -> str:
+        if not isinstance(value, float):
+            return "undefined" if value is None else value
+        exact = value if abs(value) >= ROUNDING else 0.0  # a 0 has no sign
+        return f"{exact:+.{decimals}f}" if signed and exact else f"{exact:.{decimals}f}"
+
+    return [printed(value) for value in values]
 
 
 def conclusion(explanation: Explanation) -> Iterator[str]:
     """Say how the terms become the score."""
-    yield f"{explanation.sum_name} = {number(explanation.total)}"
-    if explanation.divisor is not None:
-        yield f"{explanation.divisor_name} = {number(explanation.divisor)}"
-    if math.isnan(explanation.score):
-        yield f"{explanation.measure} is undefined here: {explanation.undefined}"
-    elif explanation.divisor:
-        quotient = f"{number(explanation.total)} / {number(explanation.divisor)}"
-        yield f"{explanation.measure} = {quotient} = {number(explanation.score)}"
+    name, score, total, divisor = explanation.measure, explanation.score, explanation.total, explanation.divisor
+    if total is None:
+        yield f"{name} is one number for all queries together, not a sum over the ranks of one of them"
+    elif explanation.sum_name != name and not (explanation.why_undefined and explanation.term_name == "change"):
+        yield f"{explanation.sum_name} = {number(total)}"
+    if divisor is not None:
+        yield f"{explanation.divisor_name} = {number(divisor)}"
+    if math.isnan(score):
+        yield f"{name} is undefined here: {explanation.why_undefined}"
+    elif explanation.why_undefined:
+        yield f"{name} = {number(score)} (undefined: {explanation.why_undefined}; counts as 0)"
+    elif total is not None and divisor:
+        yield f"{name} = {number(total)} / {number(divisor)} = {number(score)}"
     else:
-        reason = f" (undefined: {explanation.undefined}; counts as 0)" if explanation.divisor == 0 else ""
-        yield f"{explanation.measure} = {number(explanation.score)}{reason}"
+        yield f"{name} = {number(score)}"
 
 
 def number(value: float) -> str:
     """Print a number with up to six decimals, whole numbers as they are."""
-    return f"{value:.6f}".rstrip("0").rstrip(".") if value else "0"
+    printed = f"{value:.6f}".rstrip("0").rstrip(".")
+    return "0" if printed == "-0" else printed

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankscope.comparing.records import Compared, Comparison, Group
+from rankscope.comparing.verdict import level_words
 from rankscope.core.arrays import Floats
 from rankscope.core.scores import Scores
 from rankscope.report import charts
@@ -20,7 +21,7 @@ __all__ = ["Chart", "differences", "distribution", "forest", "scatter", "strata"
 
 _TONES: dict[str, Tone] = {
     "better": "good", "probably_better": "good", "worse": "bad", "probably_worse": "bad", "cannot_tell": "caution",
-    "not_safe": "caution", "too_few": "caution",
+    "not_safe": "caution", "too_few": "caution", "not_comparable": "bad",
 }  # fmt: skip
 
 
@@ -46,12 +47,17 @@ def forest(comparison: Comparison, group: Group) -> Chart:
     return charts.forest(
         rows,
         title=f"Difference in {comparison.primary}{against}",
-        subtitle=group.name or f"{len(group.query_ids)} queries, 95% intervals",
+        subtitle=f"{group.name or f'{len(group.query_ids)} queries'}, {interval_label(group)}",
         measure=comparison.primary,
         better=better_of(comparison.scores, comparison.primary),
         margin=comparison.settings.margin,
         prefix=identifier("forest", group.name),
     )
+
+
+def interval_label(group: Group) -> str:
+    """Name the intervals of a group's differences."""
+    return level_words(group.compared[0].pair).replace("CI", "intervals")
 
 
 def better_of(scores: Scores, measure: str) -> charts.Better:

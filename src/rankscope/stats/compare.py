@@ -1,7 +1,8 @@
 """Comparison of systems on the same queries: how much they differ, how sure that is, and what the set could find.
 
-Scores in, one record per pair of systems and measure out. Which record is right for words, files or pages is decided
-elsewhere; here are only numbers.
+Scores in, one record per pair of systems and measure out. Which words, files or pages these records become is decided
+elsewhere; here are only numbers. Verdict, interval and p-value of a pair all follow from one critical value: that of
+its family of comparisons (`family.py`), on its units of evidence (`units.py`).
 """
 
 from __future__ import annotations
@@ -9,34 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
+from rankscope.core.arrays import Bools, Floats
 from rankscope.errors import OptionError
-from rankscope.stats.effect import Chances, Effect, bayesian_bootstrap, effect_of
-from rankscope.stats.flips import refined, sign_flip_columns
-from rankscope.stats.interval import Interval, bca_interval, cluster_standard_error, cluster_t_interval, t_interval
-from rankscope.stats.multiple import benjamini_hochberg, block_tukey, holm, max_t, permuted_ranges, residual_variance
-from rankscope.stats.paired import N_RESAMPLES, Test, paired_t_test, skewness
-from rankscope.stats.power import minimal_detectable_effect
-from rankscope.stats.rng import SignFlips
-from rankscope.stats.studentized_range import critical_range
+from rankscope.stats.effect import Chances, Effect, bayesian_bootstrap
+from rankscope.stats.family import FamilyResult, bonferroni_tests, joint_test, separate_tests
+from rankscope.stats.interval import Interval, bca_interval
+from rankscope.stats.multiple import benjamini_hochberg
+from rankscope.stats.paired import N_RESAMPLES
+from rankscope.stats.units import Moments, Units, UnitSums, paired_differences
 
 Role = Literal["primary", "exploratory"]
-CORRECTIONS = {
-    "holm": "Holm's correction over all comparisons of the primary measure",
-    "maxt": "the largest t over all challengers, under the same sign flips (Westfall & Young)",
-    "tukey": "randomised Tukey HSD over all pairs of systems",
-}
 FEW_QUERIES = 30
-"""Below this many queries, or with skewed differences, a second interval checks the first."""
+"""Below this many units, or with skewed differences, a bootstrap interval stands beside the others in the record."""
 SKEWED = 1.0
 MANY_PAIRS = 200
 """From more comparisons than this on, those that need resamples of their own are left out."""
-MANY_CELLS = 20_000
-"""From more scores (queries x systems) than this on, Tukey's test uses the normal theory instead of permutations."""
+PAIRS_AT_ONCE = 256
+LARGEST_ALPHA = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +39,9 @@ class Settings:
 
     alpha: float = 0.05
     margin: float = 0.01
-    """The smallest difference that matters."""
+    """The smallest difference that matters; 0 where none is known."""
+    margin_given: bool = False
+    """Whether the user named the margin."""
     power: float = 0.8
     false_discoveries: float = 0.10
     """The share of false claims allowed among exploratory results."""
@@ -53,13 +49,17 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "power", "false_discoveries"):
-            if not 0 < getattr(self, name) < 1:
-                raise OptionError(f"{name} = {getattr(self, name)} is not between 0 and 1")
-        if not self.margin >= 0:
-            raise OptionError(f"margin = {self.margin} is negative", hint="give the smallest difference that matters")
+        for name, largest in (("alpha", LARGEST_ALPHA), ("power", 1), ("false_discoveries", 1)):
+            if not 0 < getattr(self, name) < largest:
+                raise OptionError(f"{name} = {getattr(self, name)} is not between 0 and {largest}")
+        if not 0 <= self.margin < math.inf:
+            raise OptionError(
+                f"margin = {self.margin} is negative or not a number", hint="give the smallest difference that matters"
+            )
         if self.n_resamples < 99:  # noqa: PLR2004 (1 / 100 is the largest p-value that could be called small)
             raise OptionError(f"n_resamples = {self.n_resamples} is too few", hint="the default is 9999")
+        if self.seed < 0:
+            raise OptionError(f"seed = {self.seed} is negative", hint="give a whole number from 0 up")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,40 +71,49 @@ class Contest:
     measure: str
     role: Role
     scores_a: Floats
-    """One score per query of the whole set; NaN where it is undefined or the query is not part of the contest."""
+    """One score per query of the whole set; NaN where it is undefined."""
     scores_b: Floats
-    n_members: int
-    """How many queries are part of it."""
+    mask: Bools
+    """Which queries are part of it."""
     lower_is_better: bool = False
     group: str = ""
     label: str = ""
     """The slice of queries it is about, where that is not all of the group."""
     in_full: bool = True
-    """Whether to add what needs resamples of its own: the second interval, and the chances."""
+    """Whether to add what needs resamples of its own: the bootstrap interval, and the chances."""
+    can_test: bool = True
+    """Whether queries are evidence; they are not where a measure gives one number for the whole set."""
 
     @property
     def differences(self) -> Floats:
-        """B minus A, NaN where either has no score."""
-        return self.scores_b - self.scores_a
-
-    @property
-    def paired(self) -> np.ndarray:
-        """Which queries have both scores."""
-        return ~np.isnan(self.differences)
+        """B minus A, NaN where either has no score or the query is not part of the contest."""
+        return np.where(self.mask, paired_differences(self.scores_a, self.scores_b), math.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class PValues:
     """The p-values of a comparison, and how they were obtained."""
 
-    permutation: float
-    t: float
     adjusted: float
+    """For its family; at most alpha exactly where the interval excludes 0."""
     method: str
-    adjustment: str
+    correction: str
     family_size: int
-    n_resamples: int | None
-    """None where all sign patterns were tried."""
+    n_resamples: int
+    is_exact: bool
+    alone_permutation: float
+    """Of this pair's own sign flips, not adjusted."""
+    alone_t: float
+    """Of Student's t, not adjusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutTopUnit:
+    """The same difference without the unit that carries most of it."""
+
+    unit: int
+    delta: float
+    error: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,202 +128,227 @@ class Pair:
     label: str
     lower_is_better: bool
     n_queries: int
+    """Queries for which both have a score."""
+    n_units: int
+    """Units of evidence: clusters where these are given, else queries."""
+    n_effective: float
+    """How many equally weighted queries they are worth."""
+    clustered: bool
     n_undefined: int
+    n_members: int
+    """Queries that are part of it, scored or not."""
     mean_a: float
     mean_b: float
     delta: float
+    error: float
+    """The standard error of the difference."""
+    critical: float
+    """How many standard errors decide: those of the interval, the p-value and the verdict; NaN for too few flips."""
+    critical_equivalence: float
+    """The same at level 1 - 2 alpha, by which a difference is shown to be small."""
     ci: Interval
-    """At the usual level, of this difference alone."""
-    ci_simultaneous: Interval
-    """Wider, so that all comparisons of the primary measure hold together at its level; verdicts use it."""
-    ci_check: Interval | None
-    """A second interval, by another method, where the first may be doubtful."""
+    """The interval that decides; it holds together with those of all other pairs of the family."""
+    ci_equivalence: Interval
+    """The narrower one, at level 1 - 2 alpha, which must lie within the margin for a difference to be called small."""
+    ci_t: Interval
+    """Student's, of this difference alone."""
+    ci_bootstrap: Interval | None
+    """BCa, of this difference alone, where there are few units or skewed differences."""
     p: PValues
     effect: Effect
     mde: float
     """The smallest difference that this set of queries finds with the wanted power."""
-    mde_alpha: float
     n_needed: int | None
-    """How many queries would find a difference as small as the margin; None without a margin."""
+    """How many units would find a difference as small as the margin; None without a margin."""
     margin: float
-    equivalent: bool
-    """Whether the difference is shown to be smaller than the margin."""
     bayes: Chances | None
     skew: float
+    without_top_unit: WithoutTopUnit | None
     differences: Floats = field(repr=False)
     """Per query of the whole set; NaN where the query is not part of it."""
+    members: Bools = field(repr=False)
+    """Which queries of the whole set are part of it."""
 
     @property
-    def gain(self) -> Interval:
-        """The simultaneous interval, turned so that more is better."""
-        if not self.lower_is_better:
-            return self.ci_simultaneous
-        ci = self.ci_simultaneous
-        return Interval(-ci.high, -ci.low, ci.level, ci.method)
+    def sign(self) -> float:
+        """1 where more is better, -1 where less is."""
+        return -1.0 if self.lower_is_better else 1.0
+
+    @property
+    def gain(self) -> float:
+        """The difference, turned so that more is better."""
+        return self.sign * self.delta
+
+    @property
+    def gain_ci(self) -> Interval:
+        """The deciding interval, turned so that more is better."""
+        ci = self.ci
+        return Interval(-ci.high, -ci.low, ci.level, ci.method) if self.lower_is_better else ci
+
+    @property
+    def has_spread(self) -> bool:
+        """Whether units differ in what they say; else the interval has no width."""
+        return self.error > 0
 
 
 def compare_contests(
-    contests: Sequence[Contest],
+    contests: Sequence[Contest], settings: Settings, *, correction: str = "maxt", units: Units, systems: Floats | None
+) -> tuple[Pair, ...]:
+    """Return a record for every contest: primary ones as one family, exploratory ones each by its own flips, with BH.
+
+    `systems` has the scores of all systems (queries x systems), where the primary contests are all pairs of them, in
+    the order of their columns, on the same queries; then all pairs cost hardly more than the systems.
+    """
+    primary = [contest for contest in contests if contest.role == "primary"]
+    others = [contest for contest in contests if contest.role == "exploratory"]
+    tested = [contest for contest in others if contest.can_test]
+    records: dict[int, Pair] = {}
+    for family in (primary, tested):
+        if not family:
+            continue
+        role = family[0].role
+        numbers = estimate(family, units)
+        result = run_tests(family, numbers, settings, correction=correction, units=units, systems=systems)
+        adjusted = result.p if role == "primary" else benjamini_hochberg(result.p)
+        many = len(primary) > MANY_PAIRS
+        for i, contest in enumerate(family):
+            records[id(contest)] = pair_of(
+                contest, numbers, i, result, adjusted=float(adjusted[i]), settings=settings, units=units,
+                correction=correction if role == "primary" else "benjamini-hochberg",
+                family_size=result.size if role == "primary" else len(tested),
+                in_full=contest.in_full and not many,
+            )  # fmt: skip
+    untested = [contest for contest in others if not contest.can_test]
+    for contest in untested:
+        records[id(contest)] = untested_pair(contest, settings, units)
+    return tuple(records[id(contest)] for contest in contests)
+
+
+def run_tests(
+    family: Sequence[Contest],
+    numbers: Estimates,
     settings: Settings,
     *,
-    correction: str = "holm",
-    clusters: np.ndarray | None = None,
-) -> tuple[Pair, ...]:
-    """Return a record for every contest: primary ones adjusted by the correction, exploratory ones by BH.
-
-    With `clusters`, one label per query, queries of a cluster are not taken for independent.
-    """
-    if not contests:
-        return ()
-    columns = np.column_stack([contest.differences for contest in contests])
-    primary = [i for i, contest in enumerate(contests) if contest.role == "primary"]
-    tests = sign_flip_columns(columns, n_resamples=settings.n_resamples, seed=settings.seed, clusters=clusters)
-    if len(primary) <= MANY_PAIRS:
-        smallest = settings.alpha / max(len(primary), 1)
-        tests = refined(tests, columns, alpha=smallest, seed=settings.seed, clusters=clusters)
-    adjusted, halves = adjust(contests, tests, settings, correction=correction)
-    many = len(primary) > MANY_PAIRS
-    mde_of = MdeTable(settings)
-    return tuple(
-        pair_of(
-            contest, test, adjusted=p, half=half, adjustment=correction if contest.role == "primary" else "bh",
-            family_size=len(primary) if contest.role == "primary" else len(contests) - len(primary),
-            settings=settings, clusters=clusters, mde_of=mde_of, in_full=contest.in_full and not many,
-        )
-        for contest, test, p, half in zip(contests, tests, adjusted, halves, strict=True)
-    )  # fmt: skip
+    correction: str,
+    units: Units,
+    systems: Floats | None,
+) -> FamilyResult:
+    """Return the p-values and critical values of a family of contests."""
+    options: dict[str, Any] = {"alpha": settings.alpha, "n_resamples": settings.n_resamples, "seed": settings.seed}
+    primary = family[0].role == "primary"
+    if primary and correction == "maxt" and systems is not None:
+        return joint_test(units.sums(systems), numbers.moments, systems=True, **options)
+    together = units.sums(np.column_stack([contest.differences for contest in family]))
+    if not primary or correction == "none":
+        return separate_tests(together, **options)
+    if correction == "bonferroni":
+        return bonferroni_tests(together, **options)
+    return joint_test(together, numbers.moments, **options)
 
 
-def adjust(
-    contests: Sequence[Contest], tests: Sequence[Test], settings: Settings, *, correction: str
-) -> tuple[list[float], list[float | None]]:
-    """Return each contest's adjusted p-value, and the half-width of its simultaneous interval where Tukey gives one."""
-    adjusted = [test.p for test in tests]
-    halves: list[float | None] = [None] * len(tests)
-    for role in ("primary", "exploratory"):
-        members = [i for i, contest in enumerate(contests) if contest.role == role]
-        if not members:
-            continue
-        p = np.array([tests[i].p for i in members])
-        if role == "exploratory":
-            values = benjamini_hochberg(p)
-        elif correction == "tukey":
-            values, widths = tukey_by_group([contests[i] for i in members], settings)
-            for i, width in zip(members, widths, strict=True):
-                halves[i] = width
-        elif correction == "maxt":
-            values = max_t_by_group([contests[i] for i in members], settings)
-        else:
-            values = holm(p)
-        for i, value in zip(members, values, strict=True):
-            adjusted[i] = float(value)
-    return adjusted, halves
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """What flips do not change: by contest, the difference, its error, and what it is made of."""
+
+    moments: Moments
+    delta: Floats
+    error: Floats
+    wins: np.ndarray
+    losses: np.ndarray
+    n_queries: np.ndarray
+    skew: Floats
+    top_unit: np.ndarray
+    """The unit that carries most of the difference."""
+    delta_without: Floats
+    error_without: Floats
 
 
-def max_t_by_group(contests: Sequence[Contest], settings: Settings) -> Floats:
-    """Return p-values adjusted by the largest t, an undefined difference counting as none."""
-    together = np.nan_to_num(np.column_stack([contest.differences for contest in contests]))
-    return max_t(together, n_resamples=settings.n_resamples, seed=settings.seed)
+def estimate(contests: Sequence[Contest], units: Units) -> Estimates:
+    """Return the estimates of all contests, some at a time, so that memory stays small however many there are."""
+    parts = [
+        estimate_some(np.column_stack([c.differences for c in contests[start : start + PAIRS_AT_ONCE]]), units)
+        for start in range(0, len(contests), PAIRS_AT_ONCE)
+    ]
+    moments = Moments(
+        *(np.concatenate([getattr(part.moments, name) for part in parts]) for name in Moments.__dataclass_fields__)
+    )
+    rest = [name for name in Estimates.__dataclass_fields__ if name != "moments"]
+    return Estimates(moments, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
 
 
-def tukey_by_group(contests: Sequence[Contest], settings: Settings) -> tuple[Floats, list[float]]:
-    """Return Tukey's p-value and half-width for every pair, group by group; groups share alpha between them."""
-    groups = list(dict.fromkeys(contest.group for contest in contests))
-    p_values, widths = np.empty(len(contests)), [0.0] * len(contests)
-    for group in groups:
-        members = [i for i, contest in enumerate(contests) if contest.group == group]
-        matrix, names = matrix_of([contests[i] for i in members])
-        p, half = tukey(matrix, settings, n_groups=len(groups))
-        for i in members:
-            place = names.index(contests[i].a), names.index(contests[i].b)
-            p_values[i], widths[i] = min(1.0, float(p[place]) * len(groups)), half
-    return p_values, widths
+def estimate_some(differences: Floats, units: Units) -> Estimates:
+    """Return the estimates of some contests, whose differences are the columns."""
+    sums = units.sums(differences)
+    moments = sums.moments()
+    delta, error = moments.delta, moments.error
+    carried = sums.sums * np.sign(moments.total)
+    top = np.argmax(carried, axis=0) if len(carried) else np.zeros(carried.shape[1], dtype=np.int64)
+    left = moments_without(sums, moments, top)
+    with np.errstate(invalid="ignore"):
+        wins, losses = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
+    return Estimates(
+        moments=moments,
+        delta=delta,
+        error=error,
+        wins=wins,
+        losses=losses,
+        n_queries=(~np.isnan(differences)).sum(axis=0),
+        skew=np.where(error > 0, skewness_by_column(sums, delta, moments), 0.0),
+        top_unit=top,
+        delta_without=left.delta,
+        error_without=left.error,
+    )
 
 
-def matrix_of(contests: Sequence[Contest]) -> tuple[Floats, list[str]]:
-    """Return scores of all systems on the queries for which all have one, queries x systems."""
-    columns: dict[str, Floats] = {}
-    for contest in contests:
-        columns.setdefault(contest.a, contest.scores_a)
-        columns.setdefault(contest.b, contest.scores_b)
-    matrix = np.column_stack(list(columns.values()))
-    return matrix[~np.isnan(matrix).any(axis=1)], list(columns)
+def moments_without(sums: UnitSums, moments: Moments, unit: np.ndarray) -> Moments:
+    """Return the moments of each column without one unit."""
+    columns = np.arange(sums.sums.shape[1])
+    if not len(sums.sums):
+        return moments
+    u, n = sums.sums[unit, columns], sums.sizes[unit, columns]
+    return Moments(
+        n_units=moments.n_units - (n > 0),
+        total=moments.total - u,
+        size=moments.size - n,
+        squares=np.maximum(moments.squares - u**2, 0.0),
+        cross=moments.cross - u * n,
+        size_squares=moments.size_squares - n**2,
+    )
 
 
-def tukey(matrix: Floats, settings: Settings, *, n_groups: int = 1) -> tuple[Floats, float]:
-    """Return Tukey's adjusted p-values of all pairs, and the half-width of their simultaneous intervals."""
-    n, m = matrix.shape
-    if n < 2:  # noqa: PLR2004 (one query has no spread)
-        return np.ones((m, m)), math.nan
-    alpha = settings.alpha / n_groups
-    if m > 2 and matrix.size > MANY_CELLS:  # noqa: PLR2004 (two are quick to flip)
-        return block_tukey(matrix), block_half_width(matrix, alpha)
-    ranges = np.sort(null_ranges(matrix, settings))
-    means = matrix.mean(axis=0)
-    gaps = np.abs(means[:, None] - means[None, :]) - 1e-12
-    reached = len(ranges) - np.searchsorted(ranges, gaps, side="left")
-    # a gap that this share of the ranges does not reach is the smallest with p <= alpha
-    place = min(len(ranges) - 1, math.ceil((1 - alpha) * (len(ranges) + 1)) - 1)
-    return np.asarray((reached + 1) / (len(ranges) + 1)), float(ranges[place])
-
-
-def null_ranges(matrix: Floats, settings: Settings) -> Floats:
-    """Return how far apart the best and the worst mean are where labels are permuted within queries.
-
-    Of two systems that is a flip of the sign of their difference, the very ones that the paired test draws.
-    """
-    flips = SignFlips(len(matrix), settings.n_resamples, settings.seed)
-    if matrix.shape[1] != 2 or flips.is_exact:  # noqa: PLR2004 (two systems)
-        return permuted_ranges(matrix, n_resamples=settings.n_resamples, seed=settings.seed)
-    gaps: Floats = np.abs(np.concatenate(list(flips.sums(matrix[:, 1] - matrix[:, 0])))) / len(matrix)
-    return gaps
-
-
-def block_half_width(matrix: Floats, alpha: float) -> float:
-    """Return how far two means must be apart by Tukey's test in a two-way layout."""
-    n, m = matrix.shape
-    return critical_range(alpha, m, (n - 1) * (m - 1)) * math.sqrt(residual_variance(matrix) / n)
-
-
-class MdeTable:
-    """The smallest differences that can be found; they grow with the spread, so each size is worked out once."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.power = settings.power
-        self._unit: dict[tuple[int, float], float] = {}
-
-    def __call__(self, spread: float, n: int, alpha: float) -> float:
-        """Return the smallest difference found, with this spread, number of queries and alpha."""
-        if n < 2:  # noqa: PLR2004 (one query has no spread)
-            return math.nan
-        if (n, alpha) not in self._unit:
-            self._unit[n, alpha] = minimal_detectable_effect(1.0, n, alpha=alpha, power=self.power)
-        return spread * self._unit[n, alpha]
+def skewness_by_column(sums: UnitSums, delta: Floats, moments: Moments) -> Floats:
+    """Return how lopsided the units' residuals are, on which tests of symmetry stumble."""
+    residuals = sums.sums - sums.sizes * np.nan_to_num(delta)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        second = (residuals**2).sum(axis=0) / moments.n_units
+        third = (residuals**3).sum(axis=0) / moments.n_units
+        return np.asarray(third / second**1.5)
 
 
 def pair_of(
     contest: Contest,
-    test: Test,
+    numbers: Estimates,
+    i: int,
+    result: FamilyResult,
     *,
     adjusted: float,
-    half: float | None,
-    adjustment: str,
-    family_size: int,
     settings: Settings,
-    clusters: np.ndarray | None,
-    mde_of: MdeTable,
+    units: Units,
+    correction: str,
+    family_size: int,
     in_full: bool,
 ) -> Pair:
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
-    paired = contest.paired
-    d = contest.differences[paired]
-    groups = None if clusters is None else clusters[paired]
-    alpha = settings.alpha / family_size if contest.role == "primary" else settings.alpha
-    level = 1 - settings.alpha
-    ci = interval_of(d, groups, level)
-    skew = skewness(d) if len(d) else 0.0
-    doubtful = len(d) < FEW_QUERIES or abs(skew) > SKEWED
-    spread = spread_of(d, groups)
+    differences = contest.differences
+    known = ~np.isnan(differences)
+    delta, error = float(numbers.delta[i]), float(numbers.error[i])
+    n_units, n_queries = int(numbers.moments.n_units[i]), int(numbers.n_queries[i])
+    critical, level = float(result.critical[i]), 1 - settings.alpha
+    method = {"none": "sign flips", "bonferroni": "t, Bonferroni"}.get(correction, "max t by sign flips")
+    alone = student(delta, error, n_units, settings)
+    skew = float(numbers.skew[i])
+    doubtful = in_full and n_units > 1 and error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
+    gains = -differences[known] if contest.lower_is_better else differences[known]
     return Pair(
         a=contest.a,
         b=contest.b,
@@ -323,86 +357,150 @@ def pair_of(
         group=contest.group,
         label=contest.label,
         lower_is_better=contest.lower_is_better,
-        n_queries=len(d),
-        n_undefined=contest.n_members - len(d),
-        mean_a=mean_of(contest.scores_a[paired]),
-        mean_b=mean_of(contest.scores_b[paired]),
-        delta=mean_of(d),
-        ci=ci,
-        ci_simultaneous=simultaneous(d, groups, half, alpha=alpha, level=level),
-        ci_check=checked(d, groups, settings, level) if in_full and doubtful and not math.isnan(ci.low) else None,
+        n_queries=n_queries,
+        n_units=n_units,
+        n_effective=units.effective(known),
+        clustered=units.clustered,
+        n_undefined=int(contest.mask.sum()) - n_queries,
+        n_members=int(contest.mask.sum()),
+        mean_a=weighted_mean(contest.scores_a, known, units),
+        mean_b=weighted_mean(contest.scores_b, known, units),
+        delta=delta,
+        error=error,
+        critical=critical,
+        critical_equivalence=float(result.critical_equivalence[i]),
+        ci=around(delta, critical * error, level, method),
+        ci_equivalence=around(delta, float(result.critical_equivalence[i]) * error, level - settings.alpha, method),
+        ci_t=alone.ci,
+        ci_bootstrap=bootstrap_interval(differences[known], known, units, settings) if doubtful else None,
         p=PValues(
-            permutation=test.p,
-            t=paired_t_test(d).p if len(d) else 1.0,
             adjusted=adjusted,
-            method=test.method,
-            adjustment=adjustment,
+            method="t" if correction == "bonferroni" else "sign-flip permutation",
+            correction=correction,
             family_size=family_size,
-            n_resamples=test.n_resamples,
+            n_resamples=result.n_resamples,
+            is_exact=result.is_exact,
+            alone_permutation=float(result.p_alone[i]),
+            alone_t=alone.p,
         ),
-        effect=effect_of(d) if len(d) else Effect(math.nan, math.nan, 0, 0, 0),
-        mde=mde_of(spread, len(d), alpha) if half is None else half + power_margin(spread, len(d), settings.power),
-        mde_alpha=alpha,
-        n_needed=queries_for(settings.margin, spread, alpha, settings.power) if settings.margin > 0 else None,
+        effect=effect_from(numbers, i, lower_is_better=contest.lower_is_better),
+        mde=mde_of(critical, error, n_units, settings.power),
+        n_needed=units_needed(settings.margin, critical, error, n_units, settings.power),
         margin=settings.margin,
-        equivalent=is_within(interval_of(d, groups, 1 - 2 * settings.alpha), settings.margin),
-        bayes=bayesian_bootstrap(d, settings.margin, seed=settings.seed) if in_full and len(d) > 1 else None,
+        bayes=bayesian_bootstrap(
+            units_of_one(gains, known, units), settings.margin, seed=settings.seed
+        ) if in_full and n_units > 1 else None,
         skew=skew,
-        differences=contest.differences,
+        without_top_unit=WithoutTopUnit(
+            int(numbers.top_unit[i]), float(numbers.delta_without[i]), float(numbers.error_without[i])
+        ) if n_units > 2 else None,  # noqa: PLR2004 (two units are needed for a spread)
+        differences=differences,
+        members=contest.mask,
+    )  # fmt: skip
+
+
+def untested_pair(contest: Contest, settings: Settings, units: Units) -> Pair:
+    """Return the record of a measure that gives one number for the whole set: the two numbers, and no test."""
+    differences = contest.differences
+    known = ~np.isnan(differences)
+    mean_a, mean_b = (weighted_mean(scores, known, units) for scores in (contest.scores_a, contest.scores_b))
+    none = Interval(math.nan, math.nan, 1 - settings.alpha, "none: one number for the whole set")
+    return Pair(
+        a=contest.a, b=contest.b, measure=contest.measure, role=contest.role, group=contest.group, label=contest.label,
+        lower_is_better=contest.lower_is_better, n_queries=int(known.sum()), n_units=1,
+        n_effective=units.effective(known), clustered=units.clustered,
+        n_undefined=int(contest.mask.sum() - known.sum()), n_members=int(contest.mask.sum()),
+        mean_a=mean_a, mean_b=mean_b, delta=mean_b - mean_a, error=math.nan, critical=math.nan,
+        critical_equivalence=math.nan,
+        ci=none, ci_equivalence=none, ci_t=none, ci_bootstrap=None,
+        p=PValues(math.nan, "none", "none", 0, 0, is_exact=False, alone_permutation=math.nan, alone_t=math.nan),
+        effect=Effect(math.nan, math.nan, 0, 0, 0), mde=math.nan, n_needed=None, margin=settings.margin, bayes=None,
+        skew=math.nan, without_top_unit=None, differences=differences, members=contest.mask,
+    )  # fmt: skip
+
+
+def units_of_one(gains: Floats, known: Bools, units: Units) -> UnitSums:
+    """Return the unit sums of the gains of some queries, on the units that they belong to."""
+    column = np.full(len(known), math.nan)
+    column[known] = gains
+    return units.sums(column[:, None]).column(0)
+
+
+def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:
+    """Return the mean of the scores that take part, NaN for none."""
+    if not known.any():
+        return math.nan
+    return float(np.average(scores[known], weights=None if units.weights is None else units.weights[known]))
+
+
+def around(centre: float, half: float, level: float, method: str) -> Interval:
+    """Return an interval; undefined where there is no critical value or no spread can be known."""
+    return Interval(centre - half, centre + half, level, method)
+
+
+@dataclass(frozen=True, slots=True)
+class StudentsTest:
+    """Student's t test of one difference, and its interval."""
+
+    p: float
+    ci: Interval
+
+
+def student(delta: float, error: float, n_units: int, settings: Settings) -> StudentsTest:
+    """Return Student's t test of a difference; undefined where fewer than two units have no spread."""
+    from scipy.special import stdtr, stdtrit
+
+    level = 1 - settings.alpha
+    if n_units < 2 or math.isnan(error):  # noqa: PLR2004 (as said)
+        return StudentsTest(math.nan, Interval(math.nan, math.nan, level, "t"))
+    half = float(stdtrit(n_units - 1, 1 - settings.alpha / 2)) * error
+    if error == 0:
+        return StudentsTest(1.0 if delta == 0 else 0.0, around(delta, half, level, "t"))
+    return StudentsTest(float(2 * stdtr(n_units - 1, -abs(delta / error))), around(delta, half, level, "t"))
+
+
+def bootstrap_interval(d: Floats, known: Bools, units: Units, settings: Settings) -> Interval | None:
+    """Return the bootstrap interval of the difference; none with weights, for which it is not made."""
+    if units.weights is not None:
+        return None
+    clusters = units.member[known] if units.clustered else None
+    return bca_interval(
+        d, level=1 - settings.alpha, n_resamples=settings.n_resamples, seed=settings.seed, clusters=clusters
     )
 
 
-def mean_of(values: Floats) -> float:
-    """Return the mean, NaN for none."""
-    return float(values.mean()) if len(values) else math.nan
+def effect_from(numbers: Estimates, i: int, *, lower_is_better: bool) -> Effect:
+    """Return the size of a difference, by the direction that is better."""
+    n, wins, losses = int(numbers.n_queries[i]), int(numbers.wins[i]), int(numbers.losses[i])
+    delta, error = float(numbers.delta[i]), float(numbers.error[i])
+    if lower_is_better:
+        wins, losses, delta = losses, wins, -delta
+    spread = error * math.sqrt(float(numbers.moments.n_units[i]))
+    ties = n - wins - losses
+    return Effect(
+        d_z=delta / spread if spread > 0 else math.nan,
+        superiority=(wins + ties / 2) / n if n else math.nan,
+        wins=wins,
+        ties=ties,
+        losses=losses,
+    )
 
 
-def interval_of(d: Floats, clusters: np.ndarray | None, level: float) -> Interval:
-    """Return the interval of a mean difference; undefined where there are too few queries to have a spread."""
-    if len(d) < 2 or (clusters is not None and len(set(clusters.tolist())) < 2):  # noqa: PLR2004 (as said)
-        return Interval(math.nan, math.nan, level, "t")
-    return t_interval(d, level=level) if clusters is None else cluster_t_interval(d, clusters, level=level)
-
-
-def simultaneous(d: Floats, clusters: np.ndarray | None, half: float | None, *, alpha: float, level: float) -> Interval:
-    """Return the interval that holds together with those of the other comparisons: Tukey's, or Bonferroni's."""
-    if half is not None:
-        return Interval(mean_of(d) - half, mean_of(d) + half, level, "Tukey")
-    alone = interval_of(d, clusters, 1 - alpha)
-    method = alone.method if 1 - alpha == level else f"{alone.method}, Bonferroni"
-    return Interval(alone.low, alone.high, level, method)
-
-
-def power_margin(spread: float, n: int, power: float) -> float:
-    """Return how far beyond the critical difference a true one must lie to be found with the wanted power."""
+def power_quantile(power: float, n_units: int) -> float:
+    """Return how many standard errors beyond the critical value a true difference must lie to be found so often."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(n - 1, power)) * spread / math.sqrt(n) if n > 1 else math.nan
+    return float(stdtrit(n_units - 1, power)) if n_units > 1 else math.nan
 
 
-def checked(d: Floats, clusters: np.ndarray | None, settings: Settings, level: float) -> Interval:
-    """Return the bootstrap interval that checks the t interval."""
-    return bca_interval(d, level=level, n_resamples=settings.n_resamples, seed=settings.seed, clusters=clusters)
+def mde_of(critical: float, error: float, n_units: int, power: float) -> float:
+    """Return the smallest difference found, by the critical value that decides."""
+    return (critical + power_quantile(power, n_units)) * error
 
 
-def spread_of(d: Floats, clusters: np.ndarray | None) -> float:
-    """Return the standard deviation of the differences; with clusters the one that independent queries would need."""
-    if len(d) < 2:  # noqa: PLR2004 (one query has no spread)
-        return math.nan
-    if clusters is None or len(set(clusters.tolist())) < 2:  # noqa: PLR2004 (one cluster says nothing of others)
-        return float(d.std(ddof=1))
-    return cluster_standard_error(d, clusters)[0] * math.sqrt(len(d))
-
-
-def queries_for(difference: float, spread: float, alpha: float, power: float) -> int | None:
-    """Return about how many queries find a difference, by the normal formula; None where there is no spread known."""
-    from scipy.special import ndtri
-
-    if math.isnan(spread):
+def units_needed(margin: float, critical: float, error: float, n_units: int, power: float) -> int | None:
+    """Return about how many units find a difference as small as the margin; None where that is not known."""
+    mde = mde_of(critical, error, n_units, power)
+    if not margin > 0 or math.isnan(mde):
         return None
-    return max(2, math.ceil(((float(ndtri(1 - alpha / 2)) + float(ndtri(power))) * spread / difference) ** 2))
-
-
-def is_within(interval: Interval, margin: float) -> bool:
-    """Tell whether an interval lies inside the margin on both sides (two one-sided tests)."""
-    return -margin < interval.low and interval.high < margin
+    return max(2, math.ceil(n_units * (mde / margin) ** 2))

@@ -215,3 +215,9 @@ def check(values: Floats, level: float) -> None:
 def _check_clusters(n_clusters: int) -> None:
     if n_clusters < 2:  # noqa: PLR2004 (one cluster says nothing about others)
         raise OptionError("an interval needs at least two clusters")
+
+
+def mean_interval(values, *, level=LEVEL, range=(0.0, 1.0), clusters=None, weights=None):  # TEMP until merged
+    if len(values) < 2:
+        return None
+    return t_interval(values, level=level)

@@ -20,8 +20,6 @@ BLOCK = 1024
 """Resamples per block: enough for one matrix product to be worth its while."""
 CHUNK = 1 << 18
 """Numbers held at once. Results do not depend on it."""
-MANY_UNITS = 1 << 17
-"""With more units than this, tables of sums would take more memory than they are worth."""
 _WORD = 64
 _BYTE = 8
 
@@ -58,31 +56,17 @@ def random_rows(n: int, *, n_resamples: int, seed: int, purpose: str) -> Iterato
         yield rng.integers(0, n, size=(rows, n), dtype=np.uint32).astype(np.int64)
 
 
-def random_signs(n: int, *, n_resamples: int, seed: int, purpose: str) -> Iterator[Floats]:
-    """Yield random signs, some resamples x n at a time."""
-    for bits in random_bits(n, n_resamples=n_resamples, seed=seed, purpose=purpose):
-        yield signs_of(bits, n)
-
-
-def random_bits(n: int, *, n_resamples: int, seed: int, purpose: str) -> Iterator[NDArray[np.uint8]]:
-    """Yield random signs packed eight to a byte, some resamples x bytes at a time; each row ends with a whole word."""
-    words = -(-n // _WORD)
-    for rng, rows in streams(seed, purpose, n_resamples=n_resamples, width=n):
-        yield _bytes_of(rng.bit_generator.random_raw(rows * words), rows)
-
-
-def signs_of(bits: NDArray[np.uint8], n: int) -> Floats:
-    """Return packed signs as numbers: a set bit is a minus."""
-    return np.asarray(1.0 - 2.0 * np.unpackbits(bits, axis=1, count=n, bitorder="little"))
-
-
-def _bytes_of(words: NDArray[np.uint64], rows: int) -> NDArray[np.uint8]:
-    return words.astype("<u8", copy=False).view(np.uint8).reshape(rows, -1)
+UNIT_BLOCK = 1024
+"""Units whose signs are drawn from one stream: blocks of units can be flipped by whoever holds them."""
+FLIPS_AT_ONCE = 256
+"""Flips multiplied at once; always as many, since products of another shape may differ in the last bit."""
+FEW_COLUMNS = 4
+"""Up to so many columns, sums of eight units at a time are looked up instead of multiplied out."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignFlips:
-    """Patterns of signs for n units: all of them where they are no more than the resamples wanted, else random ones."""
+    """Patterns of signs for n units: all but the unflipped one where these are few enough, else random ones."""
 
     n: int
     n_resamples: int
@@ -92,46 +76,49 @@ class SignFlips:
     @property
     def is_exact(self) -> bool:
         """Whether all patterns are tried."""
-        return self.n < _WORD and (1 << self.n) <= self.n_resamples + 1
+        return self.n < _WORD and (1 << self.n) - 1 <= self.n_resamples
 
-    def bits(self) -> Iterator[NDArray[np.uint8]]:
-        """Yield the patterns, packed."""
-        if not self.is_exact:
-            yield from random_bits(self.n, n_resamples=self.n_resamples, seed=self.seed, purpose=self.purpose)
-            return
-        for start, stop in chunks(1 << self.n, _WORD):
-            yield _bytes_of(np.arange(start, stop, dtype=np.uint64), stop - start)
+    @property
+    def n_flips(self) -> int:
+        """How many patterns there are, the unflipped one not counted."""
+        return (1 << self.n) - 1 if self.is_exact else self.n_resamples
 
-    def signs(self) -> Iterator[Floats]:
-        """Yield the patterns as numbers, some patterns x n at a time."""
-        for bits in self.bits():
-            yield signs_of(bits, self.n)
+    def bits(self, block: int) -> NDArray[np.uint8]:
+        """Return the signs of one block of units, packed eight to a byte: patterns x bytes."""
+        if self.is_exact:
+            return np.arange(1, 1 << self.n, dtype="<u8").view(np.uint8).reshape(-1, _BYTE)
+        words = -(-min(UNIT_BLOCK, self.n - block * UNIT_BLOCK) // _WORD)
+        drawn = stream(self.seed, self.purpose, block).bit_generator.random_raw(self.n_resamples * words)
+        return drawn.astype("<u8", copy=False).view(np.uint8).reshape(self.n_resamples, -1)
 
-    def sums(self, values: Floats) -> Iterator[Floats]:
-        """Yield the sums of one column of values under the patterns.
-
-        A byte stands for eight signs, so the sums of each eight values under all 256 patterns are looked up instead of
-        multiplied and added one by one.
-        """
-        if self.n > MANY_UNITS:
-            yield from (signs @ values for signs in self.signs())
-            return
-        table = _sums_of_eights(values)
-        starts = 256 * np.arange(len(table) // 256)
-        for bits in self.bits():
-            yield table.take(bits + starts[: bits.shape[1]]).sum(axis=1)
-
-    def p_value(self, reached: Floats) -> Floats:
-        """Return the share of patterns that reached what was observed.
-
-        Of random ones the observed pattern is one more, so that p is never 0 (Phipson & Smyth 2010).
-        """
-        return reached / (1 << self.n) if self.is_exact else (reached + 1) / (self.n_resamples + 1)
+    def sums(self, columns: Floats) -> Floats:
+        """Return the sums of each column (units x columns) under every pattern: patterns x columns."""
+        total = np.zeros((self.n_flips, columns.shape[1]))
+        for block, start in enumerate(range(0, self.n, UNIT_BLOCK)):
+            values = columns[start : start + UNIT_BLOCK]
+            bits = self.bits(block)
+            if columns.shape[1] <= FEW_COLUMNS:
+                for j in range(columns.shape[1]):
+                    total[:, j] += _looked_up(bits, values[:, j])
+                continue
+            for first in range(0, self.n_flips, FLIPS_AT_ONCE):
+                rows = slice(first, first + FLIPS_AT_ONCE)
+                total[rows] += _signs_of(bits[rows], len(values)) @ values
+        return total
 
 
-def _sums_of_eights(values: Floats) -> Floats:
-    """Return the sums of every eight values under all 256 patterns of signs, one eight after the other."""
-    padded = np.zeros(_WORD * max(1, -(-len(values) // _WORD)))
+def _signs_of(bits: NDArray[np.uint8], n: int) -> Floats:
+    """Return packed signs as numbers: a set bit is a minus."""
+    return np.asarray(1.0 - 2.0 * np.unpackbits(bits, axis=1, count=n, bitorder="little"))
+
+
+def _looked_up(bits: NDArray[np.uint8], values: Floats) -> Floats:
+    """Return the sums of one column: each byte stands for the signs of eight units, whose sums are looked up."""
+    padded = np.zeros(_BYTE * bits.shape[1])
     padded[: len(values)] = values
-    patterns = signs_of(np.arange(256, dtype=np.uint8)[:, None], _BYTE)
-    return np.asarray(padded.reshape(-1, _BYTE) @ patterns.T).ravel()
+    patterns = _signs_of(np.arange(256, dtype=np.uint8)[:, None], _BYTE)
+    table = np.asarray(padded.reshape(-1, _BYTE) @ patterns.T)
+    total = np.zeros(len(bits))
+    for place in range(-(-len(values) // _BYTE)):
+        total += table[place].take(bits[:, place])
+    return total

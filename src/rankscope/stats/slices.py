@@ -7,25 +7,38 @@ import math
 import numpy as np
 
 from rankscope.core.arrays import Bools, Floats
+from rankscope.stats.units import Units
 
 
-def contrast_p(differences: Floats, members: Bools) -> float:
-    """Return Welch's p-value that a slice's differences have another mean than those of all other queries.
+def contrast_p(differences: Floats, members: Bools, units: Units | None = None) -> float:
+    """Return the p-value that a slice's mean difference is another one than that of all other queries.
 
-    NaN where either side has fewer than two queries, or nothing varies.
+    Welch's test where each query is a unit of its own. With clusters or weights the standard error comes from each
+    unit's influence on the contrast, so that a cluster may lie on both sides. NaN where either side has fewer than two
+    units, or nothing varies.
     """
     from scipy.special import stdtr
 
-    known = ~np.isnan(differences)
-    inside, outside = differences[members & known], differences[~members & known]
-    if min(len(inside), len(outside)) < 2:  # noqa: PLR2004 (one query has no spread)
+    units = units or Units.of(len(differences))
+    sides = [units.sums(np.where(mask, differences, math.nan)[:, None]) for mask in (members, ~members)]
+    moments = [side.moments() for side in sides]
+    counts = [float(moment.n_units[0]) for moment in moments]
+    if min(counts) < 2:  # noqa: PLR2004 (one unit has no spread)
         return math.nan
-    parts = np.array([inside.var(ddof=1) / len(inside), outside.var(ddof=1) / len(outside)])
-    if parts.sum() == 0:
-        return math.nan
-    df = parts.sum() ** 2 / (parts**2 / np.array([len(inside) - 1, len(outside) - 1])).sum()
-    t = (inside.mean() - outside.mean()) / math.sqrt(parts.sum())
-    return float(2 * stdtr(df, -abs(t)))
+    gap = float(moments[0].delta[0] - moments[1].delta[0])
+    if units.are_plain:
+        parts = np.array([float(moment.error[0]) ** 2 for moment in moments])
+        variance = float(parts.sum())
+        df = variance**2 / float((parts**2 / (np.array(counts) - 1)).sum()) if variance else math.nan
+    else:
+        influence = [
+            (side.sums - side.sizes * moment.delta)[:, 0] / float(moment.size[0])
+            for side, moment in zip(sides, moments, strict=True)
+        ]
+        n = int(((sides[0].sizes + sides[1].sizes) > 0).sum())
+        variance = n / (n - 1) * float(((influence[0] - influence[1]) ** 2).sum())
+        df = min(counts) - 1
+    return float(2 * stdtr(df, -abs(gap) / math.sqrt(variance))) if variance > 0 else math.nan
 
 
 def counted_bins(values: Floats, edges: tuple[int, ...]) -> list[str]:

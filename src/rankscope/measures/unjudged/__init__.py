@@ -25,13 +25,25 @@ from rankscope.measures.evaluate import score_hits
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Measure
 from rankscope.measures.unjudged.first import VALUES, FirstProblem
-from rankscope.measures.unjudged.linear import FORMS, LinearProblem
-from rankscope.measures.unjudged.pool import Pool, graded_hits, paired, pool_of
+from rankscope.measures.unjudged.linear import FORMS, LinearProblem, has_own_scale, zero_is_worthless
+from rankscope.measures.unjudged.pool import Pool, graded_hits, keeps_unjudged, paired, pool_of
 from rankscope.measures.unjudged.precision import PrecisionProblem
-from rankscope.measures.unjudged.records import Sensitivity, SettleDoc, Unjudged
+from rankscope.measures.unjudged.records import SameCheck, Sensitivity, SettleDoc, TippingCheck, Unjudged
 from rankscope.measures.unjudged.settle import Problem, n_to_settle, queue_of
+from rankscope.measures.unjudged.tipping import TippingTable, supports_tipping
 
-__all__ = ["SUPPORTED", "Sensitivity", "SettleDoc", "Unjudged", "supports", "unjudged_effect"]
+__all__ = [
+    "SUPPORTED",
+    "SameCheck",
+    "Sensitivity",
+    "SettleDoc",
+    "TippingCheck",
+    "TippingTable",
+    "Unjudged",
+    "supports",
+    "supports_tipping",
+    "unjudged_effect",
+]
 
 SUPPORTED = (*FORMS, *VALUES, "AP")
 """The measures whose difference can be bounded."""
@@ -45,18 +57,8 @@ def supports(measure: Measure, policies: Policies) -> bool:
     """
     given = measure.arguments(rel=policies.relevance_level)
     aggregate = measure.options.get("agg") or measure.spec.aggregate
-    removed = policies.judged_only or measure.options.get("judged_only") or given.get("over") == "judged"
-    own_scale = given.get("max_grade") == "query" and given.get("gain") != "binary"
     known = measure.base in SUPPORTED and aggregate == "mean"
-    return known and not removed and not own_scale and zero_is_worthless(given)
-
-
-def zero_is_worthless(given: dict[str, Any]) -> bool:
-    """Tell whether grade 0 is worth nothing, and no grade less."""
-    gain, rel = given.get("gain", "binary"), given.get("rel")
-    if isinstance(gain, tuple):
-        return all(worth >= 0 for _, worth in gain) and not dict(gain).get(0)
-    return gain != "binary" or rel is None or rel > 0
+    return known and keeps_unjudged(measure, policies) and not has_own_scale(given) and zero_is_worthless(given)
 
 
 def unjudged_effect(

@@ -34,7 +34,9 @@ import numpy as np
 
 from rankscope.core.arrays import Bools, Floats, Ints, log2, offsets_of, running_sum, segment_sum
 from rankscope.core.hits import Hits
+from rankscope.core.policies import Policies
 from rankscope.measures.gain import gains_of
+from rankscope.measures.spec import Measure
 from rankscope.measures.unjudged.pool import Pool
 
 _MOST_STEPS = 100
@@ -154,6 +156,25 @@ FORMS: dict[str, Callable[[dict[str, Any], float], Form]] = {
     "MeanGain": _mean_gain,
 }
 """How each measure is made from its arguments and the top grade."""
+
+
+def is_sum(measure: Measure, policies: Policies) -> bool:
+    """Tell whether a measure is such a sum: no doc of grade 0 is worth anything, and one scale holds for all queries."""
+    given = measure.arguments(rel=policies.relevance_level)
+    return measure.base in FORMS and zero_is_worthless(given) and not has_own_scale(given)
+
+
+def zero_is_worthless(given: dict[str, Any]) -> bool:
+    """Tell whether grade 0 is worth nothing, and no grade less."""
+    gain, rel = given.get("gain", "binary"), given.get("rel")
+    if isinstance(gain, tuple):
+        return all(worth >= 0 for _, worth in gain) and not dict(gain).get(0)
+    return gain != "binary" or rel is None or rel > 0
+
+
+def has_own_scale(given: dict[str, Any]) -> bool:
+    """Tell whether the scale of grades is each query's own."""
+    return given.get("max_grade") == "query" and given.get("gain") != "binary"
 
 
 class LinearProblem:

@@ -16,6 +16,7 @@ from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.record import replace
 from rankscope.core.run import Run
+from rankscope.measures.spec import Measure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +38,12 @@ class Pool:
     def counts(self) -> Ints:
         """How many docs of each query are in doubt."""
         return np.bincount(self.query, minlength=self.n_queries)
+
+
+def keeps_unjudged(measure: Measure, policies: Policies) -> bool:
+    """Tell whether docs that nobody judged stay in the lists that a measure looks at."""
+    over = measure.arguments(rel=policies.relevance_level).get("over")
+    return not (policies.judged_only or measure.options.get("judged_only") or over == "judged")
 
 
 def paired(hits_a: Hits, hits_b: Hits) -> tuple[Hits, Hits]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
-from rankscope.core.arrays import Floats
+from rankscope.core.arrays import Bools, Floats
 
 NEARLY_ZERO = 1e-9
 """What rounding alone may make of a difference of 0."""
@@ -87,3 +88,48 @@ class Unjudged:
 def straddles_zero(low: float, high: float) -> bool:
     """Tell whether 0 lies within bounds or on one of them, rounding errors aside; bounds that coincide are certain."""
     return low <= NEARLY_ZERO and high >= -NEARLY_ZERO and high - low > NEARLY_ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class TippingCheck:
+    """Whether the unjudged docs of the system that is behind could close the gap, were they relevant often enough."""
+
+    behind: str
+    ahead: str
+    difference: float
+    """The mean of the one that is behind less that of the other, on the judgments there are; below 0, better up."""
+    n_unjudged: int
+    """Pairs of query and doc that only the system behind retrieved, within the depth of the measure, unjudged."""
+    judged_relevant: float
+    """The share of relevant docs among the judged docs of the system behind, at the same ranks (r); NaN of none."""
+    r95: float
+    """What that share may be at most: the upper end of its one-sided 95 % Wilson interval."""
+    n_judged: int
+    """How many judged docs that share comes from."""
+    from_all_systems: bool
+    """Whether it comes from all systems, as the one behind has too few judged docs."""
+    strength: Literal["stands", "cautious", "not_safe"]
+    """stands: the gap stays if the unjudged docs are relevant at 0.8 r95; cautious: only at 0.6 r95; not_safe: it is
+    gone at 0.6 r95 already."""
+    counted: Bools = field(repr=False, compare=False)
+    """The queries that count, in the order of the qrels."""
+    weights: Floats | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SameCheck:
+    """Whether two systems stay as close as they are when the unjudged docs of either are relevant at 0.8 r95.
+
+    All differences are the second system's mean less the first's, better up.
+    """
+
+    first: str
+    second: str
+    margin: float
+    difference: float
+    """On the judgments there are."""
+    first_gains: float
+    """If the unjudged docs of the first system are relevant."""
+    second_gains: float
+    holds: bool
+    """Whether neither brings the difference beyond the margin."""

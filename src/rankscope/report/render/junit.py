@@ -20,6 +20,10 @@ class Case:
     time_s: float = 0.0
     skipped: str | None = None
     """Why it was not checked; None where it was."""
+    error: str | None = None
+    """Why it could not be checked, which is no less bad than failing; None where it could."""
+    message: str | None = None
+    """What has to be known though it passed."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """What else is known, printed as the case's output: the schema of Jenkins has no other place for it."""
 
@@ -37,27 +41,33 @@ def to_junit(cases: Iterable[Case], *, suite: str = "rankscope") -> str:
 
 def counts(cases: Sequence[Case]) -> dict[str, str]:
     """Return the attributes that count cases."""
-    n_failed = sum(case.failed is not None for case in cases)
+    n_failed = sum(case.failed is not None and case.error is None for case in cases)
     time_s = sum(case.time_s for case in cases)
-    return {"tests": str(len(cases)), "failures": str(n_failed), "errors": "0", "time": f"{time_s:.3f}"}
+    n_errors = sum(case.error is not None for case in cases)
+    return {"tests": str(len(cases)), "failures": str(n_failed), "errors": str(n_errors), "time": f"{time_s:.3f}"}
 
 
 def n_skipped(cases: Sequence[Case]) -> int:
     """Return how many cases were not checked; one that failed was."""
-    return sum(case.skipped is not None and case.failed is None for case in cases)
+    return sum(case.skipped is not None and case.failed is None and case.error is None for case in cases)
 
 
 def add_case(suite: Element, case: Case) -> None:
     """Add a case to its suite."""
     names = {"classname": clean(case.classname), "name": clean(case.name)}
     element = SubElement(suite, "testcase", {**names, "time": f"{case.time_s:.3f}"})
-    if case.failed is not None:
+    if case.error is not None:
+        error = SubElement(element, "error", {"type": "error", "message": clean(case.error)})
+        error.text = clean_lines(case.error)
+    elif case.failed is not None:
         failure = SubElement(element, "failure", {"type": "failure", "message": clean(case.failed)})
         failure.text = clean_lines(case.failed)
     elif case.skipped is not None:
         SubElement(element, "skipped", {"message": clean(case.skipped)})
-    if case.properties:
-        lines = [f"{clean(name)}: {clean(value)}" for name, value in case.properties.items()]
+    lines = [f"{clean(name)}: {clean(value)}" for name, value in case.properties.items()]
+    if case.message is not None:
+        lines.insert(0, clean(case.message))
+    if lines:
         SubElement(element, "system-out").text = "\n".join(lines)
 
 

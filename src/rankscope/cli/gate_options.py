@@ -1,0 +1,66 @@
+"""Options of the gate, which `compare` and `run` share: what lets a build pass."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from rankscope.errors import OptionError
+
+if TYPE_CHECKING:
+    from rankscope.comparing.gate import GatePolicy, GateResult
+    from rankscope.comparing.records import Comparison
+
+
+def add_gate_options(parser: argparse.ArgumentParser) -> None:
+    """Add the gate's options."""
+    group = parser.add_argument_group("as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)")
+    group.add_argument(
+        "--fail-if-worse", action="store_true",
+        help="fail where a system is worse than the baseline, or lower by more than the margin while nothing is safe",
+    )  # fmt: skip
+    group.add_argument(
+        "--require", metavar="WORD",
+        help="non-inferior: pass only where the whole interval lies above minus the margin",
+    )  # fmt: skip
+    group.add_argument(
+        "--on-inconclusive", metavar="WORD",
+        help="where it cannot be told: warn (default: pass, and say so), fail or pass",
+    )  # fmt: skip
+    group.add_argument(
+        "--allow-missing", type=float, metavar="SHARE",
+        help="the share of queries that a system may leave unanswered (default: 0.1)",
+    )  # fmt: skip
+
+
+def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GatePolicy | None:
+    """Return what the gate lets pass, None where none was asked for."""
+    details = {"on_inconclusive": args.on_inconclusive, "allow_missing": args.allow_missing}
+    given = {name: value for name, value in details.items() if value is not None}
+    if not (args.fail_if_worse or args.require or always):
+        if given:
+            name = next(iter(given)).replace("_", "-")
+            raise OptionError(f"--{name} does nothing without a gate", hint="add --fail-if-worse")
+        return None
+    from rankscope.comparing.gate import GatePolicy
+
+    return GatePolicy(require=args.require, **given)
+
+
+def gate_for(comparison: Comparison, policy: GatePolicy | None) -> GateResult | None:
+    """Return what the gate says, None where none was asked for."""
+    if policy is None:
+        return None
+    from rankscope.comparing.gate import gate_of
+
+    return gate_of(comparison, policy)
+
+
+def gate_exit_code(gate: GateResult | None, args: argparse.Namespace) -> int:
+    """Say on stderr what the gate says, and return the exit code: 0 where no gate was asked for."""
+    if gate is None or not (args.fail_if_worse or args.require):
+        return 0
+    for line in gate.lines():
+        print(line, file=sys.stderr)
+    return gate.exit_code

@@ -1,0 +1,233 @@
+"""Families of comparisons: p-values and intervals of several pairs that hold together, from the same sign flips.
+
+If two systems were alike, each unit's difference could as well have had the other sign. So the signs of units are
+flipped, the same for all pairs, and the largest t of the family is noted each time (max t; Westfall & Young 1993). The
+quantile of these maxima is the one critical value from which verdict, interval and p-value of every pair follow. With a
+single pair it is that pair's own permutation test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from rankscope.core.arrays import Floats
+from rankscope.stats.rng import SignFlips, chunks
+from rankscope.stats.units import NO_SPREAD, Moments, UnitSums, t_squared_of
+
+CORRECTIONS = {
+    "maxt": "the largest t of the family under joint sign flips (Westfall & Young)",
+    "bonferroni": "Bonferroni's correction of Student's t",
+    "none": "no correction: each pair by its own sign flips",
+}
+SLACK = 1e-9
+"""A t must exceed the critical value by this share, so that rounding decides nothing."""
+COLUMNS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FamilyResult:
+    """What a family's flips say of every pair."""
+
+    p: Floats
+    """Adjusted for the family."""
+    p_alone: Floats
+    """Of each pair's own flips."""
+    critical: Floats
+    """How many standard errors the interval reaches to either side; NaN where so few units allow none."""
+    critical_equivalence: Floats
+    """The same at level 1 - 2 alpha, by which a difference is shown to be small."""
+    size: int
+    """How many pairs take part: those that differ at all."""
+    n_resamples: int
+    is_exact: bool
+    """Whether all flips were tried."""
+
+
+def rank_of_critical(n_flips: int, alpha: float) -> int:
+    """Return which of the sorted maxima, from 1 up, is the critical one; more than there are where none is.
+
+    It is ceil((B + 1)(1 - alpha)), written so that rounding cannot add one.
+    """
+    return n_flips + 1 - math.floor(alpha * (n_flips + 1) + 1e-9)
+
+
+def critical_value(sorted_maxima: Floats, alpha: float) -> float:
+    """Return the critical t from sorted squares of maxima, NaN where there are too few flips for this alpha."""
+    rank = rank_of_critical(len(sorted_maxima), alpha)
+    if not 1 <= rank <= len(sorted_maxima):
+        return math.nan
+    return math.sqrt(float(sorted_maxima[rank - 1])) * (1 + SLACK)
+
+
+def p_values(sorted_maxima: Floats, t_squared: Floats) -> Floats:
+    """Return (1 + number of maxima that reach t) / (B + 1)."""
+    reached = len(sorted_maxima) - np.searchsorted(sorted_maxima, t_squared / (1 + SLACK) ** 2, side="left")
+    return np.asarray((1 + reached) / (len(sorted_maxima) + 1))
+
+
+def joint_test(
+    units: UnitSums,
+    moments: Moments | None = None,
+    *,
+    alpha: float,
+    n_resamples: int,
+    seed: int,
+    systems: bool = False,
+) -> FamilyResult:
+    """Return max t over all columns; with `systems` the columns are systems, and the family is all pairs of them.
+
+    All systems must then have scores on the same units: one product of flips and systems serves all pairs. `moments`
+    are those of the pairs, where they are known already.
+    """
+    taking_part = units.sizes.any(axis=1)
+    units = UnitSums(units.sums[taking_part], units.sizes[taking_part], units.plain)
+    if moments is None:
+        moments = pair_moments(units) if systems else units.moments()
+    flips = SignFlips(len(units.sums), n_resamples, seed)
+    statistic = statistic_for(moments, plain=units.plain)
+    observed = statistic.of(moments.total, moments.cross, slice(None))
+    largest, reached = np.zeros(flips.n_flips), np.zeros(len(observed))
+    parts = flipped_pairs(units, flips) if systems else flipped_columns(units, flips)
+    for rows, columns, totals, cross in parts:
+        values = statistic.of(totals, cross, columns)
+        np.maximum(largest[rows], values.max(axis=1, initial=0.0), out=largest[rows])
+        reached[columns] += np.count_nonzero(values >= observed[columns] * (1 - 2 * SLACK), axis=0)
+    largest = np.sort(statistic.as_t_squared(largest))
+    moves = moments.moves
+    n = len(observed)
+    return FamilyResult(
+        p=np.where(moves, p_values(largest, moments.t_squared), 1.0),
+        p_alone=np.where(moves, (1 + reached) / (flips.n_flips + 1), 1.0),
+        critical=np.full(n, critical_value(largest, alpha)),
+        critical_equivalence=np.full(n, critical_value(largest, 2 * alpha)),
+        size=int(moves.sum()),
+        n_resamples=flips.n_flips,
+        is_exact=flips.is_exact,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statistic:
+    """What flips are compared by: t squared, or something quicker that puts them into the same order."""
+
+    moments: Moments
+    n_units: float | None
+    """How many units each column has, where all have as many, each of size 1; else None."""
+
+    def of(self, total: Floats, cross: Floats, columns: slice) -> Floats:
+        """Return the statistic of flipped columns; with equal units t grows with total by root of squares."""
+        part = part_of(self.moments, columns)
+        if self.n_units is None:
+            return t_squared_of(part, total, cross)
+        inverse = np.divide(1.0, part.squares, out=np.zeros_like(part.squares), where=part.squares > 0)
+        return np.asarray(total * total * inverse)
+
+    def as_t_squared(self, values: Floats) -> Floats:
+        """Return squared t values for values of the statistic."""
+        if self.n_units is None:
+            return values
+        n = self.n_units
+        rest = 1 - values / n
+        with np.errstate(divide="ignore"):
+            return np.asarray(values * (n - 1) / n / np.where(rest > NO_SPREAD, rest, 0.0))
+
+
+def statistic_for(moments: Moments, *, plain: bool) -> Statistic:
+    """Return the quickest statistic that orders flips as t does."""
+    counts = np.unique(moments.n_units)
+    uniform = plain and len(counts) == 1 and counts[0] > 1
+    return Statistic(moments, float(counts[0]) if uniform else None)
+
+
+def pair_moments(units: UnitSums) -> Moments:
+    """Return the moments of the differences of all pairs of systems, the later minus the earlier one."""
+    parts = [
+        UnitSums(units.sums[:, i + 1 :] - units.sums[:, i : i + 1], units.sizes[:, i + 1 :], units.plain).moments()
+        for i in range(units.sums.shape[1] - 1)
+    ]
+    names = ("n_units", "total", "size", "squares", "cross", "size_squares")
+    return Moments(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+Part: TypeAlias = tuple[slice, slice, Floats, Floats]
+"""Which flips, which columns, and the totals and cross sums of these flips in these columns."""
+
+
+def flipped_columns(units: UnitSums, flips: SignFlips) -> Iterator[Part]:
+    """Yield the flipped sums of every column, some columns at a time."""
+    for start in range(0, units.sums.shape[1], COLUMNS_AT_ONCE):
+        columns = slice(start, min(start + COLUMNS_AT_ONCE, units.sums.shape[1]))
+        sums = units.sums[:, columns]
+        totals = flips.sums(sums)
+        cross = totals if units.plain else flips.sums(sums * units.sizes[:, columns])
+        yield slice(0, flips.n_flips), columns, totals, cross
+
+
+def flipped_pairs(units: UnitSums, flips: SignFlips) -> Iterator[Part]:
+    """Yield the flipped sums of all pairs of systems: differences of the systems' own flipped sums."""
+    n_systems = units.sums.shape[1]
+    totals = flips.sums(units.sums)
+    cross = totals if units.plain else flips.sums(units.sums * units.sizes)
+    for start, stop in chunks(flips.n_flips, n_systems):
+        rows, first = slice(start, stop), 0
+        for i in range(n_systems - 1):
+            columns = slice(first, first + n_systems - 1 - i)
+            difference = totals[rows, i + 1 :] - totals[rows, i : i + 1]
+            crossed = difference if units.plain else cross[rows, i + 1 :] - cross[rows, i : i + 1]
+            yield rows, columns, difference, crossed
+            first = columns.stop
+
+
+def part_of(moments: Moments, columns: slice) -> Moments:
+    """Return the moments of some columns."""
+    return Moments(
+        moments.n_units[columns], moments.total[columns], moments.size[columns], moments.squares[columns],
+        moments.cross[columns], moments.size_squares[columns],
+    )  # fmt: skip
+
+
+def separate_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
+    """Return the test of each column by its own flips; columns with few units have all of theirs tried."""
+    moments = units.moments()
+    n_columns = units.sums.shape[1]
+    p, critical, narrow = np.ones(n_columns), np.full(n_columns, math.nan), np.full(n_columns, math.nan)
+    exact = np.array([SignFlips(int(n), n_resamples, seed).is_exact for n in moments.n_units.tolist()], dtype=np.bool_)
+    for i in np.flatnonzero(exact & moments.moves).tolist():
+        alone = joint_test(units.column(i), alpha=alpha, n_resamples=n_resamples, seed=seed)
+        p[i], critical[i], narrow[i] = alone.p[0], alone.critical[0], alone.critical_equivalence[0]
+    drawn = np.flatnonzero(~exact & moments.moves)
+    random = UnitSums(units.sums[:, drawn], units.sizes[:, drawn], units.plain)
+    own = random.moments()
+    observed = own.t_squared
+    for _, columns, totals, cross in flipped_columns(random, SignFlips(len(random.sums), n_resamples, seed)):
+        squared = np.sort(t_squared_of(part_of(own, columns), totals, cross), axis=0)
+        for j, place in enumerate(range(columns.start, columns.stop)):
+            i = drawn[place]
+            p[i] = p_values(squared[:, j], observed[place : place + 1])[0]
+            critical[i], narrow[i] = (critical_value(squared[:, j], level) for level in (alpha, 2 * alpha))
+    return FamilyResult(p, p, critical, narrow, 1, n_resamples, is_exact=bool(exact.all()))
+
+
+def bonferroni_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
+    """Return Student's t of every column, alpha shared equally between those that differ at all."""
+    from scipy.special import stdtr, stdtrit
+
+    moments = units.moments()
+    size = int(moments.moves.sum())
+    df = np.maximum(moments.n_units - 1, 1)
+    t = np.sqrt(moments.t_squared)
+    p = np.minimum(1.0, max(size, 1) * 2 * stdtr(df, -t))
+    with np.errstate(invalid="ignore"):
+        critical, narrow = (
+            np.where(moments.n_units > 1, stdtrit(df, 1 - level / (2 * max(size, 1))), math.nan)
+            for level in (alpha, 2 * alpha)
+        )
+    alone = separate_tests(units, alpha=alpha, n_resamples=n_resamples, seed=seed)
+    return FamilyResult(
+        np.where(moments.moves, p, 1.0), alone.p, critical, narrow, size, alone.n_resamples, alone.is_exact
+    )

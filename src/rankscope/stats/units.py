@@ -1,0 +1,172 @@
+"""Units of evidence: queries, or clusters of queries that are not independent, each counting by its weight.
+
+Everything that is said of a difference counts units: flips, standard errors, intervals, chances, how many there are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankscope.core.arrays import Bools, Floats, Ints
+from rankscope.errors import OptionError
+from rankscope.stats.clusters import members_of
+
+SAME = 1e-12
+"""Scores that differ by less than this, relative to the larger one or to 1, are equal: the rest is rounding."""
+NO_SPREAD = 1e-12
+"""Units whose spread is below this share of their size all say the same; what is left is rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """Which unit each query belongs to, and how much it counts."""
+
+    member: Ints
+    """The number of each query's unit, from 0 up, in the order in which units appear."""
+    weights: Floats | None = None
+    """How much each query counts; None where all count the same."""
+    clustered: bool = False
+
+    @classmethod
+    def of(cls, n: int, clusters: np.ndarray | None = None, weights: Floats | None = None) -> Units:
+        """Return the units of n queries; `clusters` has one label per query."""
+        if weights is not None and len(weights) != n:
+            raise OptionError(f"there are {len(weights)} weights for {n} queries", hint="give one weight per query")
+        if clusters is None:
+            return cls(np.arange(n, dtype=np.int64), weights)
+        member = members_of(clusters, n)
+        _, first = np.unique(member, return_index=True)
+        in_order = np.empty(len(first), dtype=np.int64)
+        in_order[np.argsort(first, kind="stable")] = np.arange(len(first))
+        return cls(in_order[member], weights, clustered=True)
+
+    @property
+    def n(self) -> int:
+        """How many units there are."""
+        return int(self.member.max(initial=-1)) + 1
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether every unit is one query and all count the same."""
+        return not self.clustered and self.weights is None
+
+    def sums(self, differences: Floats) -> UnitSums:
+        """Return each unit's sum of differences (queries x columns) and its size; NaN is a query that takes no part."""
+        known = ~np.isnan(differences)
+        values = np.where(known, differences, 0.0)
+        sizes = known.astype(np.float64)
+        if self.weights is not None:
+            values, sizes = values * self.weights[:, None], sizes * self.weights[:, None]
+        return UnitSums(self._added(values), self._added(sizes), plain=self.are_plain)
+
+    def _added(self, values: Floats) -> Floats:
+        if not self.clustered:
+            return values
+        totals = np.zeros((self.n, values.shape[1]))
+        np.add.at(totals, self.member, values)
+        return totals
+
+    def effective(self, mask: Bools) -> float:
+        """Return how many equally weighted queries the weighted ones are worth."""
+        if self.weights is None:
+            return float(mask.sum())
+        w = self.weights[mask]
+        return float(w.sum() ** 2 / (w**2).sum()) if len(w) and w.any() else 0.0
+
+    def names(self, query_ids: tuple[str, ...]) -> list[str]:
+        """Return the first query of every unit."""
+        found: dict[int, str] = {}
+        for unit, query in zip(self.member.tolist(), query_ids, strict=True):
+            found.setdefault(unit, query)
+        return [found[unit] for unit in range(self.n)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitSums:
+    """Sums of differences by unit, one column per pair, and how much each unit counts in each column."""
+
+    sums: Floats
+    sizes: Floats
+    plain: bool
+    """Whether every size is 1 or 0."""
+
+    def column(self, i: int) -> UnitSums:
+        """Return one column on the units that take part in it."""
+        inside = self.sizes[:, i] > 0
+        return UnitSums(self.sums[inside, i : i + 1], self.sizes[inside, i : i + 1], self.plain)
+
+    def moments(self) -> Moments:
+        """Return what estimates are made of."""
+        return Moments(
+            n_units=(self.sizes > 0).sum(axis=0).astype(np.float64),
+            total=self.sums.sum(axis=0),
+            size=self.sizes.sum(axis=0),
+            squares=(self.sums**2).sum(axis=0),
+            cross=(self.sums * self.sizes).sum(axis=0),
+            size_squares=(self.sizes**2).sum(axis=0),
+        )
+
+    def without(self, unit: int) -> UnitSums:
+        """Return the sums without one unit."""
+        return UnitSums(np.delete(self.sums, unit, axis=0), np.delete(self.sizes, unit, axis=0), self.plain)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Sums over units, by column; flipping signs changes `total` and `cross` alone."""
+
+    n_units: Floats
+    total: Floats
+    size: Floats
+    squares: Floats
+    cross: Floats
+    """Of differences times sizes; where sizes are equal, it is the total."""
+    size_squares: Floats
+
+    @property
+    def delta(self) -> Floats:
+        """The mean difference."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.total / self.size
+
+    @property
+    def moves(self) -> Bools:
+        """Whether anything differs at all."""
+        return np.asarray(self.squares > 0)
+
+    @property
+    def error(self) -> Floats:
+        """The standard error of the mean difference, from residuals around it; NaN for fewer than two units."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            factor = np.where(self.n_units > 1, self.n_units / (self.n_units - 1), math.nan)
+            return np.sqrt(factor * spread_of(self, self.total, self.cross)) / self.size
+
+    @property
+    def t_squared(self) -> Floats:
+        """The square of difference by standard error; infinite without spread, 0 where nothing differs."""
+        return t_squared_of(self, self.total, self.cross)
+
+
+def spread_of(moments: Moments, total: Floats, cross: Floats) -> Floats:
+    """Return the sum of squared residuals of units whose signs were flipped so that they have this total."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = total / moments.size
+        spread = moments.squares - 2 * mean * cross + mean**2 * moments.size_squares
+    return np.where(spread > NO_SPREAD * moments.squares, spread, 0.0)
+
+
+def t_squared_of(moments: Moments, total: Floats, cross: Floats) -> Floats:
+    """Return the squared t of flipped units."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squared = total**2 * (moments.n_units - 1) / moments.n_units / spread_of(moments, total, cross)
+    return np.nan_to_num(squared, nan=0.0, posinf=math.inf)
+
+
+def paired_differences(scores_a: Floats, scores_b: Floats) -> Floats:
+    """Return b minus a, exactly 0 where only rounding tells them apart; NaN where either is undefined."""
+    differences = scores_b - scores_a
+    scale = np.maximum(1.0, np.maximum(np.abs(scores_a), np.abs(scores_b)))
+    return np.where(np.abs(differences) < SAME * scale, 0.0, differences)

@@ -11,7 +11,7 @@ from typing import Any
 
 from rankscope.stats.power import queries_needed
 from simulations import data, real_scores
-from simulations.counting import HAS_WEIGHTS, count_verdicts
+from simulations.counting import count_verdicts
 from simulations.data import Simulated
 
 N_CALLS = {2: 2_000, 5: 500, math.inf: 300}
@@ -250,8 +250,4 @@ CASES = [*ALIKE, *SHAPES, *COPIES, *CLUSTERS, *LOWER, *REAL, *WEIGHTS, *SAME, *D
 
 def why_not(case: Case) -> str:
     """Say why a case cannot be run here; nothing where it can."""
-    if case in REAL and not real_scores.IS_HERE:
-        return f"the real scores are not in {real_scores.SHARED}"
-    if case in WEIGHTS and not HAS_WEIGHTS:
-        return "compare_scores takes no weights"
-    return ""
+    return f"the real scores are not in {real_scores.SHARED}" if case in REAL and not real_scores.IS_HERE else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -25,13 +24,6 @@ FIRST_PAIR = ("0", "1")
 """The pair whose true difference is to be found where power is counted."""
 ROUNDING = 1e-9
 
-HAS_WEIGHTS = "weights" in inspect.signature(rs.compare_scores).parameters
-
-
-def deciding_interval(pair: Any) -> Any:
-    """Return the interval that the verdict rests on, simultaneous over all pairs of the family."""
-    return pair.ci_simultaneous
-
 
 def count_verdicts(case: Case, drawn: Simulated, seed: int) -> dict[str, bool]:
     """Compare the systems as a user would, and tell for each kind of error whether it was made, on any pair."""
@@ -51,7 +43,7 @@ def errors_of(
     for item in compared:
         pair, code = item.pair, item.verdict.code
         difference = float(truth[int(pair.b)] - truth[int(pair.a)])
-        gain, interval = direction * difference, deciding_interval(pair)
+        gain, interval = direction * difference, pair.ci
         excludes_zero = interval.low > ROUNDING or interval.high < -ROUNDING
         claim = CLAIMS.get(code, 0)
         if code == "same" and excludes_zero:  # it says "measurably higher, but by less than the margin"

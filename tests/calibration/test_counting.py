@@ -12,20 +12,15 @@ from simulations.data import Simulated
 from simulations.table import Row
 
 
-class PairOfAnyVersion(SimpleNamespace):
-    """A pair that has whatever interval is asked for: the one that decides."""
-
-    def __getattr__(self, name):
-        if name.startswith("ci"):
-            return SimpleNamespace(low=self.low, high=self.high)
-        raise AttributeError(name)
-
-
 def said(code, low, high, *, a=0, b=1, p=None, **more):
     clear = low > 0 or high < 0
     adjusted = (0.01 if clear else 0.5) if p is None else p
-    pair = PairOfAnyVersion(
-        a=str(a), b=str(b), delta=(low + high) / 2, low=low, high=high, p=SimpleNamespace(adjusted=adjusted)
+    pair = SimpleNamespace(
+        a=str(a),
+        b=str(b),
+        delta=(low + high) / 2,
+        ci=SimpleNamespace(low=low, high=high),
+        p=SimpleNamespace(adjusted=adjusted),
     )
     parts = {"also_tested": (), "exploratory": (), "slices": (), **more}
     return SimpleNamespace(pair=pair, verdict=SimpleNamespace(code=code), **parts)

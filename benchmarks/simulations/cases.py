@@ -106,7 +106,7 @@ ALIKE = [
     Case("systems alike", 2, 200, data.alike, EQUAL),
     Case("systems alike, alpha 0.01", 2, 25, data.alike, ALPHA_01, {"alpha": 0.01}),
     Case("systems alike, alpha 0.01", 2, 50, data.alike, ALPHA_01, {"alpha": 0.01}),
-    Case("systems alike, alpha 0.01", 2, 200, data.alike, ALPHA_01, {"alpha": 0.01}, by_hand_only=True),
+    Case("systems alike, alpha 0.01", 2, 200, data.alike, ALPHA_01, {"alpha": 0.01}),
     Case("systems alike, all pairs", 5, 25, data.alike, (false_claim(0.067, 300), coverage()), ALL_PAIRS),
     Case("systems alike, baseline", 5, 25, data.alike, EQUAL),
     Case("systems alike, all pairs", 10, 50, data.alike, (false_claim(0.070, 300), coverage()), ALL_PAIRS,
@@ -118,7 +118,7 @@ ALIKE = [
 SHAPES = [
     Case("equal means, unlike shapes", 2, 15, data.unlike_shapes, (false_claim(0.058), coverage())),
     Case("equal means, unlike shapes", 2, 50, data.unlike_shapes, EQUAL),
-    Case("equal means, unlike shapes", 2, 200, data.unlike_shapes, EQUAL, by_hand_only=True),
+    Case("equal means, unlike shapes", 2, 200, data.unlike_shapes, EQUAL),
     Case("equal means, unlike shapes, all pairs", 5, 50, data.unlike_shapes, EQUAL, ALL_PAIRS),
     Case("equal means, unlike shapes, baseline", 5, 25, data.unlike_shapes, EQUAL),
     Case("equal means, skewed", 2, 15, data.skewed, EQUAL),
@@ -130,7 +130,7 @@ SHAPES = [
 COPIES = [
     *(
         Case("one system and near-copies of another, all pairs", k, 50, data.near_copies,
-             (false_claim(known, 400, limit=0.07), coverage()), ALL_PAIRS, by_hand_only=k > 10)  # noqa: PLR2004
+             (false_claim(known, 400, limit=0.07), coverage()), ALL_PAIRS)
         for k, known in ((5, 0.06), (10, 0.04), (20, 0.04))
     ),
     Case("one system and near-copies of another, baseline", 5, 50, data.near_copies, AT_MOST_7),
@@ -216,8 +216,7 @@ SAME = [
          AT_MARGIN),
     Case("true differences = margin or more, all pairs", 5, 100, apart(*(i * MARGIN for i in range(5))), NOT_SAME,
          {**AT_MARGIN, **ALL_PAIRS}),
-    Case("true differences = margin, baseline", 20, 100, apart(0, *[MARGIN] * 19), NOT_SAME, AT_MARGIN,
-         by_hand_only=True),
+    Case("true differences = margin, baseline", 20, 100, apart(0, *[MARGIN] * 19), NOT_SAME, AT_MARGIN),
 ]  # fmt: skip
 
 DIRECTION = [
@@ -241,7 +240,7 @@ EXPLORATORY = [
     Case("nothing differs by 25 measures and 4 strata", 2, 100, partial(data.nothing_to_find, n_measures=24),
          NOTHING_STANDS_OUT, n_calls=500, by_hand_only=True),
     Case("nothing differs by 3 measures and 4 strata, all pairs", 5, 60, partial(data.nothing_to_find, n_measures=2),
-         NOTHING_STANDS_OUT, ALL_PAIRS, by_hand_only=True),
+         NOTHING_STANDS_OUT, ALL_PAIRS),
 ]  # fmt: skip
 
 CASES = [*ALIKE, *SHAPES, *COPIES, *CLUSTERS, *LOWER, *REAL, *WEIGHTS, *SAME, *DIRECTION, *POWER, *EXPLORATORY]

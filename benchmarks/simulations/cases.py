@@ -1,372 +1,252 @@
-"""Cases: which promise is checked on which data, and what is known to come of it."""
+"""Cases: which promise is checked on which scores, and what is known to come of it."""
 
 from __future__ import annotations
 
-import functools
 import math
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
-import numpy as np
+from rankscope.stats.power import queries_needed
+from simulations import data, real_scores
+from simulations.counting import count_verdicts
+from simulations.data import Simulated
 
-from rankscope.stats.design import queries_for_range
-from rankscope.stats.effect import bayesian_bootstrap, tost
-from rankscope.stats.interval import (
-    Interval,
-    bca_interval,
-    cluster_t_interval,
-    percentile_interval,
-    t_interval,
-    wilson_interval,
-)
-from rankscope.stats.multiple import (
-    benjamini_hochberg,
-    benjamini_yekutieli,
-    block_tukey,
-    holm,
-    max_t,
-    randomised_tukey,
-    residual_variance,
-)
-from rankscope.stats.paired import (
-    Test,
-    bootstrap_shift_test,
-    mcnemar_test,
-    paired_t_test,
-    sign_flip_test,
-    sign_test,
-    wilcoxon_test,
-)
-from rankscope.stats.power import minimal_detectable_effect, queries_needed
-from rankscope.stats.studentized_range import critical_range
-from simulations import worlds
-from simulations.worlds import Floats, questions_of
+N_CALLS = {2: 2_000, 5: 500, math.inf: 300}
+"""How often a case is run, by the largest number of systems that this holds for."""
+N_CALLS_FOR_LIMIT = 1_000
+"""So many that a true share of 0.05 is hardly ever measured as more than 0.07."""
+N_UNSAID = 2_000
+"""How many simulations are taken to be behind a reference figure that does not say so."""
 
-ALPHA, LEVEL, POWER, FALSE_DISCOVERIES = 0.05, 0.95, 0.80, 0.10
-B = 999
-"""Resamples inside a simulation; (B + 1) alpha is a whole number, so the level of an exact test is just alpha."""
-SLACK = 0.03
-"""How far a method that holds only roughly may be off, beside the error of the simulation."""
 
-Claim = Literal["holds", "at most", "roughly", "fails", "about"]
-Outcome = Callable[[Floats, int], float]
+@dataclass(frozen=True)
+class Promise:
+    """What is counted, and how often it may happen."""
+
+    what: str
+    nominal: float = math.nan
+    """NaN where nothing is promised."""
+    reference: float = math.nan
+    """What another simulation, written before this one and apart from it, found on such scores."""
+    reference_calls: int = N_UNSAID
+    limit: float = math.nan
+    """What the measured share itself must not exceed."""
+    is_known_to_fail: bool = False
+
+    @property
+    def more_is_safe(self) -> bool:
+        """Whether a share above the nominal one is on the safe side, as for coverage."""
+        return self.what in ("coverage", "found")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One promise on one kind of data."""
+    """Scores of a kind, a way to compare them, and what is promised of it."""
 
-    world: str
+    name: str
+    k: int
+    """Systems."""
     n: int
-    method: str
-    what: str
-    """What is counted: false alarms, coverage, power …"""
-    nominal: float
-    """What is promised."""
-    claim: Claim
-    """holds: within three standard errors of the simulation; at most: not above that; roughly: with some slack; fails:
-    clearly outside, about as far as `known`; about: a known power, which nobody promises."""
-    draw: Callable[[np.random.Generator, int, int], Floats]
-    outcome: Outcome
-    known: float = math.nan
-    """What an earlier simulation found on data like these, or what follows by hand."""
-    cost: int = 1
-    """How many times fewer simulations it gets."""
+    """Queries, or clusters of queries where these are named."""
+    draw: Callable[..., Simulated]
+    """From a generator of random numbers, n and k."""
+    promises: tuple[Promise, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options of `compare_scores`."""
+    measure: str = "nDCG@10"
+    lower_is_better: bool = False
+    outcome: Callable[[Case, Simulated, int], Mapping[str, bool]] = count_verdicts
+    n_calls: int = 0
+    by_hand_only: bool = False
+    """Whether it takes too many calls, or too long, for the tests."""
+
+    def __post_init__(self) -> None:
+        if not self.n_calls:
+            calls = next(calls for most, calls in N_CALLS.items() if self.k <= most)
+            least = N_CALLS_FOR_LIMIT if any(promise.limit > 0 for promise in self.promises) else 0
+            object.__setattr__(self, "n_calls", max(calls, least))
 
     @property
-    def name(self) -> str:
-        """The case in one line."""
-        return f"{self.world}, n={self.n}: {self.method}, {self.what}"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a simulation found."""
-
-    case: Case
-    rate: float
-    standard_error: float
-    n_simulations: int
+    def key(self) -> str:
+        """What tells it from all other cases."""
+        return f"{self.name}, k={self.k}, n={self.n}"
 
     @property
-    def is_as_promised(self) -> bool:
-        """Whether the rate is within three standard errors of what is promised."""
-        return abs(self.rate - self.case.nominal) <= 3 * self.standard_error
-
-    @property
-    def verdict(self) -> str:
-        """The rate in words."""
-        if self.case.claim == "about":
-            return "no promise"
-        if self.is_as_promised:
-            return "holds"
-        low, high = {"coverage": ("too narrow", "cautious"), "power": ("too little", "more than planned")}.get(
-            self.case.what, ("cautious", "too many")
-        )
-        return high if self.rate > self.case.nominal else low
-
-    def is_as_claimed(self) -> bool:
-        """Tell whether the simulation bears out what is claimed of the method."""
-        nominal, known, error = self.case.nominal, self.case.known, 3 * self.standard_error
-        excess = (self.rate - nominal) / (known - nominal)
-        return {
-            "holds": self.is_as_promised,
-            "at most": self.rate <= nominal + error,
-            "roughly": abs(self.rate - nominal) <= error + SLACK,
-            "fails": not self.is_as_promised and 0.5 <= excess <= 2,  # noqa: PLR2004 (the same order of magnitude)
-            "about": abs(self.rate - known) <= 0.1,  # noqa: PLR2004
-        }[self.case.claim]
+    def number(self) -> int:
+        """What its random numbers depend on."""
+        return zlib.crc32(self.key.encode())
 
 
-def measure(case: Case, n_simulations: int) -> Measured:
-    """Simulate a case; its random numbers depend on its name alone."""
-    sims = max(200, n_simulations // case.cost)
-    rng = np.random.default_rng([zlib.crc32(case.name.encode())])
-    found = np.array([case.outcome(drawn, seed) for seed, drawn in enumerate(case.draw(rng, sims, case.n))])
-    centre = case.nominal if case.claim != "about" else float(found.mean())
-    is_share = bool(np.isin(found, (0.0, 1.0)).all())
-    spread = math.sqrt(centre * (1 - centre)) if is_share else float(found.std(ddof=1))
-    return Measured(case, float(found.mean()), spread / math.sqrt(sims), sims)
+def false_claim(reference: float = math.nan, calls: int = N_UNSAID, **more: Any) -> Promise:
+    """Promise that of systems with equal means none is called better or worse."""
+    return Promise("false claim", 0.05, reference, calls, **more)
 
 
-def rejects(test: Callable[..., Test], **options: object) -> Outcome:
-    """Return whether a test calls a difference real."""
-    return lambda d, _: test(d, **options).p <= ALPHA
+def coverage(reference: float = math.nan, calls: int = N_UNSAID, **more: Any) -> Promise:
+    """Promise that all intervals of the family hold the truth."""
+    return Promise("coverage", 0.95, reference, calls, **more)
 
 
-def rejects_at_random(test: Callable[..., Test], **options: object) -> Outcome:
-    """Return whether a resampling test calls a difference real, each simulation having its own seed."""
-    return lambda d, seed: test(d, n_resamples=B, seed=seed, **options).p <= ALPHA
+EQUAL = (false_claim(), coverage())
+AT_MOST_7 = (false_claim(limit=0.07), coverage())
+ALPHA_01 = (Promise("false claim", 0.01), Promise("coverage", 0.99))
+NOT_SAME = (Promise("false same", 0.05), coverage())
+SMALL_GAIN = (Promise("wrong direction", 0.025), coverage())
+ALL_PAIRS: Mapping[str, Any] = {"all_pairs": True}
 
+# Reference figures are those of the notes that the defaults were chosen by: STATISTICS, sections 0 and 1.
+ALIKE = [
+    Case("systems alike", 2, 10, data.alike, EQUAL),
+    Case("systems alike", 2, 15, data.alike, (false_claim(0.048), coverage())),
+    Case("systems alike", 2, 25, data.alike, EQUAL),
+    Case("systems alike", 2, 50, data.alike, (false_claim(0.047), coverage())),
+    Case("systems alike", 2, 200, data.alike, EQUAL),
+    Case("systems alike, alpha 0.01", 2, 25, data.alike, ALPHA_01, {"alpha": 0.01}),
+    Case("systems alike, alpha 0.01", 2, 50, data.alike, ALPHA_01, {"alpha": 0.01}),
+    Case("systems alike, alpha 0.01", 2, 200, data.alike, ALPHA_01, {"alpha": 0.01}),
+    Case("systems alike, all pairs", 5, 25, data.alike, (false_claim(0.067, 300), coverage()), ALL_PAIRS),
+    Case("systems alike, baseline", 5, 25, data.alike, EQUAL),
+    Case("systems alike, all pairs", 10, 50, data.alike, (false_claim(0.070, 300), coverage()), ALL_PAIRS,
+         by_hand_only=True),
+    Case("systems alike, all pairs", 20, 50, data.alike, EQUAL, ALL_PAIRS, by_hand_only=True),
+    Case("systems alike, baseline", 20, 50, data.alike, EQUAL, by_hand_only=True),
+]  # fmt: skip
 
-def covers(interval: Callable[..., Interval], *arguments: object) -> Outcome:
-    """Return whether an interval holds the true mean, 0."""
-    return lambda d, _: 0.0 in interval(d, *arguments)
-
-
-def covers_at_random(interval: Callable[..., Interval], *arguments: object, **options: object) -> Outcome:
-    """Return whether a bootstrap interval holds the true value, 0."""
-    return lambda d, seed: 0.0 in interval(d, *arguments, n_resamples=B, seed=seed, **options)
-
-
-TESTS = {
-    "paired t": rejects(paired_t_test),
-    "sign flip": rejects_at_random(sign_flip_test),
-    "bootstrap shift": rejects_at_random(bootstrap_shift_test),
-    "Wilcoxon": rejects(wilcoxon_test),
-    "sign": rejects(sign_test),
-}
-ALIKE, SHAPES, SKEWED = "systems alike", "equal means, unlike shapes", "equal means, skewed"
-FALSE_ALARMS, COVERAGE = "false alarms", "coverage"
-DRAWS = {ALIKE: worlds.alike, SHAPES: worlds.unlike_shapes, SKEWED: worlds.skewed}
-
-
-def false_alarm(world: str, n: int, method: str, claim: Claim, known: float = math.nan, *, cost: int = 1) -> Case:
-    """Return the case of a paired test where the true mean difference is 0."""
-    return Case(
-        world, n, method, FALSE_ALARMS, ALPHA, claim, DRAWS[world], TESTS[method], known,
-        cost=cost * (4 if method == "Wilcoxon" else 1),
-    )  # fmt: skip
-
-
-PAIRED = [
-    *(
-        false_alarm(ALIKE, n, method, claim)
-        for n in (15, 50)
-        for method, claim in (("paired t", "holds"), ("sign flip", "holds"), ("Wilcoxon", "holds"), ("sign", "at most"))
-    ),
-    false_alarm(ALIKE, 15, "bootstrap shift", "fails", 0.079),
-    false_alarm(ALIKE, 50, "bootstrap shift", "roughly", 0.054),
-    false_alarm(SHAPES, 15, "paired t", "roughly", 0.058),
-    false_alarm(SHAPES, 15, "sign flip", "roughly", 0.058),
-    false_alarm(SHAPES, 15, "bootstrap shift", "fails", 0.089),
-    false_alarm(SHAPES, 1000, "paired t", "holds", 0.055),
-    false_alarm(SHAPES, 1000, "sign flip", "holds", 0.057, cost=2),
-    false_alarm(SHAPES, 1000, "sign", "fails", 0.556),
-    *(
-        case
-        for n, wilcoxon, claim in ((25, 0.164, "roughly"), (200, 0.617, "holds"), (1000, 0.998, "holds"))
-        for case in (
-            false_alarm(SKEWED, n, "paired t", claim),
-            false_alarm(SKEWED, n, "sign flip", claim, cost=2),
-            false_alarm(SKEWED, n, "Wilcoxon", "fails", wilcoxon),
-        )
-    ),
+SHAPES = [
+    Case("equal means, unlike shapes", 2, 15, data.unlike_shapes, (false_claim(0.058), coverage())),
+    Case("equal means, unlike shapes", 2, 50, data.unlike_shapes, EQUAL),
+    Case("equal means, unlike shapes", 2, 200, data.unlike_shapes, EQUAL),
+    Case("equal means, unlike shapes, all pairs", 5, 50, data.unlike_shapes, EQUAL, ALL_PAIRS),
+    Case("equal means, unlike shapes, baseline", 5, 25, data.unlike_shapes, EQUAL),
+    Case("equal means, skewed", 2, 15, data.skewed, EQUAL),
+    Case("equal means, skewed", 2, 25, data.skewed, (false_claim(0.064), coverage())),
+    Case("equal means, skewed", 2, 50, data.skewed, EQUAL),
+    Case("equal means, skewed", 2, 200, data.skewed, (false_claim(0.054), coverage())),
 ]
 
-BINARY = [
-    Case("found or not", 50, method, FALSE_ALARMS, ALPHA, "at most", worlds.found_or_not, outcome)
-    for method, outcome in (("McNemar", rejects(mcnemar_test)), ("sign flip", TESTS["sign flip"]))
+COPIES = [
+    *(
+        Case("one system and near-copies of another, all pairs", k, 50, data.near_copies,
+             (false_claim(known, 400, limit=0.07), coverage()), ALL_PAIRS)
+        for k, known in ((5, 0.06), (10, 0.04), (20, 0.04))
+    ),
+    Case("one system and near-copies of another, baseline", 5, 50, data.near_copies, AT_MOST_7),
+    Case("one system and near-copies of another, baseline", 20, 50, data.near_copies, AT_MOST_7, by_hand_only=True),
+    Case("two systems and 18 near-copies of a third, all pairs", 20, 50, partial(data.near_copies, n_others=2),
+         AT_MOST_7, ALL_PAIRS, by_hand_only=True),
+    Case("two systems and 18 copies of a third, all pairs", 20, 50, partial(data.near_copies, n_others=2, noise=0.0),
+         AT_MOST_7, ALL_PAIRS, by_hand_only=True),
+    Case("four systems alike and three junk, all pairs", 7, 50, data.with_junk, EQUAL, ALL_PAIRS),
+    Case("four systems alike and three junk, baseline", 7, 50, data.with_junk, EQUAL),
+]  # fmt: skip
+
+FIVES, UNEQUAL = partial(data.clustered, sizes=(5,)), partial(data.clustered, sizes=(1, 1, 2, 3, 5, 8, 15))
+BY_QUESTION = {"cluster": "question"}
+CLUSTERS = [
+    Case("clusters of 5 queries", 2, 12, FIVES, AT_MOST_7, BY_QUESTION),
+    Case("clusters of 5 queries, all pairs", 3, 30, FIVES, AT_MOST_7, {**BY_QUESTION, **ALL_PAIRS}),
+    Case("clusters of 5 queries, baseline", 3, 30, FIVES, AT_MOST_7, BY_QUESTION),
+    Case("clusters of 5 queries, all pairs", 5, 30, FIVES, (false_claim(0.05, 400, limit=0.07), coverage()),
+         {**BY_QUESTION, **ALL_PAIRS}),
+    Case("clusters of 5 queries, baseline", 5, 30, FIVES, AT_MOST_7, BY_QUESTION),
+    Case("clusters of 1 to 15 queries, all pairs", 3, 30, UNEQUAL, AT_MOST_7, {**BY_QUESTION, **ALL_PAIRS}),
+    Case("clusters of 1 to 15 queries, baseline", 5, 30, UNEQUAL, AT_MOST_7, BY_QUESTION),
+]  # fmt: skip
+
+RANK: dict[str, Any] = {"measure": "FirstRel", "lower_is_better": True}
+ONE_RANK = partial(data.first_ranks, gain=1)
+LOWER = [
+    Case("ranks, lower is better", 2, 25, data.first_ranks, EQUAL, {"margin": 1.0}, **RANK),
+    Case("ranks, lower is better", 2, 50, data.first_ranks, EQUAL, {"margin": 1.0}, **RANK),
+    Case("ranks, lower is better, all pairs", 5, 50, data.first_ranks, EQUAL, {"margin": 1.0, **ALL_PAIRS}, **RANK),
+    Case("ranks, lower is better, true gain 1", 2, 50, ONE_RANK, SMALL_GAIN, {"margin": 0.5}, **RANK),
+    Case("ranks, lower is better, true gain = margin", 2, 200, ONE_RANK, NOT_SAME, {"margin": 1.0}, **RANK),
 ]
 
 
-def median_interval(d: Floats, **options: object) -> Interval:
-    """Return the BCa interval of the median."""
-    return bca_interval(d, functools.partial(np.median, axis=1), **options)
+def real(measure: str, k: int, n: int, *, how: str = "", gain: float = 0.0, **more: Any) -> Case:
+    """Return a case of real scores by a measure."""
+    draw = partial(real_scores.tilted, measure=measure, gain=gain)
+    return Case(f"real {measure}{how}", k, n, draw, more.pop("promises", EQUAL), measure=measure, **more)
 
 
-COVERED = [
-    Case("normal", 25, "t", COVERAGE, LEVEL, "holds", worlds.normal, covers(t_interval)),
-    Case("normal", 50, "BCa of the median", COVERAGE, LEVEL, "roughly", worlds.normal,
-         covers_at_random(median_interval), cost=4),
+REAL = [
     *(
-        Case(SKEWED, n, method, COVERAGE, LEVEL, claim, worlds.skewed, outcome, known)
-        for n, t, percentile, bca, claim in (
-            (15, 0.925, 0.911, 0.924, "fails"),
-            (25, 0.932, 0.925, 0.937, "fails"),
-            (50, 0.944, 0.940, 0.945, "roughly"),
-        )
-        for method, outcome, claim, known in (
-            ("t", covers(t_interval), "roughly", t),
-            ("percentile", covers_at_random(percentile_interval), claim, percentile),
-            ("BCa", covers_at_random(bca_interval), "roughly", bca),
+        Case("real nDCG@10, centred", 2, n, real_scores.centred, (false_claim(errors), coverage(covered)))
+        for n, errors, covered in (
+            (10, 0.048, 0.952), (15, 0.052, 0.949), (25, 0.050, 0.950), (50, math.nan, math.nan), (200, 0.053, 0.948),
         )
     ),
-    Case("a share", 50, "Wilson", COVERAGE, LEVEL, "roughly", worlds.shares,
-         lambda drawn, _: drawn[0] in wilson_interval(int(drawn[1]), 50)),
+    *(real(measure, 2, n) for measure in ("P@10", "RR", "Success@1") for n in (10, 25, 50, 200)),
+    *(real("AP", 2, n) for n in (25, 50)),
+    real("P@10", 2, 50, how=", alpha 0.01", promises=ALPHA_01, options={"alpha": 0.01}),
+    real("P@10", 2, 50, how=", true difference 0.01", gain=0.01, promises=SMALL_GAIN),
+    real("P@10", 5, 50, how=", all pairs", options=ALL_PAIRS),
+    real("RR", 5, 50, how=", baseline"),
 ]  # fmt: skip
 
-QUESTIONS = questions_of(150)
-# By hand: half of the variance is the question's, so the mean of five paraphrases varies 1 + 4 / 2 = 3 times as much as
-# that of five unrelated queries, and 2 Φ(-1.96 / √3) = 0.26 of all means look surprising.
-CLUSTERED = [
-    Case("five paraphrases each", 150, method, what, nominal, claim, worlds.paraphrases, outcome, known)
-    for method, what, nominal, claim, outcome, known in (
-        ("sign flip by query", FALSE_ALARMS, ALPHA, "fails", TESTS["sign flip"], 0.26),
-        ("sign flip by question", FALSE_ALARMS, ALPHA, "holds",
-         rejects_at_random(sign_flip_test, clusters=QUESTIONS), math.nan),
-        ("t by query", COVERAGE, LEVEL, "fails", covers(t_interval), 0.74),
-        ("cluster t", COVERAGE, LEVEL, "holds", covers(cluster_t_interval, QUESTIONS), math.nan),
-        ("cluster percentile", COVERAGE, LEVEL, "roughly",
-         covers_at_random(percentile_interval, clusters=QUESTIONS), math.nan),
-        ("cluster BCa", COVERAGE, LEVEL, "roughly", covers_at_random(bca_interval, clusters=QUESTIONS), math.nan),
-    )
-]  # fmt: skip
-
-
-def challengers(scores: Floats) -> Floats:
-    """Return the differences of all systems but the first from it."""
-    return scores[:, 1:] - scores[:, :1]
-
-
-def any_rejected(p_values: Callable[[Floats, int], Floats]) -> Outcome:
-    """Return whether anything at all is called real."""
-    return lambda drawn, seed: bool((p_values(drawn, seed) <= ALPHA).any())
-
-
-def first_pair(p_values: Callable[[Floats, int], Floats]) -> Outcome:
-    """Return whether the better system is told from another."""
-    return lambda scores, seed: bool(p_values(scores, seed)[0, 1] <= ALPHA)
-
-
-def p_of_columns(differences: Floats) -> Floats:
-    """Return the paired t test of every column."""
-    return np.array([paired_t_test(column).p for column in differences.T])
-
-
-def flip_p_of_columns(differences: Floats, seed: int) -> Floats:
-    """Return the sign-flip test of every column."""
-    return np.array([sign_flip_test(column, n_resamples=B, seed=seed).p for column in differences.T])
-
-
-def unpaired_tukey(scores: Floats, _: int) -> Floats:
-    """Return 0 where Tukey's test for independent groups (scipy.stats.tukey_hsd) rejects at alpha, else 1."""
-    n, m = scores.shape
-    within = float(scores.var(axis=0, ddof=1).mean())
-    means = scores.mean(axis=0)
-    gaps = np.abs(means[:, None] - means[None, :])
-    return np.where(gaps / math.sqrt(within / n) > unpaired_critical(m, m * (n - 1)), 0.0, 1.0)
-
-
-unpaired_critical = functools.cache(functools.partial(critical_range, ALPHA))
-N_PERMUTED = 199
-TUKEYS = {
-    "randomised Tukey": lambda scores, seed: randomised_tukey(scores, n_resamples=N_PERMUTED, seed=seed),
-    "block Tukey": lambda scores, _: block_tukey(scores),
-}
-FIVE_ALIKE = functools.partial(worlds.systems, means=(0.0,) * 5)
-ONE_BETTER = functools.partial(worlds.systems, means=(0.05, 0.0, 0.0, 0.0, 0.0))
-ANY = "any false alarm"
-MANY = [
-    *(
-        Case("five systems alike", 50, method, ANY, ALPHA, claim, FIVE_ALIKE, any_rejected(p_values), cost=2)
-        for method, claim, p_values in (
-            ("Holm", "at most", lambda scores, seed: holm(flip_p_of_columns(challengers(scores), seed))),
-            ("max t", "holds", lambda scores, seed: max_t(challengers(scores), n_resamples=N_PERMUTED, seed=seed)),
-            ("randomised Tukey", "holds", TUKEYS["randomised Tukey"]),
-            ("block Tukey", "holds", TUKEYS["block Tukey"]),
-        )
+TRAFFIC = {"weights": "traffic"}
+WEIGHTS = [
+    Case("weighted by traffic", 2, 50, data.weighted, EQUAL, TRAFFIC),
+    Case("weighted by traffic", 2, 200, data.weighted, EQUAL, TRAFFIC),
+    Case(
+        "weighted by traffic, gains on frequent queries", 2, 200, partial(data.weighted, head_gain=0.2), EQUAL, TRAFFIC
     ),
-    *(
-        Case("one of five better by 0.05", 50, method, "power", math.nan, "about", ONE_BETTER, first_pair(p), known, 2)
-        for method, p, known in (
-            ("randomised Tukey", TUKEYS["randomised Tukey"], 0.40),
-            ("block Tukey", TUKEYS["block Tukey"], 0.40),
-            ("Tukey as if unpaired", unpaired_tukey, 0.0),
-        )
-    ),
-    Case("25 measures, nothing differs", 50, "no correction", ANY, ALPHA, "fails", worlds.many_measures,
-         any_rejected(lambda d, _: p_of_columns(d)), 0.28, 2),
-    Case("25 measures, nothing differs", 50, "Holm", ANY, ALPHA, "at most", worlds.many_measures,
-         any_rejected(lambda d, _: holm(p_of_columns(d))), cost=2),
-]  # fmt: skip
-
-
-def false_share(adjust: Callable[[Floats], Floats]) -> Outcome:
-    """Return the share of false claims among all claims; 0 where nothing is claimed."""
-
-    def share(drawn: Floats, _: int) -> float:
-        claimed = adjust(p_of_columns(drawn)) <= FALSE_DISCOVERIES
-        return claimed[: worlds.N_TESTS // 2].sum() / max(1, claimed.sum())
-
-    return share
-
-
-DISCOVERIES = [
-    Case("10 of 20 differ", 50, method, "false discoveries", FALSE_DISCOVERIES / 2, claim, worlds.half_true,
-         false_share(adjust), cost=2)
-    for method, claim, adjust in (
-        ("Benjamini-Hochberg, q = 0.10", "holds", benjamini_hochberg),
-        ("Benjamini-Yekutieli, q = 0.10", "at most", benjamini_yekutieli),
-    )
-]  # fmt: skip
+]
 
 MARGIN = 0.02
-AT_MARGIN = functools.partial(worlds.normal, mean=MARGIN, spread=0.05)
-MARGINS = [
-    Case("true difference = margin", 100, "TOST says equivalent", FALSE_ALARMS, ALPHA, "holds", AT_MARGIN,
-         lambda d, _: tost(d, MARGIN).is_equivalent),
-    Case("true difference = margin", 200, "Bayesian bootstrap, better >= 95 %", FALSE_ALARMS, ALPHA, "roughly",
-         AT_MARGIN, lambda d, seed: bayesian_bootstrap(d, MARGIN, n_draws=B, seed=seed).better >= LEVEL, cost=2),
+
+
+def apart(*gains: float) -> Callable[..., Simulated]:
+    """Return how systems are drawn that differ by these gains, each being known well enough to be called the same."""
+    return partial(data.normal_differences, gains=gains, spread=0.05)
+
+
+AT_MARGIN = {"margin": MARGIN}
+SAME = [
+    Case("true difference = margin", 2, 100, apart(0, MARGIN), NOT_SAME, AT_MARGIN),
+    Case("true difference = -margin", 2, 100, apart(0, -MARGIN), NOT_SAME, AT_MARGIN),
+    Case("true difference = 1.5 margins", 2, 100, apart(0, 1.5 * MARGIN), NOT_SAME, AT_MARGIN),
+    Case("true difference = margin, skewed", 2, 100, partial(data.skewed, gain=0.05), NOT_SAME, {"margin": 0.05}),
+    Case("true difference = -margin, skewed", 2, 100, partial(data.skewed, gain=-0.05), NOT_SAME, {"margin": 0.05}),
+    Case("true differences = ± margin, baseline", 5, 100, apart(0, MARGIN, -MARGIN, MARGIN, -MARGIN), NOT_SAME,
+         AT_MARGIN),
+    Case("true differences = margin or more, all pairs", 5, 100, apart(*(i * MARGIN for i in range(5))), NOT_SAME,
+         {**AT_MARGIN, **ALL_PAIRS}),
+    Case("true differences = margin, baseline", 20, 100, apart(0, *[MARGIN] * 19), NOT_SAME, AT_MARGIN),
 ]  # fmt: skip
 
-SPREAD, DETECT, N_SYSTEMS = 0.1, 0.02, 5
-MDE = minimal_detectable_effect(SPREAD, 50)
-N_NEEDED = queries_needed(DETECT, SPREAD).n_queries
-RANGE_PLAN = queries_for_range(DETECT, SPREAD, N_SYSTEMS)
-AT_RANGE = functools.partial(worlds.systems, means=(DETECT / 2, -DETECT / 2, 0.0, 0.0, 0.0), spread=SPREAD)
-
-
-def anova_rejects(scores: Floats, _: int) -> bool:
-    """Return whether two-way analysis of variance notices that systems differ."""
-    from scipy.special import fdtrc
-
-    n, m = scores.shape
-    ratio = n * float(scores.mean(axis=0).var(ddof=1)) / residual_variance(scores)
-    return bool(fdtrc(m - 1, (m - 1) * (n - 1), ratio) <= ALPHA)
-
-
-PLANNED = [
-    Case("true difference = MDE", 50, "paired t", "power", POWER, "holds",
-         functools.partial(worlds.normal, mean=MDE, spread=SPREAD), TESTS["paired t"]),
-    Case("true difference = MDE", 50, "sign flip", "power", POWER, "roughly",
-         functools.partial(worlds.normal, mean=MDE, spread=SPREAD), TESTS["sign flip"]),
-    Case("as many queries as planned", N_NEEDED, "paired t", "power", POWER, "holds",
-         functools.partial(worlds.normal, mean=DETECT, spread=SPREAD), TESTS["paired t"]),
-    Case("five systems, as many queries as planned", RANGE_PLAN.n_queries, "two-way ANOVA", "power", POWER, "holds",
-         AT_RANGE, anova_rejects, cost=2),
+DIRECTION = [
+    Case("true difference 0.01", 2, 25, partial(data.alike_but_for, gains=(0, 0.01)), SMALL_GAIN),
+    Case("true difference 0.01", 2, 50, partial(data.alike_but_for, gains=(0, 0.01)), SMALL_GAIN),
+    Case("true difference -0.01", 2, 200, partial(data.alike_but_for, gains=(0, -0.01)), SMALL_GAIN),
+    Case("true difference 0.02", 2, 50, partial(data.alike_but_for, gains=(0, 0.02)), SMALL_GAIN),
+    Case("true differences ± 0.01, baseline", 5, 50, partial(data.alike_but_for, gains=(0, 0.01, -0.01, 0.01, -0.01)),
+         SMALL_GAIN),
 ]  # fmt: skip
 
-CASES = [*PAIRED, *BINARY, *COVERED, *CLUSTERED, *MANY, *DISCOVERIES, *MARGINS, *PLANNED]
+DETECT, SPREAD = 0.02, 0.1
+POWER = [
+    Case("true difference 0.02, as many queries as planned", 2, queries_needed(DETECT, SPREAD).n_queries,
+         partial(data.normal_differences, gains=(0, DETECT), spread=SPREAD), (Promise("found", 0.80), coverage()),
+         {"margin": 0.0}),
+]  # fmt: skip
+
+NOTHING_STANDS_OUT = (Promise("other measure", 0.10), Promise("stratum", 0.10))
+EXPLORATORY = [
+    Case("nothing differs by 25 measures and 4 strata", 2, 100, partial(data.nothing_to_find, n_measures=24),
+         NOTHING_STANDS_OUT, n_calls=500, by_hand_only=True),
+    Case("nothing differs by 3 measures and 4 strata, all pairs", 5, 60, partial(data.nothing_to_find, n_measures=2),
+         NOTHING_STANDS_OUT, ALL_PAIRS),
+]  # fmt: skip
+
+CASES = [*ALIKE, *SHAPES, *COPIES, *CLUSTERS, *LOWER, *REAL, *WEIGHTS, *SAME, *DIRECTION, *POWER, *EXPLORATORY]
+"""What is said in a verdict, and rests on it; `methods` has the rest."""
+
+
+def why_not(case: Case) -> str:
+    """Say why a case cannot be run here; nothing where it can."""
+    return f"the real scores are not in {real_scores.SHARED}" if case in REAL and not real_scores.IS_HERE else ""

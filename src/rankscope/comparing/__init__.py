@@ -76,8 +76,8 @@ def compare(
     are not independent, such as paraphrases, `weights` one that says how much each query counts, such as its traffic.
     `correction` is maxt, bonferroni or none. `unjudged` says what docs without a judgment may be: auto, uncertain or
     irrelevant. `also` names further tests to print: wilcoxon, sign, bootstrap, mcnemar. `anyway` goes on where ids
-    match nothing, with the verdict that the two are not comparable; `problems` says why runs cannot be compared, by their
-    names, where the caller has looked at ids itself. The other arguments are those of `evaluate`.
+    match nothing, with the verdict that the two are not comparable; `problems` says why runs cannot be compared, by
+    their names, where the caller has looked at ids itself. The other arguments are those of `evaluate`.
     """
     from rankscope.comparing.evidence import gather  # scores alone need none of it
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope.charting import BANDS, first_positions
 from rankscope.cli.main import main
 from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning
 from rankscope.measures.spec import Example, Family, measure
@@ -128,6 +129,12 @@ def test_unjudged_docs_of_a_run_that_misses_queries():
     runs = [rs.Run(RUN), rs.Run({"q1": ["a", "x"], "q2": ["b"], "q3": ["c"]})]
     found = unjudged_effect(rs.Qrels(qrels), *runs, rs.parse_measure("nDCG@2"), rs.Policies())
     assert (found.judged_a, found.judged_b) == (1, pytest.approx(2.5 / 3))
+
+
+@pytest.mark.parametrize("undefined", ["skip", "error"])
+def test_the_chart_of_positions_has_a_place_for_what_was_not_found(undefined):
+    found = first_positions(QRELS, {**RUN, "q3": ["a"]}, undefined=undefined)
+    assert dict(zip(BANDS, found["run"], strict=True)) == {**dict.fromkeys(BANDS, 0), "1": 2, "not found": 1}
 
 
 def test_the_word_is_checked():

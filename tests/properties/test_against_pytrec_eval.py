@@ -78,8 +78,10 @@ def their_scores(qrels, run, level):
 
 def our_scores(qrels, run, level, **policies):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankscopeWarning)  # of missing queries, which are wanted here
-        scores = rs.evaluate(qrels, run, [*OURS.values(), *GEOMETRIC], profile="trec_eval-9", min_rel=level, **policies)
+        warnings.simplefilter("ignore", RankscopeWarning)  # of missing queries and ids, which are wanted here
+        scores = rs.evaluate(
+            qrels, run, [*OURS.values(), *GEOMETRIC], profile="trec_eval-9", min_rel=level, anyway=True, **policies
+        )
     return scores["run"]
 
 

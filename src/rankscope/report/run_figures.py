@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rankscope import charting
-from rankscope.api import evaluate
+from rankscope.api import chosen_profile, decide_policies, evaluate
 from rankscope.core.policies import Policies
+from rankscope.core.record import names_of
 from rankscope.errors import OptionError
 from rankscope.loading import load_qrels, load_runs
 from rankscope.measures.parse import parse_measure, parse_measures
@@ -93,8 +94,11 @@ def overlap(qrels: Any, runs: Any, **options: Any) -> Chart:
     loaded = load_runs(runs, options=options.get("options"))
     if len(loaded) < 2:  # noqa: PLR2004 (one run overlaps with nothing)
         raise OptionError("overlap needs at least two runs")
-    judged = load_qrels(qrels, options=options.get("qrels_options"))
-    found = charting.overlap(judged, loaded, Policies())
+    given = {name: options[name] for name in names_of(Policies) if name in options}
+    policies = decide_policies(chosen_profile(options.get("profile")), given)
+    judged = load_qrels(qrels, duplicates=policies.duplicates, options=options.get("qrels_options"))
+    depth = min(charting.SEEN, policies.depth or charting.SEEN)
+    found = charting.overlap(judged, loaded, policies, depth=depth)
     return charts.overlap(
         found.names,
         found.shared.tolist(),

@@ -84,9 +84,9 @@ def evaluate(
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     check_side_data(wanted, judged, side)
     scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
-    need_judged_docs = any(measure.spec.needs <= {"subtopics"} for measure in wanted)  # others look at the docs alone
+    by_id = any(map(finds_judged_docs, wanted))
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
-        if need_judged_docs:
+        if by_id:
             raise_or_warn(find_mismatch(judged, run, scores.counts), anyway=anyway)
         for note in (
             *id_notes(judged, run),
@@ -107,6 +107,11 @@ def evaluate(
 def swapped(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
     """Return that qrels and run look swapped, unless a fraction is named as the lowest relevant grade."""
     return find_swap(qrels, run) if policies.relevance_level.is_integer() else None
+
+
+def finds_judged_docs(measure: Measure) -> bool:
+    """Tell whether a measure looks for judged docs by their ids; others look at the docs themselves."""
+    return measure.spec.needs <= {"subtopics"}
 
 
 def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:
@@ -238,7 +243,8 @@ def explain(
     loaded = load_run(run, options=options)
     raise_or_warn(swapped(judged, loaded, decided), anyway=True)
     hits = align(judged, loaded, decided)
-    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
+    if finds_judged_docs(wanted[0]):
+        raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
     return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
 
 

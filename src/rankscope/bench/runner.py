@@ -249,9 +249,9 @@ class RunFiles:
         write_run(rows, self.path(name, ending))
         return Path(os.path.relpath(self.path(name, ending)))
 
-    def docs_of(self, systems: Sequence[SystemResult]) -> set[str]:
-        """Return the docs that any of the systems has retrieved."""
-        return set().union(*(self.docs[system.name] for system in systems))
+    def docs_of(self, systems: Sequence[SystemResult]) -> dict[str, None]:
+        """Return the docs that any of the systems has retrieved, once each."""
+        return {doc: None for system in systems for doc in self.docs[system.name]}
 
     def path(self, name: str, ending: str) -> Path:
         """Return where a run is."""

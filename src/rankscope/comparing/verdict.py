@@ -27,6 +27,8 @@ LOPSIDED = 2.0
 ENOUGH_IF_LOPSIDED = 100
 """With a skewness beyond LOPSIDED, fewer units than this make rough intervals."""
 MOST_DECIMALS = 6
+EVEN_MORE_DECIMALS = 9
+"""As many as it takes to show that an interval excludes 0, by however little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +354,7 @@ def decimals(pair: Pair) -> int:
     digits = 4 if not math.isfinite(half) or half <= 0 else min(MOST_DECIMALS, max(2, 1 - math.floor(math.log10(half))))
     edges = (0.0, pair.margin, -pair.margin)
     ends = [end for end in (pair.ci.low, pair.ci.high) if math.isfinite(end)]
-    while digits < MOST_DECIMALS and any(
+    while digits < EVEN_MORE_DECIMALS and any(
         end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in edges
     ):
         digits += 1

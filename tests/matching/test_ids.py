@@ -157,7 +157,7 @@ def test_measures_that_look_at_the_docs_alone_need_no_judged_doc():
     vectors = {doc: [1.0, float(i)] for i, docs in enumerate(STRANGE.values()) for doc in docs}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rs.evaluate(QRELS, STRANGE, "ILD@10", embeddings=vectors)
+        rs.evaluate(QRELS, STRANGE, "ILD@10", embeddings=vectors, undefined="zero")
     with pytest.raises(InputError, match="judged docs are retrieved"):
         rs.evaluate(QRELS, STRANGE, ["ILD@10", "P@10"], embeddings=vectors)
 

@@ -352,7 +352,7 @@ def decimals(pair: Pair) -> int:
     """
     half = (pair.ci.high - pair.ci.low) / 2
     digits = 4 if not math.isfinite(half) or half <= 0 else min(MOST_DECIMALS, max(2, 1 - math.floor(math.log10(half))))
-    edges = (0.0, pair.margin, -pair.margin)
+    edges = (0.0, pair.margin, -pair.margin) if pair.role == "primary" else (0.0,)
     ends = [end for end in (pair.ci.low, pair.ci.high) if math.isfinite(end)]
     while digits < EVEN_MORE_DECIMALS and any(
         end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in edges

@@ -17,7 +17,7 @@ import numpy as np
 from rankscope.core.arrays import Bools, Floats
 from rankscope.errors import OptionError
 from rankscope.stats.effect import Chances, Effect, bayesian_bootstrap
-from rankscope.stats.family import FamilyResult, bonferroni_tests, joint_test, separate_tests
+from rankscope.stats.family import SLACK, FamilyResult, bonferroni_tests, joint_test, separate_tests
 from rankscope.stats.interval import Interval, bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import N_RESAMPLES
@@ -434,8 +434,13 @@ def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:
 
 
 def around(centre: float, half: float, level: float, method: str) -> Interval:
-    """Return an interval; undefined where there is no critical value or no spread can be known."""
-    return Interval(centre - half, centre + half, level, method)
+    """Return an interval; undefined where there is no critical value or no spread can be known.
+
+    An end that misses 0 by nothing but the slack of the critical value is 0: with scores of few values the observed t
+    is often exactly the critical one, which does not exclude 0.
+    """
+    low, high = (0.0 if abs(end) <= 2 * SLACK * half else end for end in (centre - half, centre + half))
+    return Interval(low, high, level, method)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class SmallProject:
 
     def write(self, systems: str, **keys: object) -> None:
         """Write the project file."""
-        of_collection = {"split", "group"}
+        of_collection = {"split", "group", "weights"}
         lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items() if key not in of_collection]
         own = "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items() if key in of_collection)
         text = "\n".join([*lines, f'[collections.small]\npath = "small"\n{own}', systems])

@@ -195,6 +195,24 @@ class TestRunning:
         assert any("no attribute mood" in note for note in result.notes)
         assert any("each of the seeds 3, 4" in note or "depend on the seed" in note for note in result.notes)
 
+    def test_queries_count_by_their_weight(self, small):
+        path = small.folder / "small" / "queries.jsonl"
+        queries = [json.loads(line) for line in path.read_text().splitlines()]
+        path.write_text("".join(json.dumps({**q, "traffic": 1 + i % 4}) + "\n" for i, q in enumerate(queries)))
+        small.write(PAIR, weights="traffic")
+        (result,) = run(small).collections
+        weights = np.array([1 + int(query[1:]) % 4 for query in result.scores["one"].query_ids])
+        means = {}
+        for name, scores in result.scores.items():
+            means[name] = float((weights * scores.column("nDCG@10")).sum() / weights.sum())  # by hand
+            assert scores.mean()["nDCG@10"].value == pytest.approx(means[name])
+        pair = result.comparison["one", "other"].pair
+        assert (pair.mean_a, pair.mean_b) == (pytest.approx(means["one"]), pytest.approx(means["other"]))
+        assert pair.delta == pytest.approx(means["other"] - means["one"])
+        assert pair.n_effective == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+        manifest = json.loads((small.folder / "results/manifest.json").read_text())
+        assert manifest["collections"]["small"]["weights"] == "traffic"
+
     def test_queries_that_belong_together_are_not_taken_for_independent(self, small):
         with_sessions(small)
         small.write(PAIR, group="session")

@@ -291,3 +291,57 @@ def test_anyway_it_is_compared(run, with_texts):
     assert (outcome.code, outcome.err) == (0, "")
     assert "It is compared anyway." in " ".join(outcome.out.split())
     assert "texts vs one" in outcome.out
+
+
+PAIR = """
+[systems.one]
+type = "python"
+function = "MODULE:one"
+records = true
+[systems.worst]
+type = "python"
+function = "MODULE:worst"
+records = true
+"""
+WORST = "def worst(query):\n    return [(f'd{doc}', 1 - doc / 40) for doc in range(30) if f'd{doc}' != f'd{int(query.id[1:]) % 30}']\n"
+
+
+@pytest.fixture
+def with_worst(small):
+    """Return a project of which the second system never finds the relevant doc."""
+    module = small.folder / f"{small.module}.py"
+    module.write_text(f"{module.read_text()}\n\n{WORST}")
+    small.write(PAIR)
+    return small
+
+
+def test_the_gate_fails_where_a_system_is_worse(run, with_worst):
+    assert run().code == 0  # nobody asked for a gate
+    outcome = run("--fail-if-worse")
+    assert outcome.code == 1
+    assert "gate: worst vs one: failed: worst is worse." in outcome.err
+    assert "VERDICT   worst is worse." in outcome.out
+    assert run("--fail-if-worse", "--baseline", "worst").code == 0
+    assert run("--fail-if-worse", "-o", "gate.xml").code == 1
+    assert 'failures="1" errors="0"' in (with_worst.folder / "gate.xml").read_text()
+
+
+def test_failed_queries_and_left_out_systems_are_errors_of_the_gate(run, small, with_texts):
+    small.write(SYSTEMS)  # picky fails on 4 of 40 queries, which is not more than 10 %
+    assert run("--fail-if-worse").code in (0, 1)
+    outcome = run("--fail-if-worse", "--allow-missing", "0.05")
+    assert outcome.code == 2
+    assert "picky does not answer 4 of 40 queries (10%; at most 5% are allowed)" in outcome.err
+    small.write(WITH_TEXTS)
+    outcome = run("--fail-if-worse")
+    assert outcome.code == 2
+    assert "gate: texts: error: It is left out" in outcome.err
+    kept = run("--fail-if-worse", "--anyway", "--only", "one", "--only", "texts")
+    assert kept.code == 2
+    assert "Not comparable." in kept.out
+
+
+def test_one_system_is_nothing_to_compare(run, with_worst):
+    outcome = run("--fail-if-worse", "--only", "one")
+    assert outcome.code == 2
+    assert "There are not two systems to compare." in outcome.err

@@ -60,7 +60,7 @@ def test_one_query_and_none():
     one = rs.evaluate({"q": {"x": 1}}, {"q": ["x"]}, "RR")
     assert mean_of(one["run"], "RR").why_none == "only one query counts"
     with pytest.warns(rs.RankscopeWarning, match="undefined"):
-        none = rs.evaluate({"q": {"x": 1}}, {"q": ["o"]}, "FirstRel")
+        none = rs.evaluate({"q": {"x": 1, "o": 0}}, {"q": ["o"]}, "FirstRel")
     assert mean_of(none["run"], "FirstRel").why_none == "no query counts"
 
 

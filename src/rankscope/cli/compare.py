@@ -289,7 +289,7 @@ def write_chart(comparison: Comparison, kind: str, output: str | None) -> None:
         "differences": lambda: figures.differences(comparison, first),
         "scatter": lambda: figures.scatter(comparison, first),
         "strata": lambda: figures.strata(comparison, group),
-        "systems": lambda: figures.systems(comparison.scores),
+        "systems": lambda: figures.systems_of(comparison),
         "distribution": lambda: figures.distribution(comparison.scores, comparison.primary),
     }
     save_chart(draw, kind, output)

@@ -110,6 +110,7 @@ def compare_groups(asked: Groups) -> Comparison:
         groups=tuple(ranked(group) for group in mark_slices(groups, asked.settings)),
         scores=asked.scores,
         cluster=asked.cluster,
+        cluster_of=dict(zip(ids, map(str, units.member.tolist()), strict=True)) if units.clustered else None,
         weights=asked.weights,
         isolated_by=isolated_by,
         spreads=tuple(spreads(asked, columns, masks, units)) if isolated_by else (),

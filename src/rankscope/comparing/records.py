@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +154,8 @@ class Comparison:
     scores: Scores = field(repr=False)
     cluster: str | None = None
     """The attribute that groups queries which are not independent."""
+    cluster_of: Mapping[str, str] | None = field(default=None, repr=False)
+    """The cluster of each query, where there are clusters."""
     weights: str | None = None
     """The attribute by which queries are weighted."""
     isolated_by: str = ""

@@ -294,7 +294,7 @@ def systems_section(comparison: Comparison, group: Group, *, with_figures: bool)
         blocks.append(TableBlock("All measures", means_table(comparison)))
         if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
             blocks += [
-                figure(figures.systems(comparison.scores)),
+                figure(figures.systems_of(comparison)),
                 figure(figures.distribution(comparison.scores, comparison.primary)),
             ]
     return Section(in_group("Systems", group), tuple(blocks))

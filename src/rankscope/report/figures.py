@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from rankscope.report.document import Tone
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
-__all__ = ["Chart", "differences", "distribution", "forest", "scatter", "strata", "systems"]
+__all__ = ["Chart", "differences", "distribution", "forest", "scatter", "strata", "systems", "systems_of"]
 
 _TONES: dict[str, Tone] = {
     "better": "good", "probably_better": "good", "worse": "bad", "probably_worse": "bad", "cannot_tell": "caution",
@@ -138,18 +138,27 @@ def strata(comparison: Comparison, group: Group) -> Chart:
     )
 
 
-def systems(scores: Scores) -> Chart:
+def systems(scores: Scores, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None) -> Chart:
     """Return every system's mean of every measure with its interval."""
-    means = {(name, measure): mean_of(run, measure) for name, run in scores.items() for measure in run.measures}
+    means = {
+        (name, measure): mean_of(run, measure, level=level, cluster_of=cluster_of)
+        for name, run in scores.items()
+        for measure in run.measures
+    }
     cells = [HeatCell(*place, mean.value, *mean.ends) for place, mean in means.items()]
     better: dict[str, charts.Better] = {measure: better_of(scores, measure) for measure in scores.measures}
     lacking = "no interval where every query scores the same" if any(mean.why_none for mean in means.values()) else ""
     return charts.systems(
         cells,
-        title=f"Systems by measure, with {percent(LEVEL)} intervals",
+        title=f"Systems by measure, with {percent(level)} intervals",
         subtitle="; ".join(filter(None, (weighted_words(scores), lacking))),
         better=better,
     )
+
+
+def systems_of(comparison: Comparison) -> Chart:
+    """Return the systems of a comparison, with intervals at its level and by its clusters."""
+    return systems(comparison.scores, level=1 - comparison.settings.alpha, cluster_of=comparison.cluster_of)
 
 
 def weighted_words(scores: Scores) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from rankscope.comparing.known_measures import range_of
 from rankscope.core.scores import RunScores, Scores, show
-from rankscope.errors import MeasureError
-from rankscope.measures.parse import parse_measure
 from rankscope.stats.interval import LEVEL, Interval, mean_interval, percent
 
 METHODS = {
@@ -38,25 +37,23 @@ class Mean:
         return (math.nan, math.nan) if self.interval is None else (self.interval.low, self.interval.high)
 
 
-def mean_of(run: RunScores, measure: str, *, level: float = LEVEL) -> Mean:
-    """Return the mean of a measure with its interval; sums, medians and the like have none."""
+def mean_of(run: RunScores, measure: str, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None) -> Mean:
+    """Return the mean of a measure with its interval; sums, medians and the like have none.
+
+    `cluster_of` names the cluster of each query, where queries are not independent.
+    """
     value = run.aggregate_of(measure).value
     if run.aggregates[run.measures.index(measure)] != "mean":
         return Mean(value, None)
     column = run.column(measure)
     known = ~np.isnan(column)
     weights = None if run.weights is None else run.weights[known]
-    interval = mean_interval(column[known], level=level, range=range_of(measure), weights=weights)
+    clusters = None
+    if cluster_of is not None:
+        clusters = np.array([cluster_of[query] for query in run.query_ids])[known]
+    interval = mean_interval(column[known], level=level, range=range_of(measure), weights=weights, clusters=clusters)
     counted = column[known] if weights is None else column[known][weights > 0]
     return Mean(value, interval, "" if interval else why_none(counted))
-
-
-def range_of(measure: str) -> tuple[float, float]:
-    """Return the range of a measure, endless for one that only a file of scores knows."""
-    try:
-        return parse_measure(measure).spec.range
-    except MeasureError:
-        return (-math.inf, math.inf)
 
 
 def why_none(scores: np.ndarray) -> str:

@@ -53,7 +53,10 @@ def test_a_clear_win_is_called_with_all_its_numbers():
     assert item.exploratory[0].role == "exploratory"
     assert item.best[0].delta == pytest.approx(0.75)
     board = found.groups[0].leaderboard
-    assert [(place.rank, place.system) for place in board] == [(1, "better"), (2, "even")]  # one pair is all pairs
+    assert [(place.rank, place.system) for place in board] == [(None, "better"), (None, "even")]
+    every = rs.compare(qrels_for(QUERIES), {"even": EVEN, "better": BETTER}, "RR@10", all_pairs=True)
+    board = every.groups[0].leaderboard
+    assert [(place.rank, place.system) for place in board] == [(1, "better"), (2, "even")]
     assert board[0].beats == ("even",)
 
 

@@ -52,7 +52,8 @@ def gather(
             qrels_of(group, qrels), runs, measure, policies, uncertain=uncertain, comparison=comparison, group=group,
             weights=weights,
         )  # fmt: skip
-        groups.append(ranked(replace(group, compared=tuple(evidence.of(item) for item in group.compared))))
+        checked = replace(group, compared=tuple(evidence.of(item) for item in group.compared))
+        groups.append(ranked(checked) if comparison.baseline is None else checked)
     notes = comparison.notes if unjudged != "auto" or uncertain else (*comparison.notes, ONLY_RELEVANT)
     return replace(comparison, groups=tuple(groups), notes=notes)
 

@@ -107,7 +107,7 @@ def compare_groups(asked: Groups) -> Comparison:
         baseline=None if asked.all_pairs else asked.baseline,
         correction=asked.correction,
         settings=asked.settings,
-        groups=tuple(ranked(group) for group in mark_slices(groups, asked.settings)),
+        groups=tuple(ranked(group) if asked.all_pairs else group for group in mark_slices(groups, asked.settings)),
         scores=asked.scores,
         cluster=asked.cluster,
         cluster_of=dict(zip(ids, map(str, units.member.tolist()), strict=True)) if units.clustered else None,
@@ -407,11 +407,8 @@ def places(asked: Groups, columns: Mapping[tuple[str, str], Floats], mask: Bools
 
 
 def ranked(group: Group) -> Group:
-    """Return the group with ranks on its leaderboard, from the verdicts; without, where not all pairs have one."""
-    systems = [place.system for place in group.leaderboard]
-    if len(group.compared) < len(systems) * (len(systems) - 1) // 2 or len(systems) < 2:  # noqa: PLR2004 (no pair)
-        return group
-    beats: dict[str, list[str]] = {name: [] for name in systems}
+    """Return a group of which all pairs were compared, with ranks on its leaderboard, from the verdicts alone."""
+    beats: dict[str, list[str]] = {place.system: [] for place in group.leaderboard}
     for item in group.compared:
         if item.verdict.code in ("better", "probably_better"):
             beats[item.pair.b].append(item.pair.a)

@@ -289,7 +289,8 @@ def group_sections(comparison: Comparison, group: Group, *, with_figures: bool, 
 
 def systems_section(comparison: Comparison, group: Group, *, with_figures: bool) -> Section:
     """Return all systems: the leaderboard, and all measures."""
-    blocks: list[Block] = [TableBlock("Leaderboard", leaderboard_table(comparison, group.leaderboard))]
+    title = "Leaderboard" if comparison.baseline is None else "Means"
+    blocks: list[Block] = [TableBlock(title, leaderboard_table(comparison, group.leaderboard))]
     if not comparison.isolated_by:
         blocks.append(TableBlock("All measures", means_table(comparison)))
         if with_figures and len(comparison.systems) <= MANY_SYSTEMS:

@@ -17,11 +17,12 @@ import numpy as np
 from rankscope.core.arrays import Bools, Floats
 from rankscope.errors import OptionError
 from rankscope.stats.effect import Chances, Effect, bayesian_bootstrap
+from rankscope.stats.estimates import PairEstimates, estimate_pairs
 from rankscope.stats.family import SLACK, FamilyResult, bonferroni_tests, joint_test, separate_tests
 from rankscope.stats.interval import Interval, bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import N_RESAMPLES
-from rankscope.stats.units import Moments, Units, UnitSums, paired_differences
+from rankscope.stats.units import Units, UnitSums, paired_differences
 
 Role = Literal["primary", "exploratory"]
 FEW_QUERIES = 30
@@ -29,7 +30,6 @@ FEW_QUERIES = 30
 SKEWED = 1.0
 MANY_PAIRS = 200
 """From more comparisons than this on, those that need resamples of their own are left out."""
-PAIRS_AT_ONCE = 256
 LARGEST_ALPHA = 0.5
 
 
@@ -207,7 +207,7 @@ def compare_contests(
         if not family:
             continue
         role = family[0].role
-        numbers = estimate(family, units)
+        numbers = estimate_pairs(family, units)
         result = run_tests(family, numbers, settings, correction=correction, units=units, systems=systems)
         adjusted = result.p if role == "primary" else benjamini_hochberg(result.p)
         many = len(primary) > MANY_PAIRS
@@ -226,7 +226,7 @@ def compare_contests(
 
 def run_tests(
     family: Sequence[Contest],
-    numbers: Estimates,
+    numbers: PairEstimates,
     settings: Settings,
     *,
     correction: str,
@@ -246,88 +246,9 @@ def run_tests(
     return joint_test(together, numbers.moments, **options)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Estimates:
-    """What flips do not change: by contest, the difference, its error, and what it is made of."""
-
-    moments: Moments
-    delta: Floats
-    error: Floats
-    wins: np.ndarray
-    losses: np.ndarray
-    n_queries: np.ndarray
-    skew: Floats
-    top_unit: np.ndarray
-    """The unit that carries most of the difference."""
-    delta_without: Floats
-    error_without: Floats
-
-
-def estimate(contests: Sequence[Contest], units: Units) -> Estimates:
-    """Return the estimates of all contests, some at a time, so that memory stays small however many there are."""
-    parts = [
-        estimate_some(np.column_stack([c.differences for c in contests[start : start + PAIRS_AT_ONCE]]), units)
-        for start in range(0, len(contests), PAIRS_AT_ONCE)
-    ]
-    moments = Moments(
-        *(np.concatenate([getattr(part.moments, name) for part in parts]) for name in Moments.__dataclass_fields__)
-    )
-    rest = [name for name in Estimates.__dataclass_fields__ if name != "moments"]
-    return Estimates(moments, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
-
-
-def estimate_some(differences: Floats, units: Units) -> Estimates:
-    """Return the estimates of some contests, whose differences are the columns."""
-    sums = units.sums(differences)
-    moments = sums.moments()
-    delta, error = moments.delta, moments.error
-    carried = sums.sums * np.sign(moments.total)
-    top = np.argmax(carried, axis=0) if len(carried) else np.zeros(carried.shape[1], dtype=np.int64)
-    left = moments_without(sums, moments, top)
-    with np.errstate(invalid="ignore"):
-        wins, losses = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
-    return Estimates(
-        moments=moments,
-        delta=delta,
-        error=error,
-        wins=wins,
-        losses=losses,
-        n_queries=(~np.isnan(differences)).sum(axis=0),
-        skew=np.where(error > 0, skewness_by_column(sums, delta, moments), 0.0),
-        top_unit=top,
-        delta_without=left.delta,
-        error_without=left.error,
-    )
-
-
-def moments_without(sums: UnitSums, moments: Moments, unit: np.ndarray) -> Moments:
-    """Return the moments of each column without one unit."""
-    columns = np.arange(sums.sums.shape[1])
-    if not len(sums.sums):
-        return moments
-    u, n = sums.sums[unit, columns], sums.sizes[unit, columns]
-    return Moments(
-        n_units=moments.n_units - (n > 0),
-        total=moments.total - u,
-        size=moments.size - n,
-        squares=np.maximum(moments.squares - u**2, 0.0),
-        cross=moments.cross - u * n,
-        size_squares=moments.size_squares - n**2,
-    )
-
-
-def skewness_by_column(sums: UnitSums, delta: Floats, moments: Moments) -> Floats:
-    """Return how lopsided the units' residuals are, on which tests of symmetry stumble."""
-    residuals = sums.sums - sums.sizes * np.nan_to_num(delta)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        second = (residuals**2).sum(axis=0) / moments.n_units
-        third = (residuals**3).sum(axis=0) / moments.n_units
-        return np.asarray(third / second**1.5)
-
-
 def pair_of(
     contest: Contest,
-    numbers: Estimates,
+    numbers: PairEstimates,
     i: int,
     result: FamilyResult,
     *,
@@ -474,7 +395,7 @@ def bootstrap_interval(d: Floats, known: Bools, units: Units, settings: Settings
     )
 
 
-def effect_from(numbers: Estimates, i: int, *, lower_is_better: bool) -> Effect:
+def effect_from(numbers: PairEstimates, i: int, *, lower_is_better: bool) -> Effect:
     """Return the size of a difference, by the direction that is better."""
     n, wins, losses = int(numbers.n_queries[i]), int(numbers.wins[i]), int(numbers.losses[i])
     delta, error = float(numbers.delta[i]), float(numbers.error[i])

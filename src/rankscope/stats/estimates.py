@@ -1,0 +1,101 @@
+"""Estimates of many pairs at once: differences, their errors, and what carries them; nothing here is random."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rankscope.core.arrays import Floats
+from rankscope.stats.units import Moments, Units, UnitSums
+
+PAIRS_AT_ONCE = 256
+
+
+class HasDifferences(Protocol):
+    """Something with one difference per query; NaN where the query takes no part."""
+
+    @property
+    def differences(self) -> Floats:
+        """The differences."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairEstimates:
+    """What flips do not change: by contest, the difference, its error, and what it is made of."""
+
+    moments: Moments
+    delta: Floats
+    error: Floats
+    wins: np.ndarray
+    losses: np.ndarray
+    n_queries: np.ndarray
+    skew: Floats
+    top_unit: np.ndarray
+    """The unit that carries most of the difference."""
+    delta_without: Floats
+    error_without: Floats
+
+
+def estimate_pairs(contests: Sequence[HasDifferences], units: Units) -> PairEstimates:
+    """Return the estimates of all contests, some at a time, so that memory stays small however many there are."""
+    parts = [
+        estimate_some(np.column_stack([c.differences for c in contests[start : start + PAIRS_AT_ONCE]]), units)
+        for start in range(0, len(contests), PAIRS_AT_ONCE)
+    ]
+    moments = Moments(
+        *(np.concatenate([getattr(part.moments, name) for part in parts]) for name in Moments.__dataclass_fields__)
+    )
+    rest = [name for name in PairEstimates.__dataclass_fields__ if name != "moments"]
+    return PairEstimates(moments, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
+
+
+def estimate_some(differences: Floats, units: Units) -> PairEstimates:
+    """Return the estimates of some contests, whose differences are the columns."""
+    sums = units.sums(differences)
+    moments = sums.moments()
+    delta, error = moments.delta, moments.error
+    carried = sums.sums * np.sign(moments.total)
+    top = np.argmax(carried, axis=0) if len(carried) else np.zeros(carried.shape[1], dtype=np.int64)
+    left = moments_without(sums, moments, top)
+    with np.errstate(invalid="ignore"):
+        wins, losses = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
+    return PairEstimates(
+        moments=moments,
+        delta=delta,
+        error=error,
+        wins=wins,
+        losses=losses,
+        n_queries=(~np.isnan(differences)).sum(axis=0),
+        skew=np.where(error > 0, skewness_by_column(sums, delta, moments), 0.0),
+        top_unit=top,
+        delta_without=left.delta,
+        error_without=left.error,
+    )
+
+
+def moments_without(sums: UnitSums, moments: Moments, unit: np.ndarray) -> Moments:
+    """Return the moments of each column without one unit."""
+    columns = np.arange(sums.sums.shape[1])
+    if not len(sums.sums):
+        return moments
+    u, n = sums.sums[unit, columns], sums.sizes[unit, columns]
+    return Moments(
+        n_units=moments.n_units - (n > 0),
+        total=moments.total - u,
+        size=moments.size - n,
+        squares=np.maximum(moments.squares - u**2, 0.0),
+        cross=moments.cross - u * n,
+        size_squares=moments.size_squares - n**2,
+    )
+
+
+def skewness_by_column(sums: UnitSums, delta: Floats, moments: Moments) -> Floats:
+    """Return how lopsided the units' residuals are, on which tests of symmetry stumble."""
+    residuals = sums.sums - sums.sizes * np.nan_to_num(delta)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        second = (residuals**2).sum(axis=0) / moments.n_units
+        third = (residuals**3).sum(axis=0) / moments.n_units
+        return np.asarray(third / second**1.5)

@@ -152,9 +152,10 @@ def foreign_names():
         for tool, names in spec.names_elsewhere.items():
             if tool in {"gdeval", "BEIR"}:
                 continue  # gdeval's columns and BEIR's hole are not names that people type
-            for name in re.sub(r" \(.*", "", names).split(", "):
+            for name in re.split(r", (?![^(]*\))", re.sub(r" \(.*", "", names)):
                 p = "95" if name.startswith("rbp") else "0.95"
-                yield spec, name.format(k=5, recall="0.10", mult="0.20", p=p, T=2, **{"beta squared": "4.0"})
+                values = {"k": 5, "recall": "0.10", "mult": "0.20", "p": p, "T": 2, "rel": 1, "max_grade": 4}
+                yield spec, name.format(**values, **{"beta squared": "4.0"})
 
 
 @pytest.mark.parametrize(("spec", "name"), [pytest.param(*pair, id=pair[1]) for pair in foreign_names()])

@@ -76,8 +76,9 @@ def score_hits(
     for i, measure in enumerate(measures):
         spec, becomes_zero = measure.spec, undefined[:, i]
         if spec.if_undefined == "policy" and policies.undefined != "zero":
+            shown = hits.judged_only() if measure.options.get("judged_only") else hits
             lacking = lacks_relevant(hits, measure, policies)
-            becomes_zero = becomes_zero & spec.about_relevance & (lacking | (hits.n_retrieved == 0))
+            becomes_zero = becomes_zero & spec.about_relevance & (lacking | (shown.n_retrieved == 0))
         if spec.if_undefined != "skip":
             values[becomes_zero, i] = 0.0
         if spec.about_relevance and policies.no_relevant == "exclude":

@@ -389,7 +389,7 @@ def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
     "Compat", "Compatibility with the ideal ranking", family=Family.GAIN,
     formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)", range=(0, 1), undefined=_NOTHING_TO_GAIN,
     cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021", aliases=("Compatibility",),
-    elsewhere={"ir_measures": "Compat(p={p}), which stops at the end of the list"},
+    elsewhere={"ir_measures": "Compat(p={p}) (it stops at the end of the list)"},
     example=Example([2, 1], [2, 1, 0], 1, {}, "the ranking is the ideal one"),
 )  # fmt: skip
 def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:

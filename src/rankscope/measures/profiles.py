@@ -131,7 +131,7 @@ PROFILES: dict[str, Profile] = {
         Profile(
             "ir_measures",
             "ir_measures: trec_eval 9 through pytrec_eval for most measures, queries missing from the run count 0",
-            {"precision": "single", "missing": "zero"},
+            {"precision": "single", "missing": "zero", "undefined": "zero"},
             {
                 "IPrec": {"rounding": "up"},
                 "ERR": {"max_grade": 4},

@@ -186,3 +186,28 @@ def test_limits_fail_closed(rankscope, folder, arguments, code, message):
     done = rankscope("evaluate", folder / "qrels", *files)
     assert done.code == code
     assert message in done.err
+
+
+def test_an_error_is_an_error_of_every_system_and_keeps_their_names(rankscope, folder):
+    report = folder / "multi.xml"
+    files = [folder / name for name in ("qrels", "base.run", "better.run", "strange.run")]
+    done = rankscope("compare", *files, "-m", "nDCG@10", "--fail-if-worse", "-o", report)
+    assert done.code == 2
+    assert "gate: error, exit code 2" in done.err
+    cases = list(ET.parse(report).getroot().iter("testcase"))
+    assert [case.get("name") for case in cases] == ["better vs base", "strange vs base"]
+    assert {case.get("classname") for case in cases} == {"rankscope.compare.nDCG@10"}
+    assert all("strange: doc ids differ" in case.find("error").get("message") for case in cases)
+
+
+def test_limits_on_a_run_whose_ids_match_nothing_stay_an_error(rankscope, folder):
+    arguments = ("evaluate", folder / "qrels", folder / "strange.run", "--fail-under", "nDCG@10=0", "--anyway")
+    assert rankscope(*arguments).code == 2
+
+
+def test_saved_scores_keep_their_direction_at_the_gate(rankscope, folder):
+    saved = folder / "ranks.json"
+    rankscope("evaluate", folder / "qrels", folder / "better.run", folder / "worse.run", "-m", "FirstRel", "-o", saved)
+    done = rankscope("compare", "--scores", saved, "--primary", "FirstRel", "--fail-if-worse")
+    assert done.code == 1
+    assert "worse is worse." in done.out

@@ -178,7 +178,7 @@ def test_undefined_scores_of_one_side_are_left_out_and_said():
     item = next(iter(compare_scores(scores_of({"a": a, "b": b}))))
     assert (item.pair.n_queries, item.pair.n_undefined) == (34, 6)
     assert item.pair.mean_a == pytest.approx(0.5)
-    assert any("6 queries are left out" in caution and "15%" in caution for caution in item.verdict.cautions)
+    assert any("6 queries left out" in caution and "15%" in caution for caution in item.verdict.cautions)
 
 
 def test_labels_follow_alpha_everywhere():
@@ -226,3 +226,109 @@ def test_weights_by_hand_through_compare():
     assert pair.error == pytest.approx(math.sqrt(12 / 11 * (residuals**2).sum()) / 48)
     assert heavy.scores["second"].mean()["RR@10"].value == pytest.approx(8 / 48)
     assert "weighted by traffic" in text_of(heavy)
+
+
+def two_qrels(n=30):
+    """Return judgments and two runs: the first has its relevant doc at rank 1, the other at rank 3."""
+    qrels = {f"q{i:02}": {"good": 1, "x": 0, "y": 0} for i in range(n)}
+    first = {query: {"good": 3.0, "x": 2.0, "y": 1.0} for query in qrels}
+    third = {query: {"x": 3.0, "y": 2.0, "good": 1.0 + i % 2 / 10} for i, query in enumerate(qrels)}
+    return qrels, {"first": first, "third": third}
+
+
+def test_the_direction_of_a_measure_survives_a_file(tmp_path):
+    """Scores that were saved know no direction, but the name of the measure does."""
+    from rankscope.io.score_files import read_scores
+
+    rng = np.random.default_rng(0)
+    rows = [f"q{i},{1 + rng.integers(2)},{4 + rng.integers(2)}" for i in range(30)]
+    (tmp_path / "ranks.csv").write_text("query,quick,slow\n" + "\n".join(rows) + "\n")
+    found = compare_scores(read_scores([tmp_path / "ranks.csv"], measure="FirstRel"))
+    assert found["quick", "slow"].verdict.code == "worse"
+    assert "lower is better" in text_of(found)
+    assert found.scores["quick"].lower_is_better == {"FirstRel"}
+
+
+def test_being_non_inferior_needs_a_verdict():
+    from rankscope.comparing.gate import GatePolicy, gate_of
+
+    few = compare_scores(scores_of({"a": [0.5] * 9, "b": [0.5, 0.9, 0.1, 0.6, 0.6, 0.5, 0.4, 0.8, 0.5]}))
+    assert gate_of(few, GatePolicy(require="non-inferior")).exit_code == 1
+    assert gate_of(few, GatePolicy()).exit_code == 0
+
+
+def test_the_headline_says_no_more_than_the_verdicts():
+    rng = np.random.default_rng(2)
+    base = rng.random(60)
+    steady = {"top": base + 0.05, "near": base + 0.035 + rng.normal(0, 0.02, 60), "low": base - 0.2}
+    found = compare_scores(scores_of(steady), all_pairs=True)
+    assert found["top", "near"].verdict.code == "probably_worse"
+    assert "top is probably the best." in text_of(found)
+    assert "top is the best." not in text_of(found)
+    same = compare_scores(scores_of({"a": base, "copy": base, "low": base - 0.2}), all_pairs=True)
+    assert "a and copy have the same mean; neither is shown to be better." in text_of(same)
+    clear = {"a": base, "low": base - 0.2, "lower": base - 0.3}
+    assert "a is the best." in text_of(compare_scores(scores_of(clear), all_pairs=True))
+
+
+def test_parts_of_a_weighted_difference_add_up():
+    qrels, runs = two_qrels()
+    runs["mixed"] = {query: runs["first" if i % 3 else "third"][query] for i, query in enumerate(qrels)}
+    traffic = {query: {"traffic": 1 + i % 5} for i, query in enumerate(qrels)}
+    found = rs.compare(qrels, runs, "nDCG@10", baseline="third", queries=traffic, weights="traffic")
+    for item in found:
+        assert item.movement.difference == pytest.approx(item.pair.delta)
+        assert sum(part.mean for part in item.movement.by_class.values()) == pytest.approx(item.pair.delta)
+        assert item.movement.by_rank_b.sum() == pytest.approx(item.pair.mean_b)
+
+
+def test_queries_of_weight_0_are_no_evidence():
+    a, b = np.full(40, 0.5), np.full(40, 0.6) + np.random.default_rng(0).normal(0, 0.01, 40)
+    queries = {f"q{i:03}": {"asked": 0 if i < 35 else 3} for i in range(40)}
+    item = next(iter(compare_scores(scores_of({"a": a, "b": b}), queries=queries, weights="asked")))
+    assert (item.pair.n_queries, item.pair.n_units) == (5, 5)
+    assert item.pair.effect.wins == 5
+    assert item.verdict.code == "too_few"
+
+
+def test_only_means_decide():
+    qrels, runs = two_qrels()
+    with pytest.raises(OptionError, match="comparisons are about means"):
+        rs.compare(qrels, runs, "nDCG(agg='median')@10")
+    found = rs.compare(qrels, runs, "NumRelRet")
+    assert "NumRelRet: means per query here" in text_of(found)
+
+
+def test_queries_that_are_left_out_are_not_called_empty_or_undefined():
+    qrels, runs = two_qrels()
+    runs["half"] = {query: docs for query, docs in runs.pop("third").items() if query < "q15"}
+    with pytest.warns(rs.RankscopeWarning):
+        item = next(iter(rs.compare(qrels, runs, "RR@10", missing="skip")))
+    told = " ".join(item.verdict.cautions)
+    assert "15 queries left out, as one side does not answer them." in told
+    assert "undefined" not in told
+    with pytest.warns(rs.RankscopeWarning):
+        page = text_of(rs.compare(qrels, runs, "RR@10", missing="skip"))
+    assert "(left out)" in page
+    assert "counted as empty" not in page
+    assert "counts as empty" not in page
+
+
+def test_pages_of_many_systems_give_their_reasons():
+    qrels = {f"q{i:02}": {f"d{j}": int((i + j) % (2 if j < 6 else 5) == 0) for j in range(10)} for i in range(30)}
+    known = [f"d{j}" for j in range(10)]
+    runs = {"old": known, "copy": known[::-1], "unsafe": [f"new{j}" for j in range(4)] + known[:6]}
+    given = {n: {q: {d: 20.0 - r for r, d in enumerate(docs)} for q in qrels} for n, docs in runs.items()}
+    found = rs.compare(qrels, given, "P@10")
+    assert found["old", "unsafe"].verdict.code == "not_safe"
+    text = " ".join(render(report_of(found, with_figures=False, every_pair=False), "text").split())
+    assert "unsafe vs old: Not safe to call: too many unjudged results. unsafe is lower by" in text
+    assert "--details" in text
+
+
+def test_a_forest_without_a_margin():
+    from rankscope.report import figures
+
+    scores = scores_of({"a": np.arange(30.0), "b": np.arange(30.0) + 0.2 + np.arange(30) % 3 / 10}, measure="DCG")
+    found = compare_scores(scores)
+    assert "better" in figures.forest(found, found.groups[0]).svg

@@ -56,9 +56,7 @@ other qrels, more than 10 % of the queries not answered. --on-inconclusive fail 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "files", metavar="QRELS BASELINE RUN...", nargs="+", help="the judgments, then two or more runs"
-    )
+    parser.add_argument("files", metavar="QRELS BASELINE RUN", nargs="+", help="the judgments, then two or more runs")
     parser.add_argument(
         "-m", "--measures", action="append", metavar="NAME", default=[], help="measures, as for evaluate"
     )
@@ -137,7 +135,9 @@ def run(args: argparse.Namespace) -> int:
         comparison = compared(args)
     except RankscopeError as error:
         if form == "junit":
-            write_error_case(error, args)
+            write_error_cases(error, args)
+        if policy is not None:
+            print("gate: error, exit code 2", file=sys.stderr)
         raise
     gate = gate_for(comparison, policy)
     if args.settle:
@@ -150,14 +150,28 @@ def run(args: argparse.Namespace) -> int:
     return gate_exit_code(gate, args)
 
 
-def write_error_case(error: RankscopeError, args: argparse.Namespace) -> None:
-    """Write a build server's file in which the comparison that could not be made is an error, not missing."""
+def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
+    """Write a build server's file in which every comparison that could not be made is an error, not missing."""
+    from rankscope.loading import name_of
+    from rankscope.measures.evaluate import DEFAULT_MEASURES
+    from rankscope.measures.parse import parse_measures
     from rankscope.report.comparison_cases import error_case
     from rankscope.report.render import to_junit
 
+    names = [name_of(path) for path in (args.files if args.scores else args.files[1:])]
+    baseline = args.baseline or next(iter(names), "baseline")
+    given = [args.primary] if args.primary else args.measures or list(DEFAULT_MEASURES)
+    try:
+        measure = parse_measures(given)[0].name
+    except RankscopeError:
+        measure = str(given[0])
+    listed = [
+        error_case(f"{name} vs {baseline}", f"Not compared: {error}", measure=measure)
+        for name in names
+        if name != baseline
+    ]
     with output_to(args.output) as stream:
-        name = " vs ".join(args.files[2:3] + args.files[1:2]) or "compare"
-        stream.write(to_junit([error_case(name, str(error))], suite="rankscope compare"))
+        stream.write(to_junit(listed or [error_case("compare", str(error))], suite="rankscope compare"))
 
 
 def compared(args: argparse.Namespace) -> Comparison:
@@ -314,5 +328,6 @@ def write_settling(comparison: Comparison, path: str) -> None:
             writer = csv.DictWriter(stream, names, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows.values())
-    what = f"{len(rows)} docs to judge are in {path}" if rows else f"nothing is left to settle; {path} is empty"
+    nothing = f"no verdict hangs on unjudged docs, so {path} lists none"
+    what = f"{len(rows)} docs to judge are in {path}" if rows else nothing
     print(what, file=sys.stderr)

@@ -79,6 +79,9 @@ def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> I
             word = "at most" if lower else "at least"
             words = f"{measure} is {aggregate.shown}, and is to be {word} {limit:g}."
             missing = run.counts.missing / max(scores.qrels.n_queries, 1)
+            if run.counts.retrieved and run.counts.unjudged == run.counts.retrieved:
+                yield GateCheck(f"{name} {measure}", "error", "Not one of the docs it retrieved is judged.")
+                continue
             if missing > policy.allow_missing:
                 yield GateCheck(
                     f"{name} {measure}", "error",

@@ -42,7 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-m", "--measure", metavar="NAME", help="the measure that decides, or is drawn (default: the first)"
     )
     parser.add_argument("--baseline", metavar="NAME", help="the system to compare with (default: the first)")
-    parser.add_argument("--margin", type=float, default=0.01, metavar="X", help="the smallest difference that matters")
+    parser.add_argument(
+        "--margin", type=float, metavar="X",
+        help="the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
     parser.add_argument("--chart", metavar="KIND", help="draw one chart instead: trend")
     parser.add_argument("--system", metavar="NAME", help="for trend: the system to follow (default: the first)")
@@ -54,13 +57,14 @@ def run(args: argparse.Namespace) -> int:
     if args.chart:
         save_chart({"trend": lambda: trend(args)}, args.chart, args.output)
         return 0
+    from rankscope.comparing.known_measures import with_directions
     from rankscope.io.score_files import read_scores
     from rankscope.report.render import render
 
     form = BY_EXTENSION.get(Path(args.output).suffix.lower())
     if form not in FORMATS:
         raise OptionError(f"a report cannot be written as {args.output!r}", hint="use .html, .md, .tex or .txt")
-    scores = read_scores(args.files, measure=args.measure)
+    scores = with_directions(read_scores(args.files, measure=args.measure))
     text = render(report_from(scores, args), cast("Form", form))
     with output_to(args.output) as stream:
         stream.write(text)
@@ -84,6 +88,7 @@ def report_from(scores: Scores, args: argparse.Namespace) -> Report:
 
 def trend(args: argparse.Namespace) -> Chart:
     """Draw one system's mean over several files."""
+    from rankscope.comparing.known_measures import with_directions
     from rankscope.io.score_files import read_scores
     from rankscope.report import charts
     from rankscope.report.figures import better_of
@@ -92,7 +97,7 @@ def trend(args: argparse.Namespace) -> Chart:
     points, measure = [], args.measure
     better: Better = "higher"
     for path in args.files:
-        scores = read_scores([path], measure=args.measure)
+        scores = with_directions(read_scores([path], measure=args.measure))
         system = args.system or next(iter(scores))
         measure = measure or scores.measures[0]
         better = better_of(scores, measure)

@@ -10,12 +10,12 @@ import numpy as np
 
 from rankscope.api import decide_measures, decide_policies, evaluate
 from rankscope.comparing.group import Groups, compare_groups
-from rankscope.comparing.known_measures import known_measure, range_of
+from rankscope.comparing.known_measures import known_measure, range_of, with_directions
 from rankscope.comparing.records import Comparison
 from rankscope.core.policies import Policies
 from rankscope.core.qrels import Qrels
 from rankscope.core.run import Run
-from rankscope.core.scores import Scores
+from rankscope.core.scores import AGGREGATES, Scores
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
 from rankscope.io.queries import QueryTable, load_queries, query_weights
 from rankscope.loading import ReadOptions, load_qrels, load_runs
@@ -149,13 +149,14 @@ def compare_scores(
 
     `problems` says of systems, by their names, why they cannot be compared with the others.
     """
+    scores = with_directions(scores)
     if len(scores) < 2:  # noqa: PLR2004 (a comparison needs two)
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     table = None if queries is None else load_queries(queries)
     if (words_of(by) or cluster or weights) and table is None:
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
     decisive = named(primary, scores.measures, "measure") if primary else scores.measures[0]
-    refuse_whole_set(decisive)
+    refuse_other_than_means(scores, decisive)
     groups = Groups(
         scores=scores,
         baseline=named(baseline, tuple(scores), "run") if baseline else next(iter(scores)),
@@ -201,10 +202,14 @@ def chosen_tests(given: str | Sequence[str]) -> tuple[str, ...]:
 
 def chosen_correction(given: str) -> str:
     """Return how several comparisons are corrected for, or say which ways there are."""
-    if given in ("holm", "tukey"):
+    reasons = {
+        "holm": "its p-values have no interval of their own",
+        "tukey": "it lets systems that have nothing to do with a pair decide it",
+    }
+    if given in reasons:
         raise OptionError(
-            f"correction {given} is no longer offered: it has no interval that agrees with its p-values",
-            hint="the default, maxt, keeps more real differences than either and holds for all pairs, too",
+            f"correction {given} is not offered: {reasons[given]}",
+            hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
         )
     if given not in CORRECTIONS:
         raise OptionError(
@@ -213,8 +218,15 @@ def chosen_correction(given: str) -> str:
     return given
 
 
-def refuse_whole_set(primary: str) -> None:
-    """Refuse to decide by a measure that gives one number for all queries together."""
+def refuse_other_than_means(scores: Scores, primary: str) -> None:
+    """Refuse to decide by anything but the mean over queries of what each of them scores."""
+    run = next(iter(scores.values()))
+    how = run.aggregates[run.measures.index(primary)]
+    if how not in ("mean", "sum"):
+        raise OptionError(
+            f"{primary} is {AGGREGATES[how]}, but comparisons are about means",
+            hint="name a measure without agg as primary",
+        )
     found = known_measure(primary)
     if found is not None and found.spec.over_all_queries:
         raise OptionError(

@@ -93,6 +93,7 @@ class Evidence:
         self.n_pairs = len(group.compared)
         place = {query: i for i, query in enumerate(all_queries(comparison))}
         self.places = np.array([place[query] for query in qrels.query_ids], dtype=np.int64)
+        self.weight_of = weights
         self.weights: Floats | None = None
         if weights is not None:
             self.weights = np.array([weights[query] for query in qrels.query_ids])
@@ -112,7 +113,7 @@ class Evidence:
         if in_full and self.uncertain and supports(self.measure, self.policies):
             effect = unjudged_effect(*both, hits_a=self.hits[a], hits_b=self.hits[b])
         if in_full and can_decompose(self.measure, self.policies):
-            moved = movement(*both, hits_a=self.hits[a], hits_b=self.hits[b])
+            moved = movement(*both, hits_a=self.hits[a], hits_b=self.hits[b], weight_of=self.weight_of)
         known = replace(
             compared.known,
             identical=self.same_rankings(compared, a, b),

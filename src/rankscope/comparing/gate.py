@@ -45,7 +45,7 @@ class GatePolicy:
         if not 0 <= self.allow_missing <= 1:
             raise OptionError(f"allow_missing = {self.allow_missing} is not a share from 0 to 1")
         if self.require is not None and self.require not in REQUIREMENTS:
-            raise OptionError(f"require {self.require!r} is not one of {', '.join(REQUIREMENTS)}")
+            raise OptionError(f"require {self.require!r} is not known", hint=f"there is {', '.join(REQUIREMENTS)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,11 @@ class GateResult:
 
     def lines(self) -> Iterator[str]:
         """Yield what the gate says: a line for everything that did not pass, then one for all."""
+        fails = self.policy.on_inconclusive == "fail"
         for check in self.checks:
             if check.outcome != "passed":
-                yield f"gate: {check.name}: {check.outcome}: {check.words}"
+                how = " (fails, as --on-inconclusive says)" if fails and check.outcome == "inconclusive" else ""
+                yield f"gate: {check.name}: {check.outcome}{how}: {check.words}"
         n_passed = sum(check.outcome == "passed" for check in self.checks)
         yield f"gate: {self.outcome} ({n_passed} of {len(self.checks)} passed), exit code {self.exit_code}"
 
@@ -88,7 +90,7 @@ class GateResult:
 def gate_of(comparison: Comparison, policy: GatePolicy, *, collection: str = "") -> GateResult:
     """Return what the gate says of every system that is compared with the baseline."""
     if comparison.baseline is None:
-        raise OptionError("a gate needs a baseline, but all pairs are compared", hint="leave all_pairs out")
+        raise OptionError("a gate needs a baseline, but all pairs are compared", hint="compare with a baseline instead")
     return GateResult(tuple(check_of(item, policy, collection=collection) for item in comparison), policy)
 
 
@@ -114,15 +116,20 @@ def outcome_of(item: Compared, policy: GatePolicy) -> tuple[Outcome, str]:
                 f"{system} does not answer {len(missing)} of {pair.n_members} queries ({share:.0%}; at most "
                 f"{policy.allow_missing:.0%} are allowed)"
             )
-    is_lower = pair.gain < -pair.margin
-    if verdict.code in ("not_safe", "too_few"):
-        if is_lower:
-            return "failed", f"{words} It is lower by more than the margin of {pair.margin:g}."
-        return "inconclusive", words
+    unsettled = verdict.code in ("not_safe", "too_few")
+    if unsettled and pair.gain < -pair.margin:
+        side = "higher" if pair.lower_is_better else "lower"
+        beyond = f"by more than the margin of {pair.margin:g}" if pair.margin else "and there is no margin"
+        return "failed", f"{words} It is {side}, {beyond}."
     if policy.require == "non-inferior" and differs(pair):
-        if not pair.gain_ci.low > -pair.margin:
-            return "failed", f"{words} It is not shown to be no worse than the margin of {pair.margin:g}."
+        if unsettled or not pair.gain_ci.low > -pair.margin:
+            return (
+                "failed",
+                f"{words} Being non-inferior needs a verdict whose whole interval is above {-pair.margin:g}.",
+            )
         return "passed", words
+    if unsettled:
+        return "inconclusive", words
     if verdict.code in ("worse", "probably_worse"):
         return "failed", words
     return ("inconclusive" if verdict.code == "cannot_tell" else "passed"), words

@@ -83,8 +83,8 @@ def compare_groups(asked: Groups) -> Comparison:
             hint="their attributes, given with queries, name the language of each",
         )
     slices = {name: list(slice_masks(asked, ids, mask)) for name, mask in masks.items()}
-    contests = list(contests_of(asked, columns, masks, slices))
     units = units_of(asked, ids)
+    contests = list(contests_of(asked, columns, masks, slices, units))
     records = compare_contests(
         contests, asked.settings, correction=asked.correction, units=units,
         systems=shared_matrix(asked, columns, masks),
@@ -241,16 +241,19 @@ def contests_of(
     columns: Mapping[tuple[str, str], Floats],
     masks: Mapping[str, Bools],
     slices: Mapping[str, Sequence[SliceMask]],
+    units: Units,
 ) -> Iterator[Contest]:
     """Yield every contest: each pair in each group by each measure, then by the primary one in each slice."""
+    counts = np.ones(len(units.member), dtype=np.bool_) if units.weights is None else units.weights > 0
     lower = next(iter(asked.scores.values())).lower_is_better
     measures = [asked.primary, *(m for m in asked.scores.measures if m != asked.primary)]
     if len(asked.pairs) > MANY_PAIRS:
         measures = measures[:1]
     for group, mask in masks.items():
+        mask = mask & counts  # noqa: PLW2901 (a query of weight 0 is no part of anything)
         for a, b in asked.pairs:
             parts = [(measure, mask, "") for measure in measures]
-            parts += [(asked.primary, part.mask, part.label) for part in slices[group]]
+            parts += [(asked.primary, part.mask & counts, part.label) for part in slices[group]]
             for measure, inside, label in parts:
                 is_primary = measure == asked.primary and not label
                 yield Contest(
@@ -303,17 +306,20 @@ def compared_of(
     for (a, b), found in of_pair.items():
         main = next(record for record in found if record.role == "primary")
         worst, best = extremes(ids, main, columns[a, main.measure], columns[b, main.measure])
+        missing_a, missing_b = (not_answered(asked.scores, name, main, ids, columns) for name in (a, b))
+        left_out = {query for query, d in zip(ids, main.differences.tolist(), strict=True) if math.isnan(d)}
         known = Known(
             margin_given=asked.settings.margin_given,
-            problem=asked.problems.get(a) or asked.problems.get(b) or "",
+            problem="; ".join(f"{name}: {asked.problems[name]}" for name in (a, b) if name in asked.problems),
             unit_names=unit_names,
+            n_unanswered=len(left_out & {*missing_a, *missing_b}),
         )
         yield Compared(
             pair=main,
             verdict=verdict_of(main, known),
             known=known,
-            missing_a=not_answered(asked.scores, a, main, ids, columns),
-            missing_b=not_answered(asked.scores, b, main, ids, columns),
+            missing_a=missing_a,
+            missing_b=missing_b,
             worst=worst,
             best=best,
             also_tested=also_tested(main, asked, units),

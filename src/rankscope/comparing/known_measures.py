@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from functools import cache
 
+from rankscope.core.record import replace
+from rankscope.core.scores import Scores
 from rankscope.errors import MeasureError
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.spec import Measure
@@ -19,6 +21,17 @@ def known_measure(name: str) -> Measure | None:
         return parse_measure(name)
     except MeasureError:
         return None
+
+
+def with_directions(scores: Scores) -> Scores:
+    """Return scores in which our own measures have their direction, wherever the scores were read from."""
+    lower = {name for name in scores.measures if (found := known_measure(name)) and found.spec.better == "lower"}
+    if all(lower <= run.lower_is_better for run in scores.values()):
+        return scores
+    runs = tuple(replace(run, lower_is_better=run.lower_is_better | lower) for run in scores.values())
+    return Scores(
+        runs, qrels=scores.qrels, policies=scores.policies, profile=scores.profile, weighted_by=scores.weighted_by
+    )
 
 
 def range_of(name: str) -> tuple[float, float]:

@@ -17,6 +17,12 @@ Code = Literal[
     "not_comparable", "identical", "same", "too_few", "better", "probably_better", "worse", "probably_worse",
     "cannot_tell", "not_safe",
 ]  # fmt: skip
+WORDS: dict[Code, str] = {
+    "better": "better", "probably_better": "probably better", "worse": "worse", "probably_worse": "probably worse",
+    "same": "practically the same", "identical": "identical", "cannot_tell": "cannot tell",
+    "not_safe": "not safe to call", "too_few": "too few queries", "not_comparable": "not comparable",
+}  # fmt: skip
+"""Each verdict in a word or two, the best first."""
 Because: TypeAlias = Literal["", "margin", "unjudged"]
 MIN_UNITS = 10
 """With fewer queries, or clusters of them, nothing is said."""
@@ -86,6 +92,8 @@ class Known:
     unjudged: UnjudgedCheck | None = None
     judged: Judged | None = None
     unit_names: Sequence[str] = ()
+    n_unanswered: int = 0
+    """Queries that are left out, as one of the two does not answer them."""
 
 
 def verdict_of(pair: Pair, known: Known) -> Verdict:
@@ -131,6 +139,11 @@ def call(gain: float, error: float, pair: Pair) -> Code:
     if gain - half > 0:
         return "probably_better"
     return "probably_worse" if gain + half < 0 else "cannot_tell"
+
+
+def short_words(code: Code, pair: Pair) -> str:
+    """Return a verdict in a word or two."""
+    return "no score differs" if code == "same" and not differs(pair) else WORDS[code]
 
 
 def is_claim(code: Code) -> bool:
@@ -180,7 +193,7 @@ def reason(code: Code, because: Because, pair: Pair, known: Known) -> str:
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
     if code in ("identical", "same") and not differs(pair):
-        return f"No score differs on any of the {pair.n_queries} queries."
+        return f"Both have the same {pair.measure} on each of {counted(pair.n_queries, 'query')}."
     if code == "not_safe":
         return not_safe_words(pair, known)
     where = f"Its {pair.measure} is {direction(pair)} ({interval_words(pair)})"
@@ -193,16 +206,28 @@ def reason(code: Code, because: Because, pair: Pair, known: Known) -> str:
     if code == "same":
         if excludes_zero(pair):
             side = "higher" if pair.delta > 0 else "lower"
-            return f"Its {pair.measure} is measurably {side} ({interval_words(pair)}), but by less than {margin}."
-        small = pair.ci_equivalence
-        level = f"{small.level * 100:.4g}%"
-        ends = f"{signed(small.low, pair)} to {signed(small.high, pair)}"
-        return f"{where}; the whole {level} interval, {ends}, lies within {margin}."
+            size = f"{side} by {shown(abs(pair.delta), pair)} ({interval_words(pair)})"
+            return f"Its {pair.measure} is measurably {size}, but by less than {margin}: {within_words(pair)}."
+        return f"{where}; {within_words(pair)}, within {margin}."
     if pair.margin == 0:
-        return f"{where}. No margin is given, so any difference counts."
+        none = "With a margin of 0" if known.margin_given else "No margin is given, so"
+        return f"{where}. {none} any difference counts."
     if code in ("better", "worse") or because == "unjudged":
         return f"{where}, more than {margin}."
-    return f"{where}; {margin} lies within that interval."
+    return f"{where}; the interval reaches into {margin}."
+
+
+def within_words(pair: Pair) -> str:
+    """Name the interval that shows a difference to be small."""
+    small = pair.ci_equivalence
+    ends = f"{signed(small.low, pair)} to {signed(small.high, pair)}"
+    return f"the {small.level * 100:.4g}% interval is {ends}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
 
 
 def margin_words(pair: Pair, known: Known) -> str:
@@ -240,7 +265,7 @@ def typical_words(check: UnjudgedCheck) -> str:
 def what_could_be_found(pair: Pair) -> str:
     """Say what this set of queries can find, and what more would take."""
     if math.isnan(pair.mde):
-        return f"So few {unit_word(pair)} cannot reach this level."
+        return f"So few {unit_word(pair) if pair.p.is_exact else 'flips'} cannot reach this level."
     found = f"This set can only find differences above {shown(pair.mde, pair)}"
     if pair.n_needed is None or pair.n_needed <= pair.n_units:
         return f"{found}."
@@ -251,7 +276,10 @@ def direction(pair: Pair) -> str:
     """Say on which side B is, and how far."""
     if pair.delta == 0:
         return "equal on average"
-    return f"{'higher' if pair.delta > 0 else 'lower'} by {shown(abs(pair.delta), pair)}"
+    size = shown(abs(pair.delta), pair)
+    if float(size) == 0:
+        size = f"less than {10.0 ** -decimals(pair):g}"
+    return f"{'higher' if pair.delta > 0 else 'lower'} by {size}"
 
 
 def level_words(pair: Pair) -> str:
@@ -268,7 +296,7 @@ def holds_together(pair: Pair) -> bool:
 def interval_words(pair: Pair) -> str:
     """Return the interval of the difference in words, as every table shows it."""
     if math.isnan(pair.ci.low):
-        return f"no interval: too few {unit_word(pair)}"
+        return f"no interval: too few {unit_word(pair) if pair.p.is_exact or pair.n_units < MIN_UNITS else 'flips'}"
     if not pair.has_spread:
         return "by exactly this much for every query, so there is no interval"
     return f"{level_words(pair)} {signed(pair.ci.low, pair)} to {signed(pair.ci.high, pair)}"
@@ -283,10 +311,15 @@ def cautions(code: Code, pair: Pair, known: Known) -> Iterator[str]:
     """Say what else must be known before acting on the verdict."""
     if MIN_UNITS <= pair.n_units < CAUTION_UNITS:
         yield f"Only {pair.n_units} {unit_word(pair)}: intervals from so few are rough."
-    if pair.n_undefined:
-        share = pair.n_undefined / max(pair.n_members, 1)
-        more = f" That is {share:.0%} of them: the rest may not stand for all." if share > MANY_UNDEFINED else ""
-        yield f"{pair.n_undefined} queries are left out, since {pair.measure} is undefined for them.{more}"
+    n_undefined = pair.n_undefined - known.n_unanswered
+    for n, why in (
+        (known.n_unanswered, "one side does not answer them"),
+        (n_undefined, f"{pair.measure} is undefined"),
+    ):
+        if n:
+            share = n / max(pair.n_members, 1)
+            more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
+            yield f"{counted(n, 'query')} left out, as {why}.{more}"
     if is_claim(code):
         yield from rests_on(pair, known)
     if abs(pair.skew) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and differs(pair):
@@ -327,6 +360,11 @@ def unjudged_words(code: Code, pair: Pair, known: Known) -> Iterator[str]:
         yield f"{share} It holds even if {check.tested_share:.0%} of {theirs} are relevant. {typical_words(check)}"
     else:
         yield f"{share} It would turn if {check.tested_share:.0%} of {theirs} were relevant. {typical_words(check)}"
+
+
+def measure_words(pair: Pair) -> str:
+    """Name the measure, and its direction where less is better."""
+    return f"{pair.measure} (lower is better)" if pair.lower_is_better else pair.measure
 
 
 def unit_word(pair: Pair) -> str:

@@ -122,11 +122,13 @@ def movement(
     *,
     hits_a: Hits | None = None,
     hits_b: Hits | None = None,
+    weight_of: Mapping[str, float] | None = None,
     limit: int = 10,
 ) -> Movement:
     """Take the difference between two systems apart, doc by doc; the `limit` queries that moved most are listed.
 
-    `hits_a` and `hits_b` are what `align` gave for the two runs, where that is at hand.
+    `hits_a` and `hits_b` are what `align` gave for the two runs, where that is at hand; `weight_of` says how much each
+    query counts.
     """
     if not supports(measure, policies):
         raise MeasureError(
@@ -138,7 +140,11 @@ def movement(
     hits = paired(*given)
     sides = [Side.of(each, run, docs, measure, policies) for each, run in zip(hits, (run_a, run_b), strict=True)]
     counted = ~np.isnan(sides[0].scores) & ~np.isnan(sides[1].scores)
-    return moved(docs, sides[0], sides[1], measure, counted, limit=limit)
+    shares = counted.astype(np.float64)
+    if weight_of is not None:
+        shares *= np.array([weight_of[query] for query in sides[0].query_ids])
+    shares /= max(float(shares.sum()), 1e-300)
+    return moved(docs, sides[0], sides[1], measure, counted, shares=shares, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,9 +219,10 @@ class Side:
             np.where(counted, self.n_unjudged, 0.0),
         )  # fmt: skip
 
-    def by_rank(self, n_queries: int) -> Floats:
-        """Return what each rank contributes to the mean score."""
-        return np.bincount(self.ranks, weights=self.parts, minlength=1)[1:] / max(n_queries, 1)
+    def by_rank(self, shares: Floats) -> Floats:
+        """Return what each rank contributes to the mean score, in which each query has its share."""
+        added = np.bincount(self.ranks, weights=self.parts * shares[self.query], minlength=1)[1:]
+        return added.astype(np.float64)
 
     def spread(self, n_docs: int) -> tuple[Ints, Floats]:
         """Return the rank (0 where it is not shown) and the part of every judged doc."""
@@ -240,20 +247,20 @@ def success_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
     return Workings(terms=first.astype(np.float64))
 
 
-def moved(docs: Docs, a: Side, b: Side, measure: Measure, counted: Bools, *, limit: int) -> Movement:
-    """Compare the two systems over the queries that count."""
+def moved(docs: Docs, a: Side, b: Side, measure: Measure, counted: Bools, *, shares: Floats, limit: int) -> Movement:
+    """Compare the two systems over the queries that count, each with its share in the mean."""
     n_queries = int(counted.sum())
     side_a, side_b = a.only(counted), b.only(counted)
     moves = Moves.of(docs, side_a, side_b)
     return Movement(
         measure=measure.name,
         n_queries=n_queries,
-        difference=in_order_sum((b.scores - a.scores)[counted]) / n_queries if n_queries else float("nan"),
-        by_class={kind: moves.part(kind, n_queries) for kind in KINDS},
+        difference=in_order_sum(((b.scores - a.scores) * shares)[counted]) if n_queries else float("nan"),
+        by_class={kind: moves.part(kind, shares) for kind in KINDS},
         n_unjudged_a=int(side_a.n_unjudged.sum()),
         n_unjudged_b=int(side_b.n_unjudged.sum()),
-        by_rank_a=side_a.by_rank(n_queries),
-        by_rank_b=side_b.by_rank(n_queries),
+        by_rank_a=side_a.by_rank(shares),
+        by_rank_b=side_b.by_rank(shares),
         queries=tuple(moves.query_move(i) for i in most_moved(np.where(counted, b.scores - a.scores, 0.0), limit)),
     )
 
@@ -293,11 +300,12 @@ class Moves:
             kinds_of(ranks_a, ranks_b)[changed],
         )  # fmt: skip
 
-    def part(self, kind: str, n_queries: int) -> Part:
+    def part(self, kind: str, shares: Floats) -> Part:
         """Return what the docs of a kind contribute."""
         chosen = self.kinds == list(KINDS).index(kind)
-        total = in_order_sum((self.parts_b - self.parts_a)[chosen])
-        return Part(int(chosen.sum()), total, total / n_queries if n_queries else float("nan"))
+        changes = (self.parts_b - self.parts_a)[chosen]
+        mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else float("nan")
+        return Part(int(chosen.sum()), in_order_sum(changes), mean)
 
     def query_docs(self, query: int) -> list[int]:
         """Return the docs of a query, those that made the greatest difference first."""

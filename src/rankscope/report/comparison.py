@@ -10,19 +10,26 @@ from rankscope.comparing.records import Compared, Comparison, Group, Place, Spre
 from rankscope.comparing.verdict import (
     CAUTION_UNITS,
     MIN_UNITS,
+    WORDS,
     decimals,
+    differs,
     interval_words,
     level_words,
+    measure_words,
+    short_words,
     signed,
     unit_word,
 )
+from rankscope.comparing.verdict import (
+    counted as counted_words,
+)
 from rankscope.report import figures
 from rankscope.report.comparison_pair import (
-    WORDS,
     figure,
     in_group,
     interval_text,
     measures_table,
+    missing_words,
     p_text,
     pair_section,
     power_words,
@@ -51,11 +58,14 @@ from rankscope.stats.family import CORRECTIONS
 from rankscope.stats.interval import Interval
 
 DETAILED = 8
-"""Pairs that get a section of their own; with more of them the tables and the JSON record must do."""
+"""Pairs that get a section of their own on a page; with more of them the tables and the JSON record must do."""
+DETAILED_IN_TEXT = 200
 MANY_SYSTEMS = 20
 """With more systems than this, charts of all of them say less than the tables do, and make a page heavy."""
 TOO_MANY_ROWS = 1_500
 """A longer table of pairs is nothing to read; programs find it in the JSON record."""
+MOST_REASONS = 60
+"""Reasons beside a table of verdicts; of more pairs than this the JSON record has them."""
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
@@ -107,8 +117,33 @@ def first_screen(comparison: Comparison, group: Group) -> Iterator[Block]:
         return
     table = verdict_table(comparison, group.compared)
     yield TableBlock(in_group("Verdicts", group), table, folded=len(group.compared) > MANY_ROWS)
+    reasons = tuple(reason_lines(group))
+    if reasons:
+        yield Bullets(in_group("Why, where the interval alone does not say", group), reasons)
     if any(part.asked_for for part in group.compared[0].slices):
         yield TableBlock(in_group(f"{comparison.primary} by stratum", group), strata_table(comparison, group))
+
+
+def reason_lines(group: Group) -> Iterator[str]:
+    """Yield what the table of verdicts cannot show: what unjudged docs do to them, and what is left out."""
+    shown = 0
+    for item in group.compared:
+        pair, verdict = item.pair, item.verdict
+        name = f"{pair.b} vs {pair.a}"
+        told = []
+        if verdict.because == "unjudged" or verdict.code == "not_comparable":
+            told.append(f"{verdict.text} {verdict.reason}")
+        told += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
+        told += missing_words(item)
+        if told:
+            shown += 1
+            if shown <= MOST_REASONS:
+                yield f"{name}: {' '.join(told)}"
+    if shown > MOST_REASONS:
+        yield f"{shown - MOST_REASONS} more are in the JSON record."
+    n_units = max(item.pair.n_units for item in group.compared)
+    if MIN_UNITS <= n_units < CAUTION_UNITS:
+        yield f"Only {n_units} {unit_word(group.compared[0].pair)}: intervals from so few are rough."
 
 
 def leader_block(comparison: Comparison, group: Group) -> Verdict:
@@ -125,16 +160,45 @@ def leader_block(comparison: Comparison, group: Group) -> Verdict:
     if n_units < MIN_UNITS:
         word = unit_word(group.compared[0].pair)
         return Verdict(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
-    tied = [place.system for place in board[1:] if place.system not in top.beats]
-    if not tied:
+    codes = codes_against(top.system, group)
+    ways = {
+        "probably better than": [name for name, code in codes.items() if code == "probably_better"],
+        "not told apart from": [name for name, code in codes.items() if code in ("cannot_tell", "too_few")],
+        "practically the same as": [name for name, code in codes.items() if code in ("same", "identical")],
+        "not safe to call against": [name for name, code in codes.items() if code == "not_safe"],
+        "not comparable with": [name for name, code in codes.items() if code == "not_comparable"],
+        "worse than": [name for name, code in codes.items() if code in ("worse", "probably_worse")],
+    }
+    named = [f"{way} {few(names)}" for way, names in ways.items() if names]
+    n_better = sum(code == "better" for code in codes.values())
+    reason = f"{ahead}. It is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
+    if n_better == len(codes):
         return Verdict(f"{top.system} is the best.", f"{ahead}, better than each of the others.", "good", subject)
-    names = ", ".join(tied[:5]) + (", …" if len(tied) > 5 else "")  # noqa: PLR2004 (as examples)
-    return Verdict(
-        f"{top.system} leads; not told apart from {len(tied)} of {len(board) - 1} others.",
-        f"{ahead}. Not told apart: {names}.",
-        "caution",
-        subject,
-    )
+    if n_better + len(ways["probably better than"]) == len(codes):
+        return Verdict(f"{top.system} is probably the best.", reason, "good", subject)
+    n_open = len(codes) - n_better - len(ways["probably better than"])
+    headline = f"{top.system} leads, but is not shown to be better than {n_open} of {len(codes)} others."
+    if board[1].mean == top.mean:
+        headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
+    return Verdict(headline, reason, "caution", subject)
+
+
+def codes_against(system: str, group: Group) -> dict[str, str]:
+    """Return the verdict on a system against each other one, as if it were the challenger."""
+    turned = {"better": "worse", "worse": "better", "probably_better": "probably_worse"}
+    turned["probably_worse"] = "probably_better"
+    found: dict[str, str] = {}
+    for item in group.compared:
+        if item.pair.b == system:
+            found[item.pair.a] = item.verdict.code
+        elif item.pair.a == system:
+            found[item.pair.b] = turned.get(item.verdict.code, item.verdict.code)
+    return found
+
+
+def few(names: Sequence[str]) -> str:
+    """Name some of several."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")  # noqa: PLR2004 (as examples)
 
 
 def mean_interval_words(ci: Interval | None) -> str:
@@ -179,14 +243,15 @@ def against(comparison: Comparison) -> str:
 def signals(comparison: Comparison, compared: Compared) -> Iterator[Signal]:
     """Answer, one by one, what a careful reader asks before believing a verdict."""
     pair = compared.pair
-    enough: Tone = "good" if pair.n_units >= CAUTION_UNITS else "caution" if pair.n_units >= MIN_UNITS else "bad"
-    counted = f"{queries(pair.n_queries)} have both scores"
+    worth = min(float(pair.n_units), pair.n_effective)
+    enough: Tone = "good" if worth >= CAUTION_UNITS else "caution" if worth >= MIN_UNITS else "bad"
+    counted = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
     if pair.clustered:
         counted += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
         counted += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
     yield Signal("Queries", enough, f"{counted}.")
-    if not math.isnan(pair.mde):
+    if not math.isnan(pair.mde) and differs(pair):
         yield sensitivity_signal(comparison, pair)
     yield judged_signal(compared)
 
@@ -216,7 +281,7 @@ def judged_signal(compared: Compared) -> Signal:
     outcome = {
         "stands": "The verdict would survive relevant docs among the others.",
         "cautious": "The verdict would not survive unusually many relevant docs among the others.",
-        "not_safe": "As many relevant docs among the others as are common would change it.",
+        "not_safe": "A common share of relevant docs among the others would change it.",
     }[check.strength]
     return Signal("Judgments", tone, f"{words} {outcome}")
 
@@ -230,7 +295,7 @@ def verdict_table(comparison: Comparison, compared: Sequence[Compared]) -> Table
         [
             Cell(c.pair.b),
             *(Cell(c.pair.a) for _ in other),
-            Cell(WORDS[c.verdict.code]),
+            Cell(short_words(c.verdict.code, c.pair)),
             number_cell(c.pair.mean_b, None),
             Cell(signed(c.pair.delta, c.pair), raw=repr(c.pair.delta)),
             Cell(interval_text(c.pair)),
@@ -242,11 +307,17 @@ def verdict_table(comparison: Comparison, compared: Sequence[Compared]) -> Table
     ]
     sizes = sorted({c.pair.n_queries for c in compared})
     counted = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
+    if pair.clustered:
+        counted += f" in {max(c.pair.n_units for c in compared)} clusters"
     note = (
-        f"Δ against {comparison.baseline or 'the other'}, {pair.measure}, {counted}; verdict, interval and p come from "
-        f"one critical value: {CORRECTIONS[comparison.correction]}, {pair.p.family_size} comparisons"
+        f"Δ against {comparison.baseline or 'the other'}, {measure_words(pair)}, {counted}; verdict, interval and p "
+        f"come from one critical value: {CORRECTIONS[comparison.correction]}, "
+        f"{counted_words(pair.p.family_size, 'comparison')}"
     )
-    return Table(header, rows, n_name_columns=2 + len(other), notes=(note,))
+    still = sum(not differs(c.pair) for c in compared)
+    notes = (note, f"{counted_words(still, 'pair')} without any difference take no part in it") if still else (note,)
+    optional = ("W / T / L", "d_z", "mean")
+    return Table(header, rows, n_name_columns=2 + len(other), notes=notes, optional=optional)
 
 
 def strata_table(comparison: Comparison, group: Group) -> Table:
@@ -278,13 +349,22 @@ def strata_table(comparison: Comparison, group: Group) -> Table:
 def group_sections(comparison: Comparison, group: Group, *, with_figures: bool, every_pair: bool) -> Iterator[Section]:
     """Yield the sections of one group: the systems, then each pair, then the queries."""
     yield systems_section(comparison, group, with_figures=with_figures)
-    detailed = group.compared[: DETAILED if every_pair or len(group.compared) == 1 else 0]
+    most = DETAILED if with_figures else DETAILED_IN_TEXT
+    ordered = leading_pairs_first(group)
+    detailed = ordered[: most if every_pair or len(ordered) == 1 else 0]
     for compared in detailed:
         yield pair_section(comparison, group, compared, with_figures=with_figures)
-    if len(group.compared) > len(detailed) > 0:
-        left = f"{len(group.compared) - DETAILED} more pairs are in the tables above, and in full in the JSON record."
-        yield Section(in_group("Other pairs", group), (Paragraph(left),))
+    if len(ordered) > len(detailed):
+        left = f"{len(ordered) - len(detailed)} more pairs are in the tables above, and in full in the JSON record"
+        how = "; --details prints them here" if not every_pair else ""
+        yield Section(in_group("Other pairs" if detailed else "Pairs", group), (Paragraph(f"{left}{how}."),))
     yield Section(in_group("Every query", group), (query_block(comparison, group),))
+
+
+def leading_pairs_first(group: Group) -> list[Compared]:
+    """Return the pairs, those of the system with the best mean before the others."""
+    top = group.leaderboard[0].system if group.leaderboard else ""
+    return sorted(group.compared, key=lambda item: top not in (item.pair.a, item.pair.b))
 
 
 def systems_section(comparison: Comparison, group: Group, *, with_figures: bool) -> Section:
@@ -307,7 +387,7 @@ def leaderboard_table(comparison: Comparison, board: Sequence[Place]) -> Table:
     place_of = {place.system: i for i, place in enumerate(board, 1)}
     rows = []
     for i, place in enumerate(board, 1):
-        marks = sorted(place_of[name] for name in place.beats)
+        marks = sorted(place_of[name] for name in place.beats) if len(board) <= MANY_SYSTEMS else []
         rank = [Cell("-" if place.rank is None else str(place.rank))] if by_verdict else []
         interval = "-" if place.ci is None else f"[{place.ci.low:.4f}, {place.ci.high:.4f}]"
         rows.append(
@@ -324,8 +404,8 @@ def leaderboard_table(comparison: Comparison, board: Sequence[Place]) -> Table:
     notes = (
         (
             (
-                "rank: 1 + the number of systems that are better, or probably better, by the verdicts above; those "
-                "which cannot be told apart tie"
+                "rank: 1 + the number of systems that are better, or probably better, by verdict; systems without such "
+                "a verdict between them tie"
             ),
             "superscripts: the systems that this one is better, or probably better, than",
         )
@@ -381,7 +461,7 @@ def spread_block(spreads: Sequence[Spread], measure: str) -> TableBlock:
         for spread in spreads
     ]
     note = (
-        f"languages are never pooled: the mean is that of the {len(languages)} means, each counting the same; "
+        f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same; "
         "the variance is between them, divided by their number"
     )
     return TableBlock(
@@ -396,7 +476,7 @@ def method_section(comparison: Comparison) -> Section:
     unit = "cluster" if comparison.cluster else "query"
     items = [
         f"Primary measure: {comparison.primary}; the verdict rests on it alone. Others are exploratory.",
-        "Pairing: by query id over the queries of the qrels; a query that a system does not answer counts as empty.",
+        f"Pairing: by query id; {missing_policy(comparison)}.",
         (
             f"Test: the sign of each {unit}'s difference is flipped, the same for all pairs, {flips:,} times; p = "
             "(1 + flips whose largest t reaches the pair's) / (1 + all flips). The interval is the difference plus or "
@@ -410,14 +490,21 @@ def method_section(comparison: Comparison) -> Section:
     if comparison.weights:
         items.append(f"Queries are weighted by {comparison.weights}.")
     if comparison.isolated_by:
-        items.append("All groups are one family: their verdicts hold together.")
+        items.append("All groups of this comparison are one family: their verdicts hold together.")
     return Section("How this was computed", (Bullets("Method", (*items, *comparison.notes)),))
+
+
+def missing_policy(comparison: Comparison) -> str:
+    """Say what becomes of a query that a system does not answer."""
+    if comparison.scores.policies.get("missing") == "zero":
+        return "a query of the qrels that a system does not answer counts as empty"
+    return "a query that one of two systems does not answer is left out of their comparison"
 
 
 def margin_item(comparison: Comparison) -> str:
     """Say what the smallest difference that matters is."""
     if not comparison.settings.margin:
-        return "No margin: any difference counts, however small."
+        return f"{'A margin of 0' if comparison.settings.margin_given else 'No margin'}: any difference counts."
     return f"Smallest difference that matters: {whose_margin(comparison)}."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from rankscope.comparing.gate import GateCheck, GateResult
@@ -34,12 +35,13 @@ def properties_of(check: GateCheck) -> dict[str, str]:
     return found | {
         "verdict": check.compared.verdict.code,
         "delta": repr(pair.delta),
-        "ci": f"{pair.ci.low!r} to {pair.ci.high!r}",
+        "ci": "none" if math.isnan(pair.ci.low) else f"{pair.ci.low!r} to {pair.ci.high!r}",
         "p_adjusted": repr(pair.p.adjusted),
         "n_queries": str(pair.n_queries),
     }
 
 
-def error_case(name: str, message: str, *, command: str = "compare") -> Case:
+def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> Case:
     """Return the case of something that could not be checked at all."""
-    return Case(name=name, classname=f"rankscope.{command}", error=message, properties={"gate": "error"})
+    classname = f"rankscope.{command}" + (f".{measure}" if measure else "")
+    return Case(name=name, classname=classname, error=message, properties={"gate": "error"})

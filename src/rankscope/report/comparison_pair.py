@@ -9,7 +9,7 @@ import numpy as np
 
 from rankscope.charting import BANDS, band_counts
 from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
-from rankscope.comparing.verdict import Code, decimals, level_words, signed, unit_word
+from rankscope.comparing.verdict import Code, decimals, differs, measure_words, signed, unit_word
 from rankscope.core.arrays import Floats
 from rankscope.measures.movement import Movement
 from rankscope.report import figures
@@ -23,11 +23,6 @@ TONES: dict[Code, Tone] = {
     "better": "good", "probably_better": "good", "worse": "bad", "probably_worse": "bad", "same": "neutral",
     "identical": "neutral", "cannot_tell": "caution", "not_safe": "caution", "too_few": "caution",
     "not_comparable": "bad",
-}  # fmt: skip
-WORDS: dict[Code, str] = {
-    "better": "better", "probably_better": "probably better", "worse": "worse", "probably_worse": "probably worse",
-    "same": "practically the same", "identical": "identical", "cannot_tell": "cannot tell",
-    "not_safe": "not safe to call", "too_few": "too few queries", "not_comparable": "not comparable",
 }  # fmt: skip
 FEW_PAIRS = 6
 """With more pairs than this, a page has no room for a point per query and pair."""
@@ -46,7 +41,7 @@ def in_group(title: str, group: Group) -> str:
 def verdict_block(compared: Compared, group: Group) -> Verdict:
     """Return the verdict on one pair."""
     pair, verdict = compared.pair, compared.verdict
-    subject = f"{pair.measure} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
+    subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
     return Verdict(
         verdict.text, verdict.reason, TONES[verdict.code], subject, (*verdict.cautions, *missing_words(compared))
     )
@@ -54,15 +49,18 @@ def verdict_block(compared: Compared, group: Group) -> Verdict:
 
 def missing_words(compared: Compared) -> Iterator[str]:
     """Name the queries that a system does not answer."""
+    how = "left out" if compared.known.n_unanswered else "counted as empty"
     for system, missing in ((compared.pair.a, compared.missing_a), (compared.pair.b, compared.missing_b)):
         if missing:
             few = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")  # noqa: PLR2004 (as examples)
-            yield f"{system} does not answer {queries(len(missing))} (counted as empty): {few}."
+            yield f"{system} does not answer {queries(len(missing))} ({how}): {few}."
 
 
 def interval_text(pair: Pair) -> str:
     """Return the interval that decides, as tables show it."""
-    return "-" if math.isnan(pair.ci.low) else f"[{signed(pair.ci.low, pair)}, {signed(pair.ci.high, pair)}]"
+    if math.isnan(pair.ci.low) or not pair.has_spread:
+        return "-"
+    return f"[{signed(pair.ci.low, pair)}, {signed(pair.ci.high, pair)}]"
 
 
 def whose_margin(comparison: Comparison) -> str:
@@ -88,15 +86,17 @@ def p_text(p: float, alpha: float | None = None) -> str:
 def measures_table(comparison: Comparison, compared: Compared) -> Table:
     """Return one row per measure, the primary one first."""
     a, b = compared.pair.a, compared.pair.b
-    header = ["measure", a, b, "Δ", level_words(compared.pair), "p (adj.)", "effect d_z", "W / T / L"]
+    level = f"{compared.pair.ci.level * 100:.4g}% CI"
+    header = ["measure", a, b, "Δ", level, "p (adj.)", "effect d_z", "W / T / L"]
     rows = [measure_row(pair, comparison.settings.alpha) for pair in (compared.pair, *compared.exploratory)]
-    return Table(header, rows, notes=tuple(p_notes(comparison, compared.pair)))
+    notes = tuple(p_notes(comparison, compared.pair))
+    return Table(header, rows, notes=notes, optional=("effect d_z", "W / T / L"))
 
 
 def measure_row(pair: Pair, alpha: float) -> list[Cell]:
     """Return one measure's row."""
     digits = decimals(pair)
-    name = f"{pair.measure} (primary)" if pair.role == "primary" else pair.measure
+    name = f"{pair.measure}{' (primary)' if pair.role == 'primary' else ''}{' ↓' if pair.lower_is_better else ''}"
     tested = not math.isnan(pair.p.adjusted)
     p = p_text(pair.p.adjusted, alpha) + (" explor." if tested and pair.role == "exploratory" else "")
     return [
@@ -112,14 +112,20 @@ def measure_row(pair: Pair, alpha: float) -> list[Cell]:
 
 def p_notes(comparison: Comparison, pair: Pair) -> Iterator[str]:
     """Say how p-values and intervals were obtained."""
-    flips = f"all {pair.p.n_resamples:,} flips tried" if pair.p.is_exact else f"{pair.p.n_resamples:,} flips"
+    flips = f"all {pair.p.n_resamples:,} patterns" if pair.p.is_exact else f"{pair.p.n_resamples:,} flips"
     family = (
         "one comparison in the family"
         if pair.p.family_size <= 1
-        else f"{pair.p.family_size} comparisons in the family, held together by {CORRECTIONS[comparison.correction]}"
+        else f"{pair.p.family_size} comparisons in the family, whose intervals hold together (simultaneous) by "
+        f"{CORRECTIONS[comparison.correction]}"
     )
     counted = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
     yield f"primary: sign flips of the mean difference, {flips}; {family}; {counted}; p and interval are the same test"
+    if any(measure_is_lower(comparison, name) for name in comparison.scores.measures):
+        yield "↓: lower is better"
+    sums = [m for m, how in zip(comparison.scores.measures, aggregates_of(comparison), strict=True) if how != "mean"]
+    if sums:
+        yield f"{', '.join(sums)}: means per query here"
     if len(comparison.scores.measures) > 1:
         level = f"{pair.ci.level * 100:.4g}%"
         share = f"{comparison.settings.false_discoveries:.0%}"
@@ -129,21 +135,26 @@ def p_notes(comparison: Comparison, pair: Pair) -> Iterator[str]:
         )
 
 
+def measure_is_lower(comparison: Comparison, name: str) -> bool:
+    """Tell whether less is better by a measure."""
+    return name in next(iter(comparison.scores.values())).lower_is_better
+
+
+def aggregates_of(comparison: Comparison) -> tuple[str, ...]:
+    """Return how each measure is summed up elsewhere."""
+    return next(iter(comparison.scores.values())).aggregates
+
+
 def power_words(comparison: Comparison, compared: Compared) -> str:
-    """Say what this set of queries can find, what more would take, and the chances."""
+    """Say what this set of queries can find, and what more would take."""
     pair, power = compared.pair, f"{comparison.settings.power:.0%}"
     if math.isnan(pair.mde):
         return f"So few {unit_word(pair)} can find nothing at this level."
+    if not differs(pair):
+        return "No query's score differs, so nothing can be said of what this set could find."
     words = f"Smallest difference this set can find ({power} power): {pair.mde:.{decimals(pair)}f}."
     if pair.n_needed is not None:
         words += f" To find {pair.margin:g} you need about {pair.n_needed:,} {unit_word(pair)}."
-    if pair.bayes is not None:
-        by = f" by more than {pair.margin:g}" if pair.margin else ""
-        between = f"equivalent: {pair.bayes.equivalent:.0%}, " if pair.margin else ""
-        words += (
-            f" Chance that {pair.b} is better{by}: {pair.bayes.better:.0%}, {between}"
-            f"worse: {pair.bayes.worse:.0%} (Bayesian bootstrap)."
-        )
     return words
 
 
@@ -286,11 +297,15 @@ def kinds_table(compared: Compared, movement: Movement) -> Table:
     rows = [
         [Cell(name), Cell(str(part.n_docs)), Cell(f"{part.mean:+.4f}", raw=repr(part.mean))]
         for name, part in movement.by_class.items()
+        if part.n_docs
     ]
     unjudged = f"{movement.n_unjudged_a} before, {movement.n_unjudged_b} now"
     rows.append([Cell("unjudged"), Cell(unjudged), Cell("+0.0000", raw="0.0")])
     rows.append([Cell("together"), Cell(""), Cell(f"{movement.difference:+.4f}", raw=repr(movement.difference))])
-    note = "each doc's part of the score in the one ranking minus its part in the other, per query; the parts add up"
+    note = (
+        "docs whose part of the score changed: the part in the one ranking minus the part in the other, as a share of "
+        "the mean over queries; the parts add up"
+    )
     return Table(["docs that are", "docs", f"part of Δ {compared.pair.measure}"], rows, notes=(note,))
 
 

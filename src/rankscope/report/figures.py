@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rankscope.comparing.records import Compared, Comparison, Group
-from rankscope.comparing.verdict import level_words
+from rankscope.comparing.verdict import level_words, short_words
 from rankscope.core.arrays import Floats
 from rankscope.core.scores import Scores
 from rankscope.report import charts
@@ -39,7 +39,7 @@ def forest(comparison: Comparison, group: Group) -> Chart:
             c.pair.delta,
             c.pair.ci.low,
             c.pair.ci.high,
-            note=c.verdict.code.replace("_", " "),
+            note=short_words(c.verdict.code, c.pair),
             tone=_TONES.get(c.verdict.code, "neutral"),
         )
         for c in group.compared
@@ -51,7 +51,7 @@ def forest(comparison: Comparison, group: Group) -> Chart:
         subtitle=f"{group.name or f'{len(group.query_ids)} queries'}, {interval_label(group)}",
         measure=comparison.primary,
         better=better_of(comparison.scores, comparison.primary),
-        margin=comparison.settings.margin,
+        margin=comparison.settings.margin or None,
         prefix=identifier("forest", group.name),
     )
 
@@ -126,14 +126,16 @@ def strata(comparison: Comparison, group: Group) -> Chart:
         )
         for c in group.compared
         for part in c.slices
+        if part.asked_for or not any(other.asked_for for other in c.slices)
     ]
+    level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own"
     return charts.strata(
         cells,
         title=f"Difference in {comparison.primary} by stratum",
         measure=comparison.primary,
         better=better_of(comparison.scores, comparison.primary),
         difference=True,
-        subtitle=group.name,
+        subtitle=", ".join(filter(None, (group.name, level))),
         prefix=identifier("strata", group.name),
     )
 

@@ -36,6 +36,31 @@ class Table(Record):
     n_name_columns: int = 1
     notes: Sequence[str] = field(default_factory=tuple)
     """What must be known to read the numbers."""
+    optional: Sequence[str] = field(default_factory=tuple)
+    """Headings of columns that a narrow terminal may leave out, the least important first."""
+
+
+def fitted(table: Table, width: int) -> Table:
+    """Return the table without optional columns, as far as it takes to fit into a width; what is missing is noted."""
+    dropped: list[str] = []
+    for heading in table.optional:
+        if natural_width(table) <= width:
+            break
+        place = list(table.header).index(heading)
+        rows = [[cell for i, cell in enumerate(row) if i != place] for row in table.rows]
+        header = [text for text in table.header if text != heading]
+        table = Table(header, rows, table.n_name_columns, table.notes)
+        dropped.append(heading)
+    if not dropped:
+        return table
+    note = f"no room here for {', '.join(dropped)}: a wider terminal or a file (-o) has them"
+    return Table(table.header, table.rows, table.n_name_columns, (*table.notes, note))
+
+
+def natural_width(table: Table) -> int:
+    """Return how wide a table is where nothing is folded."""
+    columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
+    return sum(max(map(width_of, column)) for column in columns) + len(_GAP) * (len(table.header) - 1)
 
 
 def transposed(table: Table, *, corner: str) -> Table:
@@ -160,6 +185,7 @@ def print_rich(table: Table, stream: TextIO) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, file=stream)
+    table = fitted(table, console.width)
     console.print(rich_table(table))
     for note in shown_notes(table):
         console.print(Text(note, style="dim"), soft_wrap=True)

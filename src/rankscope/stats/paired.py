@@ -69,6 +69,7 @@ def wilcoxon_test(units: UnitSums, **_: int) -> Test:
     from scipy.stats import wilcoxon
 
     values = units.sums[:, 0]
+    refuse_weights(units, "Wilcoxon's test")
     if not values.any():
         return Test(1.0, "Wilcoxon signed-rank", caveat=SYMMETRY)
     return Test(float(wilcoxon(values, zero_method="wilcox").pvalue), "Wilcoxon signed-rank", caveat=SYMMETRY)
@@ -76,6 +77,7 @@ def wilcoxon_test(units: UnitSums, **_: int) -> Test:
 
 def sign_test(units: UnitSums, **_: int) -> Test:
     """Return the sign test of the units, on request: it only counts who won."""
+    refuse_weights(units, "the sign test")
     return Test(_coin_p(units.sums[:, 0]), "sign", caveat=SYMMETRY)
 
 
@@ -88,6 +90,12 @@ def mcnemar_test(units: UnitSums, **_: int) -> Test:
     if not np.isin(units.sums, (-1.0, 0.0, 1.0)).all():
         raise OptionError("McNemar's test is for measures that are 0 or 1 per query, such as Success@k")
     return Test(_coin_p(units.sums[:, 0]), "exact McNemar")
+
+
+def refuse_weights(units: UnitSums, test: str) -> None:
+    """Refuse weights where a test knows none; clusters, whose sizes are whole numbers, are no weights."""
+    if units.weighted:
+        raise OptionError(f"{test} knows no weights", hint="leave it out, or leave the weights out")
 
 
 def _coin_p(values: Floats) -> float:

@@ -60,7 +60,9 @@ class Units:
         sizes = known.astype(np.float64)
         if self.weights is not None:
             values, sizes = values * self.weights[:, None], sizes * self.weights[:, None]
-        return UnitSums(self._added(values), self._added(sizes), plain=self.are_plain)
+        return UnitSums(
+            self._added(values), self._added(sizes), plain=self.are_plain, weighted=self.weights is not None
+        )
 
     def _added(self, values: Floats) -> Floats:
         if not self.clustered:
@@ -92,11 +94,13 @@ class UnitSums:
     sizes: Floats
     plain: bool
     """Whether every size is 1 or 0."""
+    weighted: bool = False
+    """Whether sizes are weights, not numbers of queries."""
 
     def column(self, i: int) -> UnitSums:
         """Return one column on the units that take part in it."""
         inside = self.sizes[:, i] > 0
-        return UnitSums(self.sums[inside, i : i + 1], self.sizes[inside, i : i + 1], self.plain)
+        return UnitSums(self.sums[inside, i : i + 1], self.sizes[inside, i : i + 1], self.plain, self.weighted)
 
     def moments(self) -> Moments:
         """Return what estimates are made of."""
@@ -108,10 +112,6 @@ class UnitSums:
             cross=(self.sums * self.sizes).sum(axis=0),
             size_squares=(self.sizes**2).sum(axis=0),
         )
-
-    def without(self, unit: int) -> UnitSums:
-        """Return the sums without one unit."""
-        return UnitSums(np.delete(self.sums, unit, axis=0), np.delete(self.sizes, unit, axis=0), self.plain)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

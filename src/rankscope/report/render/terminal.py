@@ -23,7 +23,7 @@ from rankscope.report.document import (
 )
 from rankscope.report.render.interval import Axis, shared_axis, text_interval
 from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned, encodable, with_texts
-from rankscope.report.table import Table, plain_lines, rich_table, shown_notes, width_of
+from rankscope.report.table import Table, fitted, plain_lines, rich_table, shown_notes, width_of
 
 PIPE_WIDTH = 100
 LONGEST_LINE = 120
@@ -86,8 +86,9 @@ def print_rich_report(report: Report, stream: TextIO, encoding: str, *, details:
     console = Console(highlight=False, file=stream)
     for item in report_items(report, min(console.width, LONGEST_LINE), details=details):
         if isinstance(item, Table):
-            console.print(Padding(rich_table(item), (0, 0, 0, INDENT)))
-            for note in shown_notes(item):
+            shown = fitted(item, console.width - INDENT)
+            console.print(Padding(rich_table(shown), (0, 0, 0, INDENT)))
+            for note in shown_notes(shown):
                 console.print(Padding(Text(encodable(note, encoding), style="dim"), (0, 0, 0, INDENT)))
         else:
             label, text = encodable(item.label, encoding), encodable(item.text, encoding)

@@ -102,4 +102,4 @@ def table_with_texts(table: Table, change: Callable[[str], str]) -> Table:
     """Return a table with its texts changed."""
     rows = [[Cell(change(cell.text), change(cell.raw), cell.best) for cell in row] for row in table.rows]
     header, notes = ([change(text) for text in texts] for texts in (table.header, table.notes))
-    return Table(header, rows, table.n_name_columns, notes)
+    return Table(header, rows, table.n_name_columns, notes, table.optional)

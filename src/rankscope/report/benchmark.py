@@ -81,7 +81,7 @@ def collection_report(
             *base.first_screen,
             *failure_blocks(result, benchmark),
             *costs,
-            *note_blocks(result),
+            *note_blocks(result, several=len(benchmark.collections) > 1),
         ),
         sections=(
             details,
@@ -176,7 +176,8 @@ def quality_table(result: CollectionResult) -> Table:
         ]
         for system in result.systems
     ]
-    notes = (f"{size_words(result)}; means over queries, a query without an answer counts 0", LATENCY_NOTE)
+    weighted = "" if scores is None or scores.weighted_by is None else f", weighted by {scores.weighted_by}"
+    notes = (f"{size_words(result)}; means over queries{weighted}, a query without an answer counts 0", LATENCY_NOTE)
     return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
 
 
@@ -421,10 +422,11 @@ def common_reasons(system: SystemResult) -> list[tuple[str, int]]:
     return plain.most_common(5)
 
 
-def note_blocks(result: CollectionResult) -> Iterator[Block]:
+def note_blocks(result: CollectionResult, *, several: bool) -> Iterator[Block]:
     """Yield what has to be known to read the results."""
-    if result.notes:
-        yield Bullets("To know", result.notes)
+    own = ("Each collection is a family of comparisons of its own.",) if several and result.comparison else ()
+    if result.notes or own:
+        yield Bullets("To know", (*result.notes, *own))
 
 
 def collections_table(benchmark: Benchmark) -> Table:

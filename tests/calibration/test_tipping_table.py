@@ -40,12 +40,12 @@ def world():
         common = [f"c{j}" for j in range(10)]
         own = [f"b{j}" for j in range(10)]
         qrels[query] = {doc: int(rng.random() < 0.6) for doc in common} | dict.fromkeys(own, 1)
-        runs["A"][query], runs["B"][query], runs["C"][query] = common, own, common[::-1]
+        runs["A"][query], runs["B"][query], runs["C"][query] = common, [*own[:9], "c0"], common[::-1]
     return qrels, runs
 
 
 def test_a_verdict_that_the_truth_turns(world):
-    # to the pool of A and C, B has found nothing; in truth it has found nothing but relevant docs
+    # to the pool of A and C, B has found one doc; in truth it has found hardly anything but relevant docs
     found = trial(*world, "A", "B", n_pool=1, rng=np.random.default_rng(0))
     assert (found.naive, found.rule, found.truth) == (-1, 0, 1)
     assert tipping_table.counts([found]) == "1: 1, 1"

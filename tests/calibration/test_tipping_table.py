@@ -39,7 +39,7 @@ def world():
         query = f"q{i}"
         common = [f"c{j}" for j in range(10)]
         own = [f"b{j}" for j in range(10)]
-        qrels[query] = {doc: int(rng.random() < 0.6) for doc in common} | dict.fromkeys(own, 1)
+        qrels[query] = {doc: int(rng.random() < 0.35) for doc in common} | dict.fromkeys([*own, "c0"], 1)
         runs["A"][query], runs["B"][query], runs["C"][query] = common, [*own[:9], "c0"], common[::-1]
     return qrels, runs
 

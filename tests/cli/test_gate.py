@@ -211,3 +211,103 @@ def test_saved_scores_keep_their_direction_at_the_gate(rankscope, folder):
     done = rankscope("compare", "--scores", saved, "--primary", "FirstRel", "--fail-if-worse")
     assert done.code == 1
     assert "worse is worse." in done.out
+
+
+def write_scores(folder, name, values):
+    path = folder / f"{name}.csv"
+    path.write_text("query,nDCG@10\n" + "".join(f"q{i},{value}\n" for i, value in enumerate(values)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["inf"] + ["0.1"] * 39, "no score"),
+        (["1e308"] * 2 + ["0.1"] * 38, "scores beyond"),
+        ([""] * 18 + ["0.9"] * 22, "undefined for one of the two on 18 of 40 queries"),
+    ],
+    ids=["infinite", "beyond all numbers", "left blank"],
+)
+def test_scores_that_hide_a_collapse_are_errors(rankscope, folder, cells, message):
+    good = write_scores(folder, "good", ["0.8"] * 40)
+    bad = write_scores(folder, "bad", cells)
+    done = rankscope("compare", "--scores", good, bad, "--fail-if-worse")
+    assert done.code == 2
+    assert message in done.err
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "query,a\nq1\nq2,3,4\n", "{", "\xff\xfe"], ids=range(5))
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".parquet", ".txt"])
+def test_files_that_hold_no_scores_are_errors_without_a_traceback(rankscope, folder, text, suffix):
+    path = folder / f"odd{suffix}"
+    path.write_bytes(text.encode("latin-1"))
+    done = rankscope("compare", "--scores", path, path, "--fail-if-worse")
+    assert done.code == 2
+    assert done.err.splitlines()[-2].startswith(("error:", "gate:", "hint:"))
+
+
+def test_options_that_scores_cannot_follow_are_refused(rankscope, folder):
+    good = write_scores(folder, "good", ["0.8"] * 40)
+    other = write_scores(folder, "other", ["0.7"] * 40)
+    for option in (["--undefined", "error"], ["--depth", "5"], ["--profile", "beir"], ["--lower-is-better", "latency"]):
+        done = rankscope("compare", "--scores", good, other, *option)
+        assert done.code == 2, option
+
+
+def test_queries_without_a_language_stay_in_the_answer(rankscope, folder):
+    lines = [{"id": q, **({"language": "de" if i % 2 else "en"} if i < 12 else {})} for i, q in enumerate(QUERIES)]
+    (folder / "languages.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    broken = {q: RUNS["base" if i < 12 else "worse"][q] for i, q in enumerate(QUERIES)}
+    (folder / "broken.run").write_text(run_text(broken))
+    files = [folder / name for name in ("qrels", "base.run", "broken.run")]
+    done = rankscope("compare", *files, "-m", "nDCG@10", "--queries", folder / "languages.jsonl", "--fail-if-worse")
+    assert done.code == 1
+    assert "without language" in done.err
+
+
+def test_a_measure_that_finds_nothing_does_not_pass(rankscope, folder):
+    """FirstRel has no rank where nothing was found: a run that finds nothing must not pass for want of scores."""
+    lost = {q: (RUNS["base"][q] if i < 15 else [d for d in JUDGED if not QRELS[q][d]]) for i, q in enumerate(QUERIES)}
+    (folder / "lost.run").write_text(run_text(lost))
+    files = [folder / name for name in ("qrels", "base.run", "lost.run")]
+    done = rankscope("compare", *files, "-m", "FirstRel@10", "--fail-if-worse")
+    assert done.code == 2
+    assert "undefined for one of the two on 25 of 40 queries" in done.err
+    limit = rankscope("evaluate", files[0], files[2], "--fail-under", "FirstRel@10=5")
+    assert limit.code == 2
+
+
+def test_qrels_without_a_relevant_doc_are_an_error(rankscope, folder):
+    (folder / "zeros").write_text((folder / "qrels").read_text().replace(" 1\n", " 0\n"))
+    done = rankscope("compare", folder / "zeros", folder / "base.run", folder / "worse.run", "--fail-if-worse")
+    assert done.code == 2
+    assert "every score is 0" in done.err
+
+
+@pytest.mark.parametrize("options", [["--margin", "1"], ["--margin", "5"], ["--alpha", "0.001", "--resamples", "500"]])
+def test_settings_that_would_switch_the_gate_off_are_refused(rankscope, folder, options):
+    files = [folder / name for name in ("qrels", "base.run", "worse.run")]
+    assert rankscope("compare", *files, "-m", "nDCG@10", "--fail-if-worse", *options).code == 2
+
+
+def test_a_chart_does_not_skip_the_limits(rankscope, folder):
+    files = [folder / "qrels", folder / "worse.run"]
+    done = rankscope("evaluate", *files, "--fail-under", "nDCG@10=0.9", "--chart", "systems", "-o", folder / "x.svg")
+    assert done.code == 2
+
+
+def test_what_cannot_be_written_is_no_verdict(rankscope, folder):
+    (folder / "folder.xml").mkdir()
+    files = [folder / name for name in ("qrels", "base.run", "same.run")]
+    for output in (folder / "folder.xml", "/dev/full"):
+        form = ["--format", "junit", "-o", output]
+        assert rankscope("compare", *files, "-m", "nDCG@10", "--fail-if-worse", *form).code == 2
+        assert rankscope("evaluate", *files, "--fail-under", "nDCG@10=0", *form).code == 2
+
+
+def test_clusters_that_no_query_has_are_an_error(rankscope, folder):
+    (folder / "topics.csv").write_text("id,topic\n" + "".join(f"x{q},{i // 4}\n" for i, q in enumerate(QUERIES)))
+    files = [folder / name for name in ("qrels", "base.run", "better.run")]
+    done = rankscope("compare", *files, "-m", "nDCG@10", "--queries", folder / "topics.csv", "--cluster", "topic")
+    assert done.code == 2
+    assert "there are no clusters" in done.err

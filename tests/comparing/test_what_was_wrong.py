@@ -332,3 +332,58 @@ def test_a_forest_without_a_margin():
     scores = scores_of({"a": np.arange(30.0), "b": np.arange(30.0) + 0.2 + np.arange(30) % 3 / 10}, measure="DCG")
     found = compare_scores(scores)
     assert "better" in figures.forest(found, found.groups[0]).svg
+
+
+def test_few_queries_that_always_differ_are_no_trouble():
+    columns = {"A": np.zeros(5), "B": np.ones(5), "C": [0.2, 0.1, 0, 0.3, 0.4]}
+    for options in ({}, {"all_pairs": True}, {"alpha": 0.1}):
+        for item in compare_scores(scores_of(columns), **options):
+            assert item.verdict.code == "too_few"
+
+
+def test_weights_of_any_size_are_ratios():
+    a, b = np.full(20, 0.5), np.full(20, 0.6) + np.random.default_rng(0).normal(0, 0.01, 20)
+    deltas = set()
+    for scale in (1.0, 1e300, 1e-200):
+        queries = {f"q{i:03}": {"asked": (1 + i % 3) * scale} for i in range(20)}
+        deltas.add(
+            round(
+                next(iter(compare_scores(scores_of({"a": a, "b": b}), queries=queries, weights="asked"))).pair.ci.low,
+                12,
+            )
+        )
+    assert len(deltas) == 1
+
+
+def test_strata_of_weight_0_are_no_trouble():
+    a = np.linspace(0.2, 0.8, 30)
+    queries = {f"q{i:03}": {"asked": 0 if i < 6 else 2, "kind": "old" if i < 6 else "new"} for i in range(30)}
+    scores = scores_of({"a": a, "b": a + 0.1 + np.arange(30) % 3 / 100})
+    found = compare_scores(scores, queries=queries, weights="asked", by="kind")
+    assert next(iter(found)).pair.n_queries == 24
+    text_of(found)
+
+
+def test_a_page_with_a_system_without_scores():
+    found = compare_scores(scores_of({"a": np.full(12, 0.5), "b": np.full(12, math.nan)}))
+    assert next(iter(found)).verdict.code == "not_comparable"
+    for form in ("text", "html", "markdown", "latex"):
+        assert "Not comparable." in render(report_of(found), form)
+
+
+def test_what_a_verdict_rests_on_is_found_by_leaving_it_out():
+    """The caution stands exactly where the comparison without the query gives another verdict."""
+    rng = np.random.default_rng(5)
+    said = 0
+    for _ in range(60):
+        d = np.round(rng.normal(0.06, 0.12, 14), 2)
+        d[rng.integers(14)] += 0.3
+        full = next(iter(compare_scores(scores_of({"a": np.full(14, 0.4), "b": 0.4 + d}), n_resamples=20_000)))
+        if full.verdict.code not in ("better", "probably_better"):
+            continue
+        kept = np.arange(14) != np.argmax(d)
+        rest = next(iter(compare_scores(scores_of({"a": np.full(13, 0.4), "b": 0.4 + d[kept]}), n_resamples=20_000)))
+        told = any("rests on" in caution for caution in full.verdict.cautions)
+        assert told == (rest.verdict.code != full.verdict.code)
+        said += told
+    assert said > 3

@@ -143,11 +143,14 @@ def test_one_query_says_nothing_and_does_not_stop(noisy):
 
 
 def test_the_query_that_carries_most_is_known():
-    d = np.append(np.random.default_rng(0).normal(0, 0.05, 29), 0.9)
-    rest = only(d).without_top_unit
+    d = np.append(np.random.default_rng(0).normal(0.1, 0.05, 29), 0.9)
+    rest, alone = only(d).without_top_unit, only(d[:29])
     assert rest.unit == 29
     assert rest.delta == pytest.approx(d[:29].mean())
     assert rest.error == pytest.approx(d[:29].std(ddof=1) / math.sqrt(29))
+    assert rest.is_exact
+    assert rest.critical == pytest.approx(alone.critical)  # made anew without it
+    assert only(d - 0.1).without_top_unit is None  # what is not called rests on nothing
 
 
 def test_all_pairs_of_systems_equal_pair_by_pair():
@@ -182,6 +185,7 @@ def test_a_measure_of_the_whole_set_is_shown_and_not_tested(noisy):
         ({"margin": -1}, "negative"),
         ({"margin": math.nan}, "not a number"),
         ({"n_resamples": 5}, "too few"),
+        ({"n_resamples": 500, "alpha": 0.001}, "too few for alpha"),
         ({"power": 1.5}, "power"),
         ({"seed": -1}, "seed"),
     ],

@@ -218,9 +218,23 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     wanted = [name for text in args.measures for name in text.split()]
     lower = [name for name in args.lower_is_better.split(",") if name]
     scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
+    for name in lower:
+        named(name, scores.measures, "measure")
+    refuse_options_of_runs(args)
     if args.primary and wanted:
         wanted = list(dict.fromkeys([args.primary, *wanted]))
     return with_measures(scores, [named(name, scores.measures, "measure") for name in wanted]) if wanted else scores
+
+
+def refuse_options_of_runs(args: argparse.Namespace) -> None:
+    """Refuse what says how runs are scored, where scores are given: it would do nothing."""
+    given = [*policies_from(args)]
+    given += [name for name in ("profile", "embeddings", "docs", "ontology") if getattr(args, name) is not None]
+    if args.unjudged != "auto":
+        given.append("unjudged")
+    if given:
+        option = given[0].replace("_", "-")
+        raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
 
 
 def measures_from(args: argparse.Namespace) -> list[str] | None:

@@ -149,6 +149,8 @@ def thread_count(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Evaluate and print."""
     one_stdin([args.qrels, *args.runs])
+    if args.chart and (args.fail_under or args.allow_missing is not None):
+        raise OptionError("--chart and --fail-under do not go together", hint="draw the chart with a call of its own")
     if args.chart:
         from rankscope.cli.evaluate_report import write_chart
 

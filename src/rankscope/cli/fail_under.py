@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rankscope.api import chosen_profile, decide_measures
 from rankscope.cli.options import output_to
 from rankscope.comparing.gate import GateCheck, GatePolicy, GateResult
-from rankscope.core.scores import Scores
+from rankscope.core.scores import Aggregate, RunScores, Scores
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.report.comparison_cases import cases, error_case
 from rankscope.report.render import Case, to_junit
@@ -23,6 +23,8 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
     if not args.fail_under:
         option = "--allow-missing" if form != "junit" else "--format junit"
         raise OptionError(f"{option} goes with --fail-under", hint="for example --fail-under nDCG@10=0.5")
+    if form == "trec":
+        raise OptionError("--fail-under does not go with --format trec", hint="leave the format out, or use csv")
     limits = parse_limits(args.fail_under, args.profile)
     shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures or None)]
     args.measures = list(dict.fromkeys([*shown, *limits]))
@@ -88,8 +90,25 @@ def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> I
                     f"{name} does not answer {run.counts.missing} of {scores.qrels.n_queries} queries ({missing:.0%}; "
                     f"at most {policy.allow_missing:.0%} are allowed).",
                 )  # fmt: skip
+            elif undefined_share(run, aggregate) > policy.allow_missing and not excludes(scores):
+                yield GateCheck(
+                    f"{name} {measure}", "error",
+                    f"{measure} is undefined for {run.counts.queries - aggregate.n} of {run.counts.queries} queries "
+                    f"(at most {policy.allow_missing:.0%} are allowed).",
+                )  # fmt: skip
             elif math.isnan(aggregate.value):
                 yield GateCheck(f"{name} {measure}", "error", f"No query has a score by {measure}.")
             else:
                 holds = aggregate.value <= limit if lower else aggregate.value >= limit
                 yield GateCheck(f"{name} {measure}", "passed" if holds else "failed", words)
+
+
+def undefined_share(run: RunScores, aggregate: Aggregate) -> float:
+    """Return the share of queries that the mean leaves out; those of weight 0 were never part of it."""
+    counted = run.counts.queries if run.weights is None else int((run.weights > 0).sum())
+    return 1 - aggregate.n / max(counted, 1)
+
+
+def excludes(scores: Scores) -> bool:
+    """Tell whether queries are left out on purpose: those without relevant docs, or without an answer."""
+    return scores.policies.get("no_relevant") == "exclude" or scores.policies.get("missing") == "skip"

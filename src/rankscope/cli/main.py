@@ -67,17 +67,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if arguments is None:
                 load_for_good(given)
             code = dispatch(given)
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except RankscopeError as error:
         print_error(error)
         return COULD_NOT_RUN
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader left; so does what is buffered
-        return 0
+        discard_output()  # the reader left; so does what is buffered
+        return COULD_NOT_RUN if GATES.intersection(given) else 0
+    except OSError as error:
+        print(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", file=sys.stderr)
+        discard_output()
+        return COULD_NOT_RUN
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     return code
+
+
+GATES = {"--fail-if-worse", "--fail-under", "--require"}
+"""With these a build waits for the exit code, so that an answer which could not be given is none."""
+
+
+def discard_output() -> None:
+    """Let what is buffered go nowhere, so that Python does not stumble over it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def load_for_good(given: Sequence[str]) -> None:

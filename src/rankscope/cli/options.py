@@ -164,8 +164,13 @@ def output_to(path: str | None) -> Iterator[TextIO]:
     target = Path(str(path))
     if not target.parent.is_dir():
         raise OptionError(f"cannot write {path}: there is no folder {target.parent}")
-    with target.open("w", encoding="utf-8", errors="surrogateescape") as stream:
-        yield stream
+    try:
+        with target.open("w", encoding="utf-8", errors="surrogateescape") as stream:
+            yield stream
+    except OSError as error:
+        raise OptionError(
+            f"cannot write {path}: {error.strerror or error}", hint="check path, rights and space"
+        ) from None
 
 
 def one_stdin(paths: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from rankscope.cli.compare import command_line
 from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from
 from rankscope.cli.options import add_format_option, chosen_format, form_by_extension, output_to
+from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
     from rankscope.bench.choosing import Watch
@@ -89,14 +90,19 @@ def run(args: argparse.Namespace) -> int:
     file = find_project(args.project) if args.project is None or Path(args.project).is_dir() else Path(args.project)
     with at_home(file.resolve().parent):  # systems may be classes in modules of the project
         project = load_project(file.resolve())
-    with watching(sys.stderr) as watch:
-        benchmark = run_project(
-            project,
-            Wishes(
-                only=tuple(args.only), collections=tuple(args.collection), depth=args.k, baseline=args.baseline,
-                fresh=args.fresh, reveal=args.reveal, anyway=args.anyway, command=command_line(args), watch=watch,
-            ),
-        )  # fmt: skip
+    try:
+        with watching(sys.stderr) as watch:
+            benchmark = run_project(
+                project,
+                Wishes(
+                    only=tuple(args.only), collections=tuple(args.collection), depth=args.k, baseline=args.baseline,
+                    fresh=args.fresh, reveal=args.reveal, anyway=args.anyway, command=command_line(args), watch=watch,
+                ),
+            )  # fmt: skip
+    except RankscopeError as error:
+        if form == "junit":
+            write_error_case(error, args.output)
+        raise
     gate = None if policy is None else benchmark_gate(benchmark, policy)
     with output_to(args.output) as stream:
         write(benchmark, form, stream, gate, details=args.details or args.output is not None)
@@ -111,6 +117,15 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_if_worse or args.require:
         return gate_exit_code(gate, args)
     return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
+
+
+def write_error_case(error: RankscopeError, output: str | None) -> None:
+    """Write a build server's file in which a run that could not be made is an error; an older file would say passed."""
+    from rankscope.report.comparison_cases import error_case
+    from rankscope.report.render import to_junit
+
+    with output_to(output) as stream:
+        stream.write(to_junit([error_case("run", str(error), command="run")], suite="rankscope run"))
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:

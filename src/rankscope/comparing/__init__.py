@@ -26,6 +26,7 @@ from rankscope.stats.compare import Settings
 from rankscope.stats.family import CORRECTIONS
 from rankscope.stats.paired import ON_REQUEST
 
+LARGEST_SCORE = 1e100
 USUAL_MARGIN = 0.01
 """The smallest difference that matters where nobody says otherwise, for measures between 0 and 1."""
 UNJUDGED = {
@@ -96,6 +97,12 @@ def compare(
     )  # fmt: skip
     if problems is None:
         problems = id_problems(judged, loaded, scores)
+    first = next((m for m in wanted if m.name == primary), wanted[0])
+    if first.spec.about_relevance and not anyway and not any(relevant_counts(judged, decided).values()):
+        raise InputError(
+            f"no doc of the qrels has a grade of {decided.relevance_level:g} or more, so every score is 0",
+            hint="are these the right judgments? min_rel says which grades are relevant",
+        )
     compared = compare_scores(
         scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=table, all_pairs=all_pairs,
         correction=correction, pool=pool, cluster=cluster, weights=weights, also=also, alpha=alpha,
@@ -150,6 +157,7 @@ def compare_scores(
     `problems` says of systems, by their names, why they cannot be compared with the others.
     """
     scores = with_directions(scores)
+    refuse_endless(scores)
     if len(scores) < 2:  # noqa: PLR2004 (a comparison needs two)
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     table = None if queries is None else load_queries(queries)
@@ -157,6 +165,7 @@ def compare_scores(
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
     decisive = named(primary, scores.measures, "measure") if primary else scores.measures[0]
     refuse_other_than_means(scores, decisive)
+    refuse_wide_margin(margin, decisive)
     groups = Groups(
         scores=scores,
         baseline=named(baseline, tuple(scores), "run") if baseline else next(iter(scores)),
@@ -180,6 +189,7 @@ def compare_scores(
         problems=problems or {},
     )
     warn_of_unknown(table, scores)
+    check_clusters(table, cluster, scores)
     return compare_groups(groups)
 
 
@@ -216,6 +226,23 @@ def chosen_correction(given: str) -> str:
             f"correction {given!r} is not one of {', '.join(CORRECTIONS)}", hint=did_you_mean(given, CORRECTIONS)
         )
     return given
+
+
+def refuse_endless(scores: Scores) -> None:
+    """Refuse scores that no mean can be made of."""
+    for name, run in scores.items():
+        if (np.abs(run.values[~np.isnan(run.values)]) > LARGEST_SCORE).any():
+            raise InputError(f"{name} has scores beyond {LARGEST_SCORE:g}", hint="scores are finite numbers")
+
+
+def refuse_wide_margin(margin: float | None, primary: str) -> None:
+    """Refuse a margin within which every difference lies: it would call everything the same."""
+    low, high = range_of(primary)
+    if margin is not None and margin >= high - low:
+        raise OptionError(
+            f"margin = {margin:g} is as wide as the range of {primary}, so everything would be the same",
+            hint="give the smallest difference that matters, such as 0.01",
+        )
 
 
 def refuse_other_than_means(scores: Scores, primary: str) -> None:
@@ -262,6 +289,26 @@ def named(name: str, known: Sequence[str], what: str) -> str:
         f"there is no {what} {name!r} among {', '.join(known[:8])}",
         hint=did_you_mean(name, known) or "name one of them",
     )
+
+
+def check_clusters(table: QueryTable | None, cluster: str | None, scores: Scores) -> None:
+    """Refuse clusters that no query has, and say so where some have none: each of these is a cluster of its own."""
+    if table is None or cluster is None:
+        return
+    ids = next(iter(scores.values())).query_ids
+    values = table.attribute(cluster)
+    lacking = [query for query in ids if query not in values]
+    if len(lacking) == len(ids):
+        raise InputError(
+            f"no query has a value of {cluster}, so there are no clusters",
+            hint=f"are the ids written the same way? e.g. {ids[0]!r} and {next(iter(table.ids), '')!r}",
+        )
+    if lacking:
+        warnings.warn(
+            f"{len(lacking)} of {len(ids)} queries have no {cluster}; each of them is a cluster of its own",
+            RankscopeWarning,
+            stacklevel=4,
+        )
 
 
 def warn_of_unknown(table: QueryTable | None, scores: Scores) -> None:

@@ -28,6 +28,7 @@ LOOKED_AT = 1_000
 """How deep rankings are looked at where nothing says how deep they are scored."""
 FEW_PAIRS = 25
 """With more pairs than this, tipping points are looked for only where nothing is safe to call."""
+LOOK_UP_TO = 2_000
 ONLY_RELEVANT = (
     "The qrels hold relevant docs only, so docs outside them count as not relevant. Whether that is right cannot be "
     "seen from the data; with unjudged = uncertain a verdict must survive relevant docs among them."
@@ -150,7 +151,7 @@ class Evidence:
         check = tipping.check(pair.a, pair.b, counted=self.counted(pair), weights=self.weights)
         if check is None:
             return None
-        look = self.n_pairs <= FEW_PAIRS or (check.strength == "not_safe" and self.n_pairs <= MANY_PAIRS)
+        look = self.n_pairs <= FEW_PAIRS or (check.strength == "not_safe" and self.n_pairs <= LOOK_UP_TO)
         return UnjudgedCheck(
             strength=check.strength,
             behind=check.behind,

@@ -116,6 +116,12 @@ def outcome_of(item: Compared, policy: GatePolicy) -> tuple[Outcome, str]:
                 f"{system} does not answer {len(missing)} of {pair.n_members} queries ({share:.0%}; at most "
                 f"{policy.allow_missing:.0%} are allowed)"
             )
+    share = item.n_one_sided / max(pair.n_members, 1)
+    if share > policy.allow_missing:
+        return "error", (
+            f"{pair.measure} is undefined for one of the two on {item.n_one_sided} of {pair.n_members} queries "
+            f"({share:.0%}; at most {policy.allow_missing:.0%} are allowed)"
+        )
     unsettled = verdict.code in ("not_safe", "too_few")
     if unsettled and pair.gain < -pair.margin:
         side = "higher" if pair.lower_is_better else "lower"

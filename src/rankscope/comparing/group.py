@@ -157,6 +157,9 @@ def language_masks(asked: Groups, ids: Sequence[str]) -> tuple[str, dict[str, Bo
     if len(values) < 2:  # noqa: PLR2004 (one language needs no isolation)
         return "", {"": whole}
     masks = {value: members(ids, language, value) for value in values}
+    others = ~np.any(list(masks.values()), axis=0)
+    if others.any():  # no query may drop out of the answer
+        masks[f"without {found}"] = others
     return found, {**masks, **({POOLED: whole} if asked.pool else {})}
 
 
@@ -286,6 +289,7 @@ def units_of(asked: Groups, ids: tuple[str, ...]) -> Units:
         clusters = np.array([f"c {values[query]}" if query in values else f"q {query}" for query in ids])
     if asked.queries is not None and asked.weights is not None:
         weights = query_weights(asked.queries, asked.weights, ids)
+        weights = weights / weights.max()  # only their ratios count, and very large or small ones would overflow
     return Units.of(len(ids), clusters, weights)
 
 
@@ -318,6 +322,9 @@ def compared_of(
             pair=main,
             verdict=verdict_of(main, known),
             known=known,
+            n_one_sided=int(
+                (np.isnan(columns[a, main.measure]) != np.isnan(columns[b, main.measure]))[main.members].sum()
+            ),
             missing_a=missing_a,
             missing_b=missing_b,
             worst=worst,
@@ -401,8 +408,8 @@ def places(asked: Groups, columns: Mapping[tuple[str, str], Floats], mask: Bools
     for name in asked.scores:
         column = np.where(mask, columns[name, asked.primary], math.nan)
         known = ~np.isnan(column)
-        if known.any():
-            mean = weighted_mean(column, known, units)
+        mean = weighted_mean(column, known, units)
+        if not math.isnan(mean):
             clusters = units.member[known] if units.clustered else None
             weights = None if units.weights is None else units.weights[known]
             ci = mean_interval(

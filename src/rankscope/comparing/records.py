@@ -75,6 +75,8 @@ class Compared:
     missing_a: tuple[str, ...] = ()
     """Queries that the first system does not answer; they count as empty."""
     missing_b: tuple[str, ...] = ()
+    n_one_sided: int = 0
+    """Queries for which only one of the two has a score; they are left out."""
     worst: tuple[QueryChange, ...] = ()
     best: tuple[QueryChange, ...] = ()
     slices: tuple[Slice, ...] = ()

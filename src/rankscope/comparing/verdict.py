@@ -119,7 +119,7 @@ def decide(pair: Pair, known: Known) -> Code:
         return "same"
     if pair.n_units < MIN_UNITS:
         return "too_few"
-    return call(pair.gain, pair.error, pair)
+    return call(pair.gain, pair.error, pair.critical, pair.critical_equivalence, margin=pair.margin)
 
 
 def differs(pair: Pair) -> bool:
@@ -127,10 +127,10 @@ def differs(pair: Pair) -> bool:
     return bool(pair.effect.wins or pair.effect.losses)
 
 
-def call(gain: float, error: float, pair: Pair) -> Code:
-    """Return what the interval of a gain says, by the critical values and the margin of a pair."""
-    margin, half = pair.margin, pair.critical * error
-    if margin > 0 and abs(gain) + pair.critical_equivalence * error < margin:
+def call(gain: float, error: float, critical: float, critical_equivalence: float, *, margin: float) -> Code:
+    """Return what the interval of a gain says, by its critical values and the margin."""
+    half = critical * error
+    if margin > 0 and abs(gain) + critical_equivalence * error < margin:
         return "same"
     if gain - half > margin:
         return "better"
@@ -248,12 +248,12 @@ def not_safe_words(pair: Pair, known: Known) -> str:
         )
     sign = 1.0 if check.behind == pair.b else -1.0
     side = "higher" if sign * pair.delta > 0 else "lower"
-    share = check.tipping_point if check.tipping_point_known else check.tested_share
-    more = "more than " if check.tipping_point_known else ""
-    return (
-        f"{check.behind} is {side} by {shown(abs(pair.delta), pair)}, unless {more}{share or 0.0:.0%} of its unjudged "
-        f"results are relevant. {typical_words(check)}"
-    )
+    size = f"{check.behind} is {side} by {shown(abs(pair.delta), pair)}"
+    if not check.tipping_point_known:
+        enough = f"{check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
+        return f"{size}, but {enough}. {typical_words(check)}"
+    share = f"more than {check.tipping_point or 0.0:.0%} of its unjudged results are relevant"
+    return f"{size}, unless {share}. {typical_words(check)}"
 
 
 def typical_words(check: UnjudgedCheck) -> str:
@@ -335,10 +335,13 @@ def rests_on(pair: Pair, known: Known) -> Iterator[str]:
     rest = pair.without_top_unit
     if rest is None or math.isnan(rest.error):
         return
-    if call(pair.sign * rest.delta, rest.error, pair) != call(pair.gain, pair.error, pair):
+    gain = pair.sign * rest.delta
+    after = call(gain, rest.error, rest.critical, rest.critical_equivalence, margin=pair.margin)
+    if after != call(pair.gain, pair.error, pair.critical, pair.critical_equivalence, margin=pair.margin):
         name = known.unit_names[rest.unit] if known.unit_names else f"number {rest.unit + 1}"
         what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
-        yield f"It rests on {what}: without it the verdict would be another one."
+        would = "would" if rest.is_exact else "would probably"
+        yield f"It rests on {what}: without it the verdict {would} be another one ({WORDS[after]})."
 
 
 def unjudged_words(code: Code, pair: Pair, known: Known) -> Iterator[str]:

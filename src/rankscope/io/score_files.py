@@ -20,7 +20,7 @@ import numpy as np
 
 from rankscope.core.ids import as_id
 from rankscope.core.scores import Counts, QrelsInfo, RunScores, Scores
-from rankscope.errors import FormatError, InputError, OptionError, RankscopeWarning
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
 
 QUERY_NAMES = ("query", "query_id", "query-id", "qid", "topic", "topic_id", "_id", "id")
 SYSTEM_NAMES = ("run", "system", "model", "variant", "name", "tag")
@@ -42,6 +42,8 @@ def read_scores(
     lower_is_better: Iterable[str] = (),
 ) -> Scores:
     """Return the scores in one or more files; `measure` names what a table of query by system holds."""
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
     if not paths:
         raise OptionError("no score file is given")
     cells: Cells = {}
@@ -86,6 +88,19 @@ def read_cells(path: Path, *, alone: bool, measure: str | None) -> Cells:
     """Return what one file holds."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
+    try:
+        return cells_in(path, alone=alone, measure=measure)
+    except RankscopeError:
+        raise
+    except Exception as error:  # whatever a reader of tables stumbles over, the file is not a table of scores
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise FormatError(
+            f"{path} cannot be read as scores: {reason}", hint="one row per query, a column per system or measure"
+        ) from error
+
+
+def cells_in(path: Path, *, alone: bool, measure: str | None) -> Cells:
+    """Return what a file that is there holds."""
     if path.suffix.lower() == ".json":
         return from_json(json.loads(path.read_text(encoding="utf-8")), path, alone=alone, measure=measure)
     if path.suffix.lower() in (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".arrow", ".feather"):
@@ -153,11 +168,14 @@ def number(value: Any, where: str) -> float:
     if value is None or (isinstance(value, str) and value.strip().lower() in ("", "nan", "null", "na", "none")):
         return math.nan
     try:
-        return float(value)
+        score = float(value)
     except (TypeError, ValueError):
         raise FormatError(
             f"{where}: {value!r} is not a number", hint="every column but the query holds scores"
         ) from None
+    if math.isinf(score):
+        raise FormatError(f"{where}: {value!r} is no score", hint="scores are finite numbers")
+    return score
 
 
 def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cells:

@@ -25,7 +25,7 @@ from rankscope.comparing.verdict import (
 )
 from rankscope.report import figures
 from rankscope.report.comparison_pair import (
-    figure,
+    drawn,
     in_group,
     interval_text,
     measures_table,
@@ -374,10 +374,8 @@ def systems_section(comparison: Comparison, group: Group, *, with_figures: bool)
     if not comparison.isolated_by:
         blocks.append(TableBlock("All measures", means_table(comparison)))
         if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
-            blocks += [
-                figure(figures.systems_of(comparison)),
-                figure(figures.distribution(comparison.scores, comparison.primary)),
-            ]
+            blocks += drawn(lambda: figures.systems_of(comparison))
+            blocks += drawn(lambda: figures.distribution(comparison.scores, comparison.primary))
     return Section(in_group("Systems", group), tuple(blocks))
 
 

@@ -38,6 +38,7 @@ def properties_of(check: GateCheck) -> dict[str, str]:
         "ci": "none" if math.isnan(pair.ci.low) else f"{pair.ci.low!r} to {pair.ci.high!r}",
         "p_adjusted": repr(pair.p.adjusted),
         "n_queries": str(pair.n_queries),
+        "n_left_out": str(pair.n_undefined),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from rankscope.charting import BANDS, band_counts
 from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
 from rankscope.comparing.verdict import Code, decimals, differs, measure_words, signed, unit_word
 from rankscope.core.arrays import Floats
+from rankscope.errors import OptionError
 from rankscope.measures.movement import Movement
 from rankscope.report import figures
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Section, TableBlock, Tone, Verdict
@@ -158,9 +159,13 @@ def power_words(comparison: Comparison, compared: Compared) -> str:
     return words
 
 
-def figure(chart: figures.Chart) -> Figure:
-    """Return a chart as a block."""
-    return Figure(chart.title, chart.html, chart.alt)
+def drawn(draw: Callable[[], figures.Chart]) -> list[Block]:
+    """Return a chart as a block; none where there is nothing to draw, as where a system has no score."""
+    try:
+        chart = draw()
+    except OptionError:
+        return []
+    return [Figure(chart.title, chart.html, chart.alt)]
 
 
 def pair_section(comparison: Comparison, group: Group, compared: Compared, *, with_figures: bool) -> Section:
@@ -173,9 +178,9 @@ def pair_section(comparison: Comparison, group: Group, compared: Compared, *, wi
         blocks.append(Paragraph(power_words(comparison, compared)))
     blocks.append(Paragraph(won_words(pair)))
     if with_figures:
-        blocks.append(figure(figures.differences(comparison, compared)))
+        blocks += drawn(lambda: figures.differences(comparison, compared))
     if with_figures and len(group.compared) <= FEW_PAIRS:
-        blocks.append(figure(figures.scatter(comparison, compared)))
+        blocks += drawn(lambda: figures.scatter(comparison, compared))
     blocks += rank_blocks(comparison, compared)
     blocks += also_blocks(compared)
     blocks += extremes_blocks(compared)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from rankscope.core.arrays import Bools, Floats
 from rankscope.errors import OptionError
 from rankscope.stats.effect import Chances, Effect, bayesian_bootstrap
 from rankscope.stats.estimates import PairEstimates, estimate_pairs
-from rankscope.stats.family import SLACK, FamilyResult, bonferroni_tests, joint_test, separate_tests
+from rankscope.stats.family import SLACK, FamilyResult, bonferroni_tests, joint_test, rank_of_critical, separate_tests
 from rankscope.stats.interval import Interval, bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import N_RESAMPLES
@@ -30,6 +30,8 @@ FEW_QUERIES = 30
 SKEWED = 1.0
 MANY_PAIRS = 200
 """From more comparisons than this on, those that need resamples of their own are left out."""
+ANEW_UP_TO = 50
+"""In families of up to so many pairs, what a verdict rests on is found by testing anew without it."""
 LARGEST_ALPHA = 0.5
 
 
@@ -58,6 +60,11 @@ class Settings:
             )
         if self.n_resamples < 99:  # noqa: PLR2004 (1 / 100 is the largest p-value that could be called small)
             raise OptionError(f"n_resamples = {self.n_resamples} is too few", hint="the default is 9999")
+        if rank_of_critical(self.n_resamples, self.alpha) > self.n_resamples:
+            raise OptionError(
+                f"n_resamples = {self.n_resamples} is too few for alpha = {self.alpha:g}",
+                hint=f"at least {math.ceil(1 / self.alpha)} are needed to reach it at all; take ten times as many",
+            )
         if self.seed < 0:
             raise OptionError(f"seed = {self.seed} is negative", hint="give a whole number from 0 up")
 
@@ -114,6 +121,10 @@ class WithoutTopUnit:
     unit: int
     delta: float
     error: float
+    critical: float
+    critical_equivalence: float
+    is_exact: bool
+    """Whether the critical values were made anew without the unit; else they are those with it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,6 +227,7 @@ def compare_contests(
                 contest, numbers, i, result, adjusted=float(adjusted[i]), settings=settings, units=units,
                 correction=correction if role == "primary" else "benjamini-hochberg",
                 family_size=result.size if role == "primary" else len(tested),
+                without=leave_out(i, family, numbers, result, settings, correction=correction, units=units),
                 in_full=contest.in_full and not many,
             )  # fmt: skip
     untested = [contest for contest in others if not contest.can_test]
@@ -257,6 +269,7 @@ def pair_of(
     units: Units,
     correction: str,
     family_size: int,
+    without: WithoutTopUnit | None,
     in_full: bool,
 ) -> Pair:
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
@@ -312,9 +325,7 @@ def pair_of(
             units_of_one(gains, known, units), settings.margin, seed=settings.seed
         ) if in_full and n_units > 1 else None,
         skew=skew,
-        without_top_unit=WithoutTopUnit(
-            int(numbers.top_unit[i]), float(numbers.delta_without[i]), float(numbers.error_without[i])
-        ) if n_units > 2 else None,  # noqa: PLR2004 (two units are needed for a spread)
+        without_top_unit=without,
         differences=differences,
         members=contest.mask,
     )  # fmt: skip
@@ -349,9 +360,10 @@ def units_of_one(gains: Floats, known: Bools, units: Units) -> UnitSums:
 
 def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:
     """Return the mean of the scores that take part, NaN for none."""
-    if not known.any():
+    weights = None if units.weights is None else units.weights[known]
+    if not known.any() or (weights is not None and not weights.any()):
         return math.nan
-    return float(np.average(scores[known], weights=None if units.weights is None else units.weights[known]))
+    return float(np.average(scores[known], weights=weights))
 
 
 def around(centre: float, half: float, level: float, method: str) -> Interval:
@@ -362,6 +374,35 @@ def around(centre: float, half: float, level: float, method: str) -> Interval:
     """
     low, high = (0.0 if abs(end) <= 2 * SLACK * half else end for end in (centre - half, centre + half))
     return Interval(low, high, level, method)
+
+
+def leave_out(
+    i: int,
+    family: Sequence[Contest],
+    numbers: PairEstimates,
+    result: FamilyResult,
+    settings: Settings,
+    *,
+    correction: str,
+    units: Units,
+) -> WithoutTopUnit | None:
+    """Return a pair without the unit that carries most of it; for a family that is not large, all is made anew.
+
+    Only pairs that are called need it: the others rest on nothing.
+    """
+    n_units, critical = int(numbers.moments.n_units[i]), float(result.critical[i])
+    delta, error = float(numbers.delta[i]), float(numbers.error[i])
+    if family[0].role != "primary" or n_units <= 2 or not abs(delta) > critical * error:  # noqa: PLR2004 (a spread)
+        return None
+    unit = int(numbers.top_unit[i])
+    narrow, is_exact = float(result.critical_equivalence[i]), len(family) <= ANEW_UP_TO
+    if is_exact:
+        rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
+        again = run_tests(rest, estimate_pairs(rest, units), settings, correction=correction, units=units, systems=None)
+        critical, narrow = float(again.critical[i]), float(again.critical_equivalence[i])
+    return WithoutTopUnit(
+        unit, float(numbers.delta_without[i]), float(numbers.error_without[i]), critical, narrow, is_exact
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +468,6 @@ def mde_of(critical: float, error: float, n_units: int, power: float) -> float:
 def units_needed(margin: float, critical: float, error: float, n_units: int, power: float) -> int | None:
     """Return about how many units find a difference as small as the margin; None where that is not known."""
     mde = mde_of(critical, error, n_units, power)
-    if not margin > 0 or math.isnan(mde):
+    if not margin > 0 or not math.isfinite(mde):
         return None
     return max(2, math.ceil(n_units * (mde / margin) ** 2))

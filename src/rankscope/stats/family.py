@@ -59,7 +59,7 @@ def rank_of_critical(n_flips: int, alpha: float) -> int:
 def critical_value(sorted_maxima: Floats, alpha: float) -> float:
     """Return the critical t from sorted squares of maxima, NaN where there are too few flips for this alpha."""
     rank = rank_of_critical(len(sorted_maxima), alpha)
-    if not 1 <= rank <= len(sorted_maxima):
+    if not 1 <= rank <= len(sorted_maxima) or math.isinf(sorted_maxima[rank - 1]):
         return math.nan
     return math.sqrt(float(sorted_maxima[rank - 1])) * (1 + SLACK)
 

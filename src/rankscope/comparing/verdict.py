@@ -321,7 +321,7 @@ def cautions(code: Code, pair: Pair, known: Known) -> Iterator[str]:
             more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
             yield f"{counted(n, 'query')} left out, as {why}.{more}"
     if is_claim(code):
-        yield from rests_on(pair, known)
+        yield from rests_on(code, pair, known)
     if abs(pair.skew) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and differs(pair):
         yield (
             f"The differences are lopsided (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
@@ -330,14 +330,15 @@ def cautions(code: Code, pair: Pair, known: Known) -> Iterator[str]:
     yield from unjudged_words(code, pair, known)
 
 
-def rests_on(pair: Pair, known: Known) -> Iterator[str]:
+def rests_on(code: Code, pair: Pair, known: Known) -> Iterator[str]:
     """Say so where the verdict would be another one without the query that carries most of it."""
     rest = pair.without_top_unit
     if rest is None or math.isnan(rest.error):
         return
     gain = pair.sign * rest.delta
     after = call(gain, rest.error, rest.critical, rest.critical_equivalence, margin=pair.margin)
-    if after != call(pair.gain, pair.error, pair.critical, pair.critical_equivalence, margin=pair.margin):
+    before = call(pair.gain, pair.error, pair.critical, pair.critical_equivalence, margin=pair.margin)
+    if after not in (before, code):  # unjudged docs may have weakened it to that already
         name = known.unit_names[rest.unit] if known.unit_names else f"number {rest.unit + 1}"
         what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
         would = "would" if rest.is_exact else "would probably"

@@ -382,16 +382,17 @@ def systems_section(comparison: Comparison, group: Group, *, with_figures: bool)
 def leaderboard_table(comparison: Comparison, board: Sequence[Place]) -> Table:
     """Return the systems, best mean first; where all pairs were compared, with ranks and marks by the verdicts."""
     by_verdict = comparison.baseline is None
+    numbered = by_verdict and len(board) <= MANY_SYSTEMS
     place_of = {place.system: i for i, place in enumerate(board, 1)}
     rows = []
     for i, place in enumerate(board, 1):
-        marks = sorted(place_of[name] for name in place.beats) if len(board) <= MANY_SYSTEMS else []
+        marks = sorted(place_of[name] for name in place.beats) if numbered else []
         rank = [Cell("-" if place.rank is None else str(place.rank))] if by_verdict else []
         interval = "-" if place.ci is None else f"[{place.ci.low:.4f}, {place.ci.high:.4f}]"
         rows.append(
             [
                 *rank,
-                Cell(f"{i} {place.system}" if by_verdict else place.system),
+                Cell(f"{i} {place.system}" if numbered else place.system),
                 Cell(marked(f"{place.mean:.4f}", marks), raw=repr(place.mean)),
                 Cell(interval),
                 Cell(str(place.n_queries)),
@@ -399,17 +400,13 @@ def leaderboard_table(comparison: Comparison, board: Sequence[Place]) -> Table:
         )
     level = f"{(1 - comparison.settings.alpha) * 100:.4g}% CI"
     header = [*(["rank"] if by_verdict else []), "system", comparison.primary, level, "n"]
-    notes = (
-        (
-            (
-                "rank: 1 + the number of systems that are better, or probably better, by verdict; systems without such "
-                "a verdict between them tie"
-            ),
-            "superscripts: the systems that this one is better, or probably better, than",
-        )
-        if by_verdict
-        else ("by mean; which system is better than the baseline is said by the verdicts, not by these intervals",)
+    notes: tuple[str, ...] = (
+        "by mean; which system is better than the baseline is said by the verdicts, not by these intervals",
     )
+    if by_verdict:
+        notes = ("rank: 1 + the number of systems that are better, or probably better, by verdict; others tie",)
+    if numbered:
+        notes = (*notes, "superscripts: the systems that this one is better, or probably better, than")
     if any(place.ci is None for place in board):
         notes = (*notes, "-: no interval, as there are too few queries or all of them score the same")
     return Table(header, rows, n_name_columns=len(header) - 3, notes=notes)

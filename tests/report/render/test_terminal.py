@@ -111,7 +111,7 @@ def test_a_long_word_is_not_cut():
 def test_text_interval_by_hand():
     # The axis goes from -0.02 to 0.08: 11 places, 0.01 each.
     assert text_interval(0.01, 0.04, 0.08, margin=0.02, width=11) == "[-0.02 :·|━:━●━━━━ +0.08]"
-    assert text_interval(-0.02, 0.03, 0.08, width=11) == "[-0.02 ━━|━━●━━━━━ +0.08]"
+    assert text_interval(-0.02, 0.03, 0.08, width=11) == "[-0.02 ━━┿━━●━━━━━ +0.08]"
     assert text_interval(0.02, 0.03, 0.04, width=5) == "[0 |·━●━ +0.04]"
     assert text_interval(0.2, 0.2, 0.4, width=5, axis=(-0.4, 0.4)) == "[-0.4 ··|●━ +0.4]"
 

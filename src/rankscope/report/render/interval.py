@@ -7,7 +7,7 @@ import math
 from rankscope.report.document import Estimates
 
 Axis = tuple[float, float]
-AXIS, INSIDE, MARGIN, ZERO, VALUE = "·━:|●"
+AXIS, INSIDE, MARGIN, ZERO, ZERO_INSIDE, VALUE = "·━:|┿●"
 
 
 def text_interval(
@@ -16,7 +16,8 @@ def text_interval(
     """Draw an interval in one line, `width` characters wide between the ends of its axis.
 
     The axis reaches over the interval, zero and the margin on both sides of it, unless it is given: `|` is zero, `:`
-    the margin, `━` the interval, `●` the value. Nothing is drawn where the value or an end is undefined or infinite.
+    the margin, `━` the interval, `┿` zero within it, `●` the value. Nothing is drawn where the value or an end is
+    undefined or infinite.
     """
     if not all(map(math.isfinite, (low, value, high))):
         return ""
@@ -27,7 +28,8 @@ def text_interval(
         return min(width - 1, max(0, round((number - start) / (end - start) * (width - 1))))
 
     track[place(low) : place(high) + 1] = INSIDE * (place(high) - place(low) + 1)
-    for number, mark in ((-margin, MARGIN), (margin, MARGIN), (0.0, ZERO), (value, VALUE)):
+    zero = ZERO_INSIDE if low < 0 < high else ZERO
+    for number, mark in ((-margin, MARGIN), (margin, MARGIN), (0.0, zero), (value, VALUE)):
         if start <= number <= end:
             track[place(number)] = mark
     return f"[{signed(start)} {''.join(track)} {signed(end)}]"

@@ -311,3 +311,28 @@ def test_clusters_that_no_query_has_are_an_error(rankscope, folder):
     done = rankscope("compare", *files, "-m", "nDCG@10", "--queries", folder / "topics.csv", "--cluster", "topic")
     assert done.code == 2
     assert "there are no clusters" in done.err
+
+
+def test_a_fault_of_ours_is_no_verdict(rankscope, folder, monkeypatch):
+    """1 says that a run is worse; whatever else goes wrong must not."""
+    from rankscope import comparing
+
+    def broken(*_, **__):
+        raise ZeroDivisionError("unforeseen")
+
+    monkeypatch.setattr(comparing, "compare", broken)
+    files = [folder / name for name in ("qrels", "base.run", "better.run")]
+    done = rankscope("compare", *files, "-m", "nDCG@10", "--fail-if-worse")
+    assert done.code == 2
+    assert "unforeseen" in done.err
+
+
+def test_a_closed_output_is_no_verdict(rankscope, monkeypatch, capsys):
+    import sys
+
+    from rankscope.cli.main import main
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", None)
+        assert main(["measures", "nDCG"]) == 2
+    assert "standard output is closed" in capsys.readouterr().err

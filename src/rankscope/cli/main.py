@@ -59,6 +59,9 @@ exit codes: 0 fine, 1 a finding, 2 could not run"""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        print("error: standard output is closed", file=sys.stderr)
+        return COULD_NOT_RUN
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads would spin on the cores the kernel needs
     try:
         with warnings.catch_warnings():
@@ -67,8 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if arguments is None:
                 load_for_good(given)
             code = dispatch(given)
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            sys.stdout.flush()
     except RankscopeError as error:
         print_error(error)
         return COULD_NOT_RUN
@@ -82,6 +84,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+    except Exception:  # noqa: BLE001 (1 says that something was found, so a fault of ours must not exit with it)
+        import traceback  # hardly ever needed
+
+        traceback.print_exc()
+        return COULD_NOT_RUN
     return code
 
 

@@ -87,10 +87,10 @@ def run(args: argparse.Namespace) -> int:
         chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
     )
     policy = gate_policy_from(args, always=form == "junit")
-    file = find_project(args.project) if args.project is None or Path(args.project).is_dir() else Path(args.project)
-    with at_home(file.resolve().parent):  # systems may be classes in modules of the project
-        project = load_project(file.resolve())
     try:
+        file = find_project(args.project) if args.project is None or Path(args.project).is_dir() else Path(args.project)
+        with at_home(file.resolve().parent):  # systems may be classes in modules of the project
+            project = load_project(file.resolve())
         with watching(sys.stderr) as watch:
             benchmark = run_project(
                 project,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from rankscope.core.embeddings import Embeddings, make_embeddings
+from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.measures.embedding import mean_cosine_distances
 
 SEED = 20_240_601

@@ -13,7 +13,7 @@ from paths import OUR_BIN, PEERS_BIN
 
 OURS = ("rankscope", "numpy", "polars")
 PEERS = ("pytrec-eval-terrier", "ir_measures", "ranx", "numba", "numpy", "pandas", "pyarrow")
-KERNEL = "from rankscope.core.kernel import kernel; print('compiled' if kernel() else 'reference (Python)')"
+KERNEL = "from rankscope.native import kernel; print('compiled' if kernel() else 'reference (Python)')"
 ASK = (
     "import json, sys; from importlib.metadata import version; print(json.dumps({n: version(n) for n in sys.argv[1:]}))"
 )

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import rankscope as rs
-from rankscope.bench.collection import Collection, CollectionSpec, load_collection
+from rankscope.experiment.collection import Collection, CollectionSpec, load_collection
 from rankscope.systems.base import System
 from rankscope.systems.bm25 import BM25
 from rankscope.systems.dense import Dense

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from rankscope import errors
-from rankscope.bench.project import project_schema
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
-from rankscope.io.predecessors import test_case_schema
+from rankscope.experiment.project import project_schema
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
+from rankscope.predecessors.importers import test_case_schema
 from rankscope.report import benchmark_json, comparison_json, diagnosis, evaluation, findings
 from rankscope.report.teaching import by_family, measure_markdown, usual_name
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import rankscope as rs
-from rankscope.io.queries import QueryTable
-from rankscope.io.score_files import as_scores
+from rankscope.data.queries import QueryTable
+from rankscope.measures.score_files import as_scores
 from simulations.data import Simulated
 
 if TYPE_CHECKING:

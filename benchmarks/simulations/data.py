@@ -71,7 +71,7 @@ def unlike_shapes(rng: Rng, n: int, k: int) -> Simulated:
 
 def skewed_differences(rng: Rng, n: int) -> Floats:
     """Draw differences whose mean is 0, made of many small wins and a few big losses."""
-    wins = rng.random(n) < 0.8  # noqa: PLR2004 (0.8 x 0.05 is 0.2 x 0.2)
+    wins = rng.random(n) < 0.8
     return np.where(wins, 0.05, -0.2) + rng.normal(0, 0.05, n)
 
 
@@ -82,7 +82,7 @@ def skewed(rng: Rng, n: int, _: int, *, gain: float = 0.0) -> Simulated:
 
 def rare_big_wins(rng: Rng, n: int, _: int) -> Simulated:
     """Draw two systems with the same mean: one loses a little on nearly all queries and wins much on one in twenty."""
-    wins = rng.random(n) < 0.05  # noqa: PLR2004 (0.05 x 0.38 is 0.95 x 0.02)
+    wins = rng.random(n) < 0.05
     return two_systems(np.where(wins, 0.38, -0.02) + rng.normal(0, 0.01, n))
 
 
@@ -102,7 +102,7 @@ N_JUNK = 3
 def with_junk(rng: Rng, n: int, k: int) -> Simulated:
     """Draw systems that are alike, the last three of them junk: they find something for one query in twenty-five."""
     scores = alike(rng, n, k).scores
-    found = rng.random((n, N_JUNK)) < 0.04  # noqa: PLR2004 (one in twenty-five)
+    found = rng.random((n, N_JUNK)) < 0.04
     scores[:, k - N_JUNK :] = np.where(found, rng.beta(1.2, 2.5, (n, N_JUNK)), 0.0)
     truth = np.where(np.arange(k) < k - N_JUNK, MEAN_ALIKE, 0.04 * 1.2 / 3.7)
     return simulated(scores, truth)

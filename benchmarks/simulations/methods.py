@@ -23,8 +23,8 @@ def on_request(name: str, n: int, draw: Callable[..., Simulated], **rejected: Pr
     The tests skip those with many queries, which take long, and those that fail too little to be seen in few calls.
     """
     promises = tuple(rejected.values())
-    is_slight = any(promise.is_known_to_fail and promise.reference < 0.3 for promise in promises)  # noqa: PLR2004
-    is_long = n > 200  # noqa: PLR2004
+    is_slight = any(promise.is_known_to_fail and promise.reference < 0.3 for promise in promises)
+    is_long = n > 200
     return Case(
         f"{name}, test on request", 2, n, draw, promises, {"also": " ".join(rejected)},
         n_calls=500 if is_long else 2_000, by_hand_only=is_long or is_slight,

@@ -77,12 +77,12 @@ def tilted_chances(differences: Floats, *, n_steps: int = 50) -> Floats | None:
         chances = np.exp(exponents - exponents.max())
         chances /= chances.sum()
         mean = chances @ differences
-        if np.abs(mean).max() < 1e-12:  # noqa: PLR2004 (equal for every purpose)
+        if np.abs(mean).max() < 1e-12:
             return chances
         spread = (differences * chances[:, None]).T @ differences - np.outer(mean, mean)
         step = np.linalg.lstsq(spread, mean, rcond=None)[0]
         slope -= step * min(1.0, 3.0 / max(1e-300, float(np.abs(differences @ step).max())))
-        if np.abs(slope).max() > 1e3:  # noqa: PLR2004 (it runs away: the differences are all on one side)
+        if np.abs(slope).max() > 1e3:
             return None
     return None
 

@@ -12,42 +12,42 @@ from typing import TYPE_CHECKING, Any
 from rankscope._version import __version__
 
 if TYPE_CHECKING:
-    from rankscope.api import diagnose, evaluate, explain, robustness
-    from rankscope.comparing import compare, compare_scores
-    from rankscope.comparing.records import Comparison
-    from rankscope.core.policies import Policies
-    from rankscope.core.qrels import Qrels
-    from rankscope.core.run import Run
-    from rankscope.core.scores import Aggregate, RunScores, Scores
+    from rankscope.align.policies import Policies
+    from rankscope.comparison import compare, compare_scores
+    from rankscope.comparison.records import Comparison
+    from rankscope.data.loading import ReadOptions, load_qrels, load_run
+    from rankscope.data.qrels import Qrels
+    from rankscope.data.run import Run
     from rankscope.errors import RankscopeError, RankscopeWarning
+    from rankscope.evaluation import diagnose, evaluate, explain, robustness
     from rankscope.io import convert
-    from rankscope.loading import ReadOptions, load_qrels, load_run
     from rankscope.measures.parse import parse_measure, parse_measures
+    from rankscope.measures.scores import Aggregate, RunScores, Scores
     from rankscope.measures.spec import Measure
 
 _HOME = {
-    "Aggregate": "rankscope.core.scores",
-    "Comparison": "rankscope.comparing.records",
+    "Aggregate": "rankscope.measures.scores",
+    "Comparison": "rankscope.comparison.records",
     "Measure": "rankscope.measures.spec",
-    "Policies": "rankscope.core.policies",
-    "Qrels": "rankscope.core.qrels",
+    "Policies": "rankscope.align.policies",
+    "Qrels": "rankscope.data.qrels",
     "RankscopeError": "rankscope.errors",
     "RankscopeWarning": "rankscope.errors",
-    "ReadOptions": "rankscope.loading",
-    "Run": "rankscope.core.run",
-    "RunScores": "rankscope.core.scores",
-    "Scores": "rankscope.core.scores",
-    "compare": "rankscope.comparing",
-    "compare_scores": "rankscope.comparing",
+    "ReadOptions": "rankscope.data.loading",
+    "Run": "rankscope.data.run",
+    "RunScores": "rankscope.measures.scores",
+    "Scores": "rankscope.measures.scores",
+    "compare": "rankscope.comparison",
+    "compare_scores": "rankscope.comparison",
     "convert": "rankscope.io",
-    "diagnose": "rankscope.api",
-    "evaluate": "rankscope.api",
-    "explain": "rankscope.api",
-    "load_qrels": "rankscope.loading",
-    "load_run": "rankscope.loading",
+    "diagnose": "rankscope.evaluation",
+    "evaluate": "rankscope.evaluation",
+    "explain": "rankscope.evaluation",
+    "load_qrels": "rankscope.data.loading",
+    "load_run": "rankscope.data.loading",
     "parse_measure": "rankscope.measures.parse",
     "parse_measures": "rankscope.measures.parse",
-    "robustness": "rankscope.api",
+    "robustness": "rankscope.evaluation",
 }
 
 __all__ = [
@@ -81,6 +81,6 @@ def __getattr__(name: str) -> Any:
     """Load a part of the library when it is first used, so that importing it costs almost nothing."""
     if name not in _HOME:
         raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
-    import_module("rankscope.loading")  # it teaches Run and Qrels to read files
+    import_module("rankscope.data.loading")  # it teaches Run and Qrels to read files
     value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankscope.core.align import align
-from rankscope.core.arrays import safe_divide
-from rankscope.core.hits import Hits
-from rankscope.core.policies import Policies
-from rankscope.core.qrels import Qrels
-from rankscope.core.run import Run
+from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.arrays import safe_divide
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
 from rankscope.measures.parameters import REQUIRED
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.registry import REGISTRY

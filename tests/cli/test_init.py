@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from rankscope.bench.project import load_project
 from rankscope.cli import main
+from rankscope.experiment.project import load_project
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.api import trec_eval_text
+from rankscope.evaluation import trec_eval_text
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not answer:rankscope.errors.RankscopeWarning")
 

@@ -5,9 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import FormatError
 from rankscope.io import read_qrels, read_run, sha256_of, write_qrels, write_run
+from rankscope.io.rows import QrelsRows, RunRows
 
 TABLE = "query-id\tcorpus-id\tscore\n1\t31715818\t1\n3\t14717500\t2\n"
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import BadLinesError, FormatError, OptionError
 from rankscope.io import read_qrels, read_run, write_qrels, write_run
+from rankscope.io.rows import QrelsRows, RunRows
 
 
 @pytest.mark.parametrize(("delimiter", "name"), [(",", "csv"), (";", "csv"), ("\t", "tsv")])

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import FormatError
 from rankscope.io import FORMATS, Detected, detect, write_qrels, write_run
+from rankscope.io.rows import QrelsRows, RunRows
 
 LONG = ", ".join(f'"doc{i}": {i}.5' for i in range(30_000))
 CASES = [

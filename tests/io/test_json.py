@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import (
     BadLinesError,
     DuplicateError,
@@ -17,6 +16,7 @@ from rankscope.errors import (
     ScoreError,
 )
 from rankscope.io import read_qrels, read_run, write_qrels, write_run
+from rankscope.io.rows import QrelsRows, RunRows
 
 
 def test_a_run_of_dicts(write_file):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.io import detect, read_qrels, read_run, write_qrels, write_run
+from rankscope.io.rows import QrelsRows, RunRows
 
 FORMATS = ["trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
 COMPRESSIONS = [None, "gz", "bz2", "xz", "zst"]

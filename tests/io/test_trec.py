@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import BadLinesError, FormatError, IdError, OptionError
 from rankscope.io import read_qrels, read_run, write_qrels, write_run
+from rankscope.io.rows import QrelsRows, RunRows
 
 RUN = "q1 Q0 d1 1 2.5 sys\nq1 Q0 d2 2 1.5 sys\nq2 Q0 d1 1 -3e-2 last\n"
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"

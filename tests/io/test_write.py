@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import GradeError, IdError, InputError, OptionError, ScoreError
 from rankscope.io import detect, read_qrels, read_run, write_qrels, write_run
+from rankscope.io.rows import QrelsRows, RunRows
 
 RUN = RunRows(["q1"], ["d1"], np.array([2.5]))
 QRELS = QrelsRows(["q1"], ["d1"], np.array([1.0]))

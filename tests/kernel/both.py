@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core import kernel
-from rankscope.core.align import align
-from rankscope.core.hits import Hits
-from rankscope.core.policies import Policies
-from rankscope.loading import ReadOptions, load_qrels, load_run
+from rankscope.align import kernel
+from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.data.loading import ReadOptions, load_qrels, load_run
 
 ARRAYS = ("answered", "n_retrieved", "offsets", "ranks", "grades", "ideal_offsets", "ideal_grades")
 NUMBERS = ("query_ids", "max_grade", "n_missing", "n_other_queries")
@@ -111,7 +111,7 @@ def maker_of(data: Any) -> Callable[[], Any]:
 @contextmanager
 def counting_kernel_answers() -> Iterator[list[bool]]:
     """Note for every alignment whether the kernel did it; without this a test may compare the reference with itself."""
-    from rankscope.core import align as module
+    from rankscope.align import alignment as module
 
     original, answered = module.find_with_kernel, []
 

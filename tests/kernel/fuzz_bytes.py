@@ -18,19 +18,19 @@ from typing import Any
 import numpy as np
 from both import Outcome, load_kernel, outcome_of
 
-from rankscope.core.align import align
-from rankscope.core.hits import Hits
-from rankscope.core.kernel import index_qrels_text
-from rankscope.core.policies import Policies
-from rankscope.core.qrels import IndexedQrels, Qrels
-from rankscope.core.rows import QrelsRows, RunRows
-from rankscope.core.run import Run
+from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.data.qrels import IndexedQrels, Qrels
+from rankscope.data.run import Run
 from rankscope.io import trec
 from rankscope.io.formats import HANDLERS
 from rankscope.io.kinds import QRELS, RUN, Kind
 from rankscope.io.read import settle
+from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import Reading
 from rankscope.io.text import bad_run_lines
+from rankscope.native import index_qrels_text
 
 NAME = "fuzzed"
 ALPHABET = b"  \t\r\n\n\v\f00123456789..+-eE#qdQinfaINFTYx_\0\xff\xc3\xa9\xef\xbb\xbf\xed\xa0\x80\x85\xa0"

@@ -11,7 +11,7 @@ from both import assert_aligned_alike, counting_kernel_answers, policy_grid
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rankscope.loading import ReadOptions
+from rankscope.data.loading import ReadOptions
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "trec_eval"
 DATA = Path(__file__).parents[2].parent / "shared" / "data"

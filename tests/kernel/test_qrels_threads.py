@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from rankscope.core.kernel import index_qrels_text, kernel
-from rankscope.loading import load_qrels, load_run
+from rankscope.data.loading import load_qrels, load_run
+from rankscope.native import index_qrels_text, kernel
 
 pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no kernel here")
 

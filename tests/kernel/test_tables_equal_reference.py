@@ -15,8 +15,8 @@ from both import assert_aligned_alike, counting_kernel_answers, load_kernel, pol
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.api import trec_eval_text
-from rankscope.core.run import Run
+from rankscope.data.run import Run
+from rankscope.evaluation import trec_eval_text
 
 NAMES = ["query", "doc", "score"]
 INTEGER_TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

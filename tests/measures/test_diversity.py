@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.core.subtopics import subtopics_of
+from rankscope.data.subtopics import subtopics_of
 from rankscope.errors import MeasureError, RankscopeWarning
 from rankscope.measures.extras import Need
 from rankscope.measures.parameters import PARAMETERS

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankscope as rs
+from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.align.top import TopDocs
 from rankscope.cli.main import main
-from rankscope.core.align import align
-from rankscope.core.embeddings import Embeddings, make_embeddings
-from rankscope.core.hits import Hits
-from rankscope.core.policies import Policies
-from rankscope.core.top import TopDocs
+from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
 from rankscope.measures import embedding
 from rankscope.measures.embedding import novelty_ndcg, trade_off
@@ -332,8 +332,8 @@ def test_blocks_and_threads_change_nothing(monkeypatch):
     for name in ("ILD", "MedianDistance"):
         monkeypatch.undo()
         whole = per_query(name, vectors, rankings, np.float64)
-        monkeypatch.setattr("rankscope.core.embeddings._BLOCK_BYTES", 4000)
-        monkeypatch.setattr("rankscope.core.embeddings.n_cores", lambda: 3)
+        monkeypatch.setattr("rankscope.data.embeddings._BLOCK_BYTES", 4000)
+        monkeypatch.setattr("rankscope.data.embeddings.n_cores", lambda: 3)
         assert per_query(name, vectors, rankings, np.float64) == pytest.approx(whole, abs=1e-12, nan_ok=True)
 
 

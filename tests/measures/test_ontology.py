@@ -9,9 +9,9 @@ import pytest
 
 import rankscope as rs
 from rankscope.cli.main import main
-from rankscope.core.ontology import SIMILARITIES, Ontology
+from rankscope.data.ontology import SIMILARITIES, Ontology
+from rankscope.data.ontology_files import load_ontology
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
-from rankscope.io.ontology import load_ontology
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Measure, example_hits
 

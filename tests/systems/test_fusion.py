@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.core.run import Run
+from rankscope.data.run import Run
 from rankscope.errors import OptionError
 from rankscope.systems.fuse_runs import fuse_runs, ranking_in
 from rankscope.systems.fusion import METHODS, NORMS, Fusion, normalise

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rankscope.bench.collection import Collection, load_collection
-from rankscope.bench.hpo import DOCS, SIZES, HpoCollection, HpoOptions, build_hpo, write_hpo
-from rankscope.bench.project import find_collection
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.experiment.collection import Collection, load_collection
+from rankscope.experiment.project import find_collection
+from rankscope.hpo.collection import DOCS, SIZES, HpoCollection, HpoOptions, build_hpo, write_hpo
 
 FORMATS = ("text", "json")
 ACTIONS = ("show", "hpo")

@@ -27,9 +27,9 @@ from rankscope.cli.options import (
 from rankscope.errors import OptionError, RankscopeError
 
 if TYPE_CHECKING:
-    from rankscope.comparing.gate import GateResult
-    from rankscope.comparing.records import Comparison
-    from rankscope.core.scores import Scores
+    from rankscope.comparison.gate import GateResult
+    from rankscope.comparison.records import Comparison
+    from rankscope.measures.scores import Scores
     from rankscope.report.render import Form
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
 
 def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
     """Write a build server's file in which every comparison that could not be made is an error, not missing."""
-    from rankscope.loading import name_of
+    from rankscope.data.loading import name_of
     from rankscope.measures.evaluate import DEFAULT_MEASURES
     from rankscope.measures.parse import parse_measures
     from rankscope.report.comparison_cases import error_case
@@ -176,8 +176,8 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
 
 def compared(args: argparse.Namespace) -> Comparison:
     """Return the comparison that was asked for."""
-    from rankscope.comparing import compare, compare_scores
-    from rankscope.io.score_files import other_qrels
+    from rankscope.comparison import compare, compare_scores
+    from rankscope.measures.score_files import other_qrels
 
     shared = {
         "baseline": args.baseline, "primary": args.primary, "margin": args.margin, "by": args.by,
@@ -189,7 +189,7 @@ def compared(args: argparse.Namespace) -> Comparison:
         return compare_scores(scores_from_files(args), problems=other_qrels(args.files, anyway=args.anyway), **shared)
     if args.lower_is_better:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
-    if len(args.files) < 3:  # noqa: PLR2004 (qrels and two runs)
+    if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
     return compare(
         with_more(args),
@@ -210,8 +210,8 @@ def compared(args: argparse.Namespace) -> Comparison:
 
 def scores_from_files(args: argparse.Namespace) -> Scores:
     """Return the scores of other tools, by the measures asked for; -m also names what a table of systems holds."""
-    from rankscope.comparing import named
-    from rankscope.io.score_files import read_scores, with_measures
+    from rankscope.comparison import named
+    from rankscope.measures.score_files import read_scores, with_measures
 
     if args.settle or args.more_qrels:
         raise OptionError("--settle and --more-qrels are about docs, which --scores does not know", hint="give runs")
@@ -253,7 +253,7 @@ def with_more(args: argparse.Namespace) -> object:
     """Return the qrels, with judgments from other files added; a doc judged in both has the later grade."""
     if not args.more_qrels:
         return args.files[0]
-    from rankscope.loading import load_qrels
+    from rankscope.data.loading import load_qrels
 
     options = read_options_from(args, "qrels")
     merged: dict[str, dict[str, float]] = {}

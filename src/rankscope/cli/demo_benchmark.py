@@ -7,11 +7,11 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from rankscope.bench.hpo import HpoOptions, build_hpo, write_hpo
-from rankscope.bench.project import load_project
-from rankscope.bench.runner import Wishes, run_project
 from rankscope.cli.run import watching
 from rankscope.demo import demo_file
+from rankscope.experiment.project import load_project
+from rankscope.experiment.runner import Wishes, run_project
+from rankscope.hpo.collection import HpoOptions, build_hpo, write_hpo
 from rankscope.report.benchmark import report_of
 from rankscope.report.render import print_report, render
 

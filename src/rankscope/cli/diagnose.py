@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 
-from rankscope.api import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.cli.options import (
     add_anyway_option,
     add_file_options,
@@ -22,6 +21,7 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
+from rankscope.evaluation import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, json_text, print_diagnosis
 
 FORMATS = ("table", "json")

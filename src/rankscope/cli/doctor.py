@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from rankscope._version import __version__
-from rankscope.core.kernel import kernel, load_kernel, n_cores
+from rankscope.native import kernel, load_kernel, n_cores
 
 REQUIRED = ("numpy", "scipy", "polars", "rich", "zstandard")
 OPTIONAL = {

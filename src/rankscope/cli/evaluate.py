@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rankscope.api import evaluate, trec_eval_text
 from rankscope.cli.options import (
     add_anyway_option,
     add_file_options,
@@ -24,10 +23,11 @@ from rankscope.cli.options import (
     read_options_from,
 )
 from rankscope.cli.style import Later
-from rankscope.core.scores import Scores
+from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError
-from rankscope.loading import load_qrels
+from rankscope.evaluation import evaluate, trec_eval_text
 from rankscope.measures.evaluate import DEFAULT_MEASURES
+from rankscope.measures.scores import Scores
 from rankscope.report.evaluation import (
     json_lines,
     json_text,
@@ -39,7 +39,7 @@ from rankscope.report.evaluation import (
 from rankscope.report.table import print_table, to_csv, to_latex, to_markdown
 
 if TYPE_CHECKING:
-    from rankscope.measures.bands import BandProfile  # loaded where words are asked for
+    from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
 FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
@@ -134,7 +134,7 @@ def chart_help() -> str:
 
 def bands_help() -> str:
     """Return which words there are."""
-    from rankscope.measures.bands import BANDS
+    from rankscope.analysis.bands import BANDS
 
     return f"put words beside scores: {', '.join(BANDS)}, or a TOML file of your own (ours.toml)"
 

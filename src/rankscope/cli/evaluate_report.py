@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rankscope.api import evaluate
 from rankscope.cli.chart_files import save_chart
 from rankscope.cli.compare import command_line
-from rankscope.core.qrels import Qrels
-from rankscope.core.run import Run
-from rankscope.io.queries import load_queries
-from rankscope.loading import load_qrels, load_runs
+from rankscope.data.loading import load_qrels, load_runs
+from rankscope.data.qrels import Qrels
+from rankscope.data.queries import load_queries
+from rankscope.data.run import Run
+from rankscope.evaluation import evaluate
 from rankscope.report.charts import Chart
 from rankscope.report.evaluation_report import drawable, report_of
 from rankscope.report.render import render

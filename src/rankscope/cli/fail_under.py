@@ -7,11 +7,11 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from rankscope.api import chosen_profile, decide_measures
 from rankscope.cli.options import output_to
-from rankscope.comparing.gate import GateCheck, GatePolicy, GateResult
-from rankscope.core.scores import Aggregate, RunScores, Scores
+from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult
 from rankscope.errors import OptionError, RankscopeError
+from rankscope.evaluation import chosen_profile, decide_measures
+from rankscope.measures.scores import Aggregate, RunScores, Scores
 from rankscope.report.comparison_cases import cases, error_case
 from rankscope.report.render import Case, to_junit
 

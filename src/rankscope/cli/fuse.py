@@ -11,9 +11,9 @@ import sys
 
 from rankscope.cli.options import add_strictness, one_stdin, parse_columns, progress_on
 from rankscope.cli.style import words
+from rankscope.data.loading import ReadOptions, load_runs, name_of
 from rankscope.errors import OptionError
 from rankscope.io import FORMATS, write_run
-from rankscope.loading import ReadOptions, load_runs, name_of
 from rankscope.systems.fuse_runs import fuse_runs
 from rankscope.systems.fusion import METHODS, NORMS, Fusion
 

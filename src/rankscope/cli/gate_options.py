@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from rankscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from rankscope.comparing.gate import GatePolicy, GateResult
-    from rankscope.comparing.records import Comparison
+    from rankscope.comparison.gate import GatePolicy, GateResult
+    from rankscope.comparison.records import Comparison
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GateP
             name = next(iter(given)).replace("_", "-")
             raise OptionError(f"--{name} does nothing without a gate", hint="add --fail-if-worse")
         return None
-    from rankscope.comparing.gate import GatePolicy
+    from rankscope.comparison.gate import GatePolicy
 
     return GatePolicy(require=args.require, **given)
 
@@ -52,7 +52,7 @@ def gate_for(comparison: Comparison, policy: GatePolicy | None) -> GateResult | 
     """Return what the gate says, None where none was asked for."""
     if policy is None:
         return None
-    from rankscope.comparing.gate import gate_of
+    from rankscope.comparison.gate import gate_of
 
     return gate_of(comparison, policy)
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.cli.test_cases import check_test_cases
 from rankscope.errors import OptionError
-from rankscope.io.predecessors import KINDS, ImportedCollection, Written, import_file, write_collection
-from rankscope.io.predecessors.write import summary_of
+from rankscope.predecessors.importers import KINDS, ImportedCollection, Written, import_file, write_collection
+from rankscope.predecessors.importers.write import summary_of
 
 FORMATS = ("text", "json")
 FOUND_SOMETHING = 1

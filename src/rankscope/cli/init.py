@@ -10,12 +10,12 @@ import os
 import sys
 from pathlib import Path
 
-from rankscope.bench.collection import counted, load_collection
-from rankscope.bench.folder import find_docs, find_qrels, find_queries
-from rankscope.bench.init_file import SYSTEMS, Choices, project_text
-from rankscope.bench.project import FILE, read_project
 from rankscope.errors import OptionError, RankscopeError
-from rankscope.io.predecessors.write import write_text
+from rankscope.experiment.collection import counted, load_collection
+from rankscope.experiment.collection_folder import find_docs, find_qrels, find_queries
+from rankscope.experiment.init_file import SYSTEMS, Choices, project_text
+from rankscope.experiment.project import FILE, read_project
+from rankscope.io.files import write_text
 
 DEFAULT_SYSTEMS = "bm25,dense,hybrid"
 DEFAULT_PRIMARY = "nDCG@10"

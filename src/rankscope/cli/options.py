@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.style import Later, words
-from rankscope.core.policies import CHOICES, Policies
+from rankscope.data.loading import Progress, ReadOptions
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.io.names import FORMATS
-from rankscope.loading import Progress, ReadOptions
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
 
@@ -143,7 +143,7 @@ def progress_on(stream: TextIO) -> Progress | None:
     def show(done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
-        if now - started < 1 or (now - last < 0.2 and done < total):  # noqa: PLR2004 (short work needs no bar)
+        if now - started < 1 or (now - last < 0.2 and done < total):
             return
         last = now
         share = f"{done / total:4.0%}" if total else f"{done / 1e6:.0f} MB"

@@ -31,8 +31,8 @@ from rankscope.errors import InputError, OptionError
 from rankscope.stats.power import ALPHA, POWER
 
 if TYPE_CHECKING:
-    from rankscope.core.arrays import Floats
-    from rankscope.core.scores import Scores
+    from rankscope.arrays import Floats
+    from rankscope.measures.scores import Scores
     from rankscope.report.table import Table
 
 FORMATS = ("table", "json")
@@ -153,7 +153,7 @@ def share(text: str) -> float:
 
 def from_two(text: str) -> int:
     """Accept a whole number from 2 up."""
-    if not text.isdecimal() or int(text) < 2:  # noqa: PLR2004 (one query has no spread, one system no rival)
+    if not text.isdecimal() or int(text) < 2:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 2 up")
     return int(text)
 
@@ -204,15 +204,15 @@ def scores_from(args: argparse.Namespace) -> Scores:
     """Return the scores that the spread is taken from."""
     one_stdin(args.files)
     if args.scores:
-        from rankscope.io.score_files import read_scores
+        from rankscope.measures.score_files import read_scores
 
         return read_scores(args.files, measure=args.measure)
-    if len(args.files) < 3:  # noqa: PLR2004 (qrels and two runs)
+    if len(args.files) < 3:
         raise OptionError(
             "give the qrels and at least two runs, or a spread",
             hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
         )
-    from rankscope.api import evaluate
+    from rankscope.evaluation import evaluate
 
     return evaluate(
         args.files[0],
@@ -232,11 +232,11 @@ def basis_of(scores: Scores, measure: str | None, *, seed: int) -> Basis:
 
     from rankscope.stats.multiple import residual_variance
 
-    if len(scores) < 2:  # noqa: PLR2004 (a difference needs two)
+    if len(scores) < 2:
         raise InputError(f"only {next(iter(scores))!r} is given", hint="the spread is that of two or more systems")
     name = measure_among(scores, measure)
     matrix, n_left_out = matrix_of(scores, name)
-    if len(matrix) < 2:  # noqa: PLR2004 (one query has no spread)
+    if len(matrix) < 2:
         raise InputError(f"there are {len(matrix)} queries for which every system has a score; a spread needs two")
     first, *others = scores
     differences = {other: matrix[:, i] - matrix[:, 0] for i, other in enumerate(others, 1)}
@@ -252,7 +252,7 @@ def basis_of(scores: Scores, measure: str | None, *, seed: int) -> Basis:
 
 def measure_among(scores: Scores, measure: str | None) -> str:
     """Return the measure to plan for, as the scores name it."""
-    from rankscope.core.scores import position
+    from rankscope.measures.scores import position
 
     if measure is None or len(scores.measures) == 1:
         return scores.measures[0]
@@ -292,7 +292,7 @@ def record_of(basis: Basis, wanted: Wanted) -> dict[str, Any]:
         "detect": wanted.detect,
         "pairs": [pair_record(spread, wanted) for spread in basis.spreads],
         "interval": width_record(basis, wanted) if wanted.detect else None,
-        "anova": range_record(basis, wanted) if wanted.detect and wanted.systems > 2 else None,  # noqa: PLR2004
+        "anova": range_record(basis, wanted) if wanted.detect and wanted.systems > 2 else None,
     }
 
 
@@ -386,7 +386,7 @@ def whose(basis: Basis, wanted: Wanted) -> str:
 
 def how_it_is_tested(wanted: Wanted) -> str:
     """Say what the numbers take for granted."""
-    if wanted.systems == 2:  # noqa: PLR2004 (one comparison)
+    if wanted.systems == 2:
         return f"This is for one paired two-sided test at {percent(wanted.alpha)}."
     return (
         f"This is for {wanted.systems - 1} paired two-sided tests against one baseline, which share "

@@ -16,7 +16,7 @@ from rankscope.cli.options import output_to
 from rankscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from rankscope.core.scores import Scores
+    from rankscope.measures.scores import Scores
     from rankscope.report.charts import Better, Chart
     from rankscope.report.document import Report
     from rankscope.report.render import Form
@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     if args.chart:
         save_chart({"trend": lambda: trend(args)}, args.chart, args.output)
         return 0
-    from rankscope.comparing.known_measures import with_directions
-    from rankscope.io.score_files import read_scores
+    from rankscope.comparison.known_measures import with_directions
+    from rankscope.measures.score_files import read_scores
     from rankscope.report.render import render
 
     form = BY_EXTENSION.get(Path(args.output).suffix.lower())
@@ -77,7 +77,7 @@ def report_from(scores: Scores, args: argparse.Namespace) -> Report:
         from rankscope.report.evaluation_report import report_of
 
         return report_of(scores, command=command_line(args))
-    from rankscope.comparing import compare_scores
+    from rankscope.comparison import compare_scores
     from rankscope.report.comparison import report_of as comparison_report
 
     comparison = compare_scores(
@@ -88,8 +88,8 @@ def report_from(scores: Scores, args: argparse.Namespace) -> Report:
 
 def trend(args: argparse.Namespace) -> Chart:
     """Draw one system's mean over several files."""
-    from rankscope.comparing.known_measures import with_directions
-    from rankscope.io.score_files import read_scores
+    from rankscope.comparison.known_measures import with_directions
+    from rankscope.measures.score_files import read_scores
     from rankscope.report import charts
     from rankscope.report.figures import better_of
     from rankscope.report.means import mean_of

@@ -20,9 +20,9 @@ from rankscope.cli.options import add_format_option, chosen_format, form_by_exte
 from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
-    from rankscope.bench.choosing import Watch
-    from rankscope.bench.results import Benchmark
-    from rankscope.comparing.gate import GateResult
+    from rankscope.comparison.gate import GateResult
+    from rankscope.experiment.builder import Watch
+    from rankscope.experiment.results import Benchmark
     from rankscope.report.render import Form
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
@@ -79,9 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the project and report."""
-    from rankscope.bench.gate import benchmark_gate
-    from rankscope.bench.project import find_project, load_project
-    from rankscope.bench.runner import Wishes, at_home, run_project
+    from rankscope.experiment.gate import benchmark_gate
+    from rankscope.experiment.project import find_project, load_project
+    from rankscope.experiment.runner import Wishes, at_home, run_project
 
     form = (
         chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])

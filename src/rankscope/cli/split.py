@@ -12,10 +12,10 @@ import shlex
 import sys
 from pathlib import Path
 
-from rankscope.bench.collection import load_collection
-from rankscope.bench.project import find_collection
-from rankscope.bench.splits import Split, load_split, log_of, make_split, reveal, reveals
 from rankscope.errors import OptionError
+from rankscope.experiment.collection import load_collection
+from rankscope.experiment.project import find_collection
+from rankscope.experiment.splits import Split, load_split, log_of, make_split, reveal, reveals
 
 EPILOG = """\
 examples:

@@ -10,8 +10,8 @@ FOUND_SOMETHING = 1
 
 def check_test_cases(path: str, *, as_json: bool) -> int:
     """Check a file of test cases against its schema, print every problem, and return the exit code."""
-    from rankscope.io.predecessors import problems_of
-    from rankscope.io.predecessors.content import read_json
+    from rankscope.io.files import read_json
+    from rankscope.predecessors.importers import problems_of
 
     problems = problems_of(read_json(path))
     if as_json:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
+from rankscope.analysis.validate import malformed_lines, validate, worst_first
 from rankscope.cli.options import (
     add_file_options,
     add_format_option,
@@ -21,10 +22,9 @@ from rankscope.cli.options import (
     read_options_from,
 )
 from rankscope.cli.test_cases import check_test_cases
-from rankscope.core.rows import QrelsRows, RunRows
-from rankscope.core.validate import malformed_lines, validate, worst_first
+from rankscope.data.loading import ReadOptions
 from rankscope.io import ReadFile, read_qrels, read_run
-from rankscope.loading import ReadOptions
+from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.report.findings import LEVELS_IN_WORDS, FileInfo, FindingsReport, json_text, print_findings
 
 FORMATS = ("table", "json")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, BinaryIO
 
-from rankscope.core.rows import QrelsRows
 from rankscope.errors import FormatError
 from rankscope.io.checks import refuse_extra_columns
 from rankscope.io.csv_file import read_delimited, write_delimited
 from rankscope.io.kinds import EXTRA_QRELS_COLUMNS, AnyRows, Collector, Kind
 from rankscope.io.numbers import grade_text
+from rankscope.io.rows import QrelsRows
 from rankscope.io.source import Reading
 
 HEADER = ("query-id", "corpus-id", "score")

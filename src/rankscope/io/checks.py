@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import FormatError, GradeError, IdError, InputError, ScoreError
 from rankscope.io.kinds import AnyRows, extra_columns
+from rankscope.io.rows import QrelsRows, RunRows
 
 
 def check_rows(rows: AnyRows) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.core.aliases import QRELS_COLUMNS, RUN_COLUMNS
 from rankscope.errors import FormatError
 from rankscope.io import beir, polars_file, trec
+from rankscope.io.columns import QRELS_COLUMNS, RUN_COLUMNS
 from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
 from rankscope.io.formats import HANDLERS, format_in_name
 from rankscope.io.kinds import KINDS, lowered

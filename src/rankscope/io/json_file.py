@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import DuplicateError, FormatError, InputError, OptionError
 from rankscope.io.checks import refuse_extra_columns
 from rankscope.io.jsonl import KeyedRows, Pairs, parse
 from rankscope.io.kinds import EXTRA_QRELS_COLUMNS, RUN, AnyRows, Collector, Kind, looks_like
 from rankscope.io.numbers import grade_text, json_number, json_text
+from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import Reading
 
 _PAIR = 2

@@ -10,11 +10,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from rankscope.core.aliases import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
-from rankscope.core.ids import as_id
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import FormatError, GradeError, InputError, OptionError, ScoreError, did_you_mean
+from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
+from rankscope.io.ids import as_id
 from rankscope.io.numbers import integer_in, number_in
+from rankscope.io.rows import QrelsRows, RunRows
 
 AnyRows: TypeAlias = RunRows | QrelsRows
 Rows = TypeVar("Rows", RunRows, QrelsRows)

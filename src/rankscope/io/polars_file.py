@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankscope.core.ids import as_id
 from rankscope.errors import FormatError, IdError
 from rankscope.io.checks import check_encodable
+from rankscope.io.ids import as_id
 from rankscope.io.kinds import EXTRA_QRELS_COLUMNS, AnyRows, Collector, Kind, find_roles, table_columns
 from rankscope.io.source import Reading
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import BadLinesError
 from rankscope.io.compression import decompressed
 from rankscope.io.detection import Layout, empty, layout_of
 from rankscope.io.formats import HANDLERS, Format, check_format
 from rankscope.io.kinds import QRELS, RUN, Collector, Kind, Rows, check_chosen
 from rankscope.io.records import ReadFile
+from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import PathLike, Progress, Reading, Source, source_of
 
 

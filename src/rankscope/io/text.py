@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.core.record import Record
 from rankscope.errors import BadLine, BadLinesError
+from rankscope.light import LightRecord
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ LAYOUTS = {"run": (6, _MANY_FIELDS, 4), "qrels": (4, 4, 3)}
 """For either kind: the least and the most fields of a line, and which of them is a number."""
 
 
-class TrecText(Record):
+class TrecText(LightRecord):
     """A file of TREC text."""
 
     name: str

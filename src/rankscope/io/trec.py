@@ -9,13 +9,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rankscope.core.arrays import Ints, positions_in_segment
-from rankscope.core.rows import QrelsRows, RunRows
+from rankscope.arrays import Ints, positions_in_segment
 from rankscope.errors import BadLine, FormatError, InputError, OptionError
 from rankscope.io.checks import check_encodable, refuse_extra_columns
 from rankscope.io.kinds import AnyRows, Collector, Kind, looks_like, other
 from rankscope.io.lines import write_lines
 from rankscope.io.numbers import grade_text, number_in
+from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import Reading
 
 RUN_FIELDS = 6

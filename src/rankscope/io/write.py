@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from rankscope.core.rows import QrelsRows, RunRows
 from rankscope.errors import InputError
 from rankscope.io.checks import check_rows
 from rankscope.io.compression import compressed, compression_in_name
 from rankscope.io.formats import HANDLERS, check_format, format_in_name
 from rankscope.io.kinds import AnyRows
+from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import PathLike
 
 STDOUT = "-"

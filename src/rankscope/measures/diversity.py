@@ -10,13 +10,13 @@ import math
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, Ints, in_order_sum, log2, safe_divide
-from rankscope.core.hits import Hits
-from rankscope.core.qrels import Qrels
-from rankscope.core.rows import QrelsRows
-from rankscope.core.subtopics import Coverage, Subtopics, subtopics_of
-from rankscope.core.top import TopDocs
+from rankscope.align.hits import Hits
+from rankscope.align.top import TopDocs
+from rankscope.arrays import Floats, Ints, in_order_sum, log2, safe_divide
+from rankscope.data.qrels import Qrels
+from rankscope.data.subtopics import Coverage, Subtopics, subtopics_of
 from rankscope.errors import MeasureError
+from rankscope.io.rows import QrelsRows
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import Example, Family, measure

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankscope.core.arrays import Bools, Floats, Ints, log2, safe_divide
-from rankscope.core.embeddings import Block, Embeddings, make_embeddings, squared_lengths
-from rankscope.core.hits import Hits
-from rankscope.core.qrels import Qrels
-from rankscope.core.top import TopDocs
+from rankscope.align.hits import Hits
+from rankscope.align.top import TopDocs
+from rankscope.arrays import Bools, Floats, Ints, log2, safe_divide
+from rankscope.data.embeddings import Block, Embeddings, make_embeddings, squared_lengths
+from rankscope.data.qrels import Qrels
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import ndcg
 from rankscope.measures.sets import _level

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from rankscope.core.arrays import Bools, Floats
-from rankscope.core.hits import Hits
-from rankscope.core.policies import Policies
-from rankscope.core.qrels import Qrels
-from rankscope.core.run import Run
-from rankscope.core.scores import Counts, RunScores
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.arrays import Bools, Floats
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
 from rankscope.errors import InputError
+from rankscope.measures.scores import Counts, RunScores
 from rankscope.measures.spec import Measure
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def extras_for(
     side: Mapping[Need, Any],
 ) -> Extras:
     """Return what measures that look at the docs themselves get besides the hits; `side` is what was loaded for them."""
-    from rankscope.core.top import top_docs  # most measures need nothing of this
+    from rankscope.align.top import top_docs  # most measures need nothing of this
     from rankscope.measures.extras import Extras
 
     depth = None if policies.judged_only else depth_needed(measures)

@@ -8,10 +8,10 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from rankscope.core.qrels import Qrels
-from rankscope.core.record import Record, replace
-from rankscope.core.top import TopDocs
+from rankscope.align.top import TopDocs
+from rankscope.data.qrels import Qrels
 from rankscope.errors import MeasureError
+from rankscope.light import LightRecord, replace
 
 if TYPE_CHECKING:
     from rankscope.measures.spec import Measure
@@ -36,7 +36,7 @@ HOW_TO_GIVE = {
 }
 
 
-class Extras(Record, eq=False):
+class Extras(LightRecord, eq=False):
     """What is at hand for one run besides its hits."""
 
     qrels: Qrels
@@ -72,7 +72,7 @@ def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras) -> Ite
         for what, known in data_used(measure, extras):
             lacking = [doc for doc in shown if doc not in known]
             if lacking and what not in said:
-                few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")  # noqa: PLR2004 (as examples)
+                few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
                 yield (
                     f"{name}: {len(lacking)} of the {len(shown)} docs that {measure.name} looks at {what}: {few}; "
                     + (

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core.arrays import (
+from rankscope.align.hits import Hits
+from rankscope.arrays import (
     Floats,
     Ints,
     log2,
@@ -17,7 +18,6 @@ from rankscope.core.arrays import (
     segment_max,
     segment_sum,
 )
-from rankscope.core.hits import Hits
 from rankscope.errors import GradeError
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import Example, Family, Workings, measure

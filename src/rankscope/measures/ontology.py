@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
-from rankscope.core.hits import Hits
-from rankscope.core.ontology import Ontology, id_notes, is_literal
-from rankscope.core.qrels import Qrels
-from rankscope.core.top import TopDocs
+from rankscope.align.hits import Hits
+from rankscope.align.top import TopDocs
+from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
+from rankscope.data.ontology import Ontology, id_notes, is_literal
+from rankscope.data.qrels import Qrels
 from rankscope.errors import RankscopeWarning
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.spec import Example, Family, measure

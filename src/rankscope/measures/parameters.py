@@ -9,16 +9,16 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from rankscope.core.record import Record
-from rankscope.core.similarities import INFORMATION, SIMILARITIES
+from rankscope.data.similarities import INFORMATION, SIMILARITIES
 from rankscope.errors import MeasureError
+from rankscope.light import LightRecord
 
 REQUIRED = inspect.Parameter.empty
 
 GAINS = ("linear", "exp2", "binary")
 
 
-class Parameter(Record):
+class Parameter(LightRecord):
     """One parameter of measures: its meaning and the check of its values."""
 
     name: str

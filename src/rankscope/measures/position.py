@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, safe_divide
-from rankscope.core.hits import Hits
+from rankscope.align.hits import Hits
+from rankscope.arrays import Floats, safe_divide
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.sets import _level, n_found
 from rankscope.measures.spec import Example, Family, measure

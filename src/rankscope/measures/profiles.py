@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankscope.core.record import Record, field
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.measures.predecessors import predecessor_profiles
+from rankscope.light import LightRecord, field
 from rankscope.measures.spec import Measure
+from rankscope.predecessors.profiles import predecessor_profiles
 
 
-class Profile(Record):
+class Profile(LightRecord):
     """What one tool does where tools differ."""
 
     name: str

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, safe_divide, segment_max
-from rankscope.core.hits import Hits
+from rankscope.align.hits import Hits
+from rankscope.arrays import Floats, safe_divide, segment_max
 from rankscope.measures.sets import _level, counts_at
 from rankscope.measures.spec import Example, Family, Workings, measure
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, safe_divide
-from rankscope.core.hits import Hits
+from rankscope.align.hits import Hits
+from rankscope.arrays import Floats, safe_divide
 from rankscope.measures.spec import Example, Family, Workings, measure
 
 _VAN_RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"

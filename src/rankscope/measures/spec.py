@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
-from rankscope.core.hits import Hits
-from rankscope.core.record import Record, field
+from rankscope.align.hits import Hits
+from rankscope.arrays import Floats
 from rankscope.errors import MeasureError, did_you_mean
+from rankscope.light import LightRecord, field
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Family(StrEnum):
     ONTOLOGY = "ontology"
 
 
-class Example(Record):
+class Example(LightRecord):
     """A score worked out by hand: the grades down the ranking, and all grades the qrels have."""
 
     grades: Sequence[float | None]
@@ -54,7 +54,7 @@ class Example(Record):
     """What the measure needs beyond grades, for the one query of the example."""
 
 
-class Workings(Record, eq=False):
+class Workings(LightRecord, eq=False):
     """The arithmetic of a score: a term for every hit, and what their sum is divided by."""
 
     terms: Floats
@@ -68,7 +68,7 @@ class Workings(Record, eq=False):
     ideal_columns: Mapping[str, Floats] = field(default_factory=dict)
 
 
-class MeasureSpec(Record, eq=False):
+class MeasureSpec(LightRecord, eq=False):
     """A measure as registered: its function, and what the parser, the docs and the tests need to know of it."""
 
     name: str
@@ -135,7 +135,7 @@ COMMON = ("judged_only", "agg")
 """Parameters that every measure has, handled outside of its function."""
 
 
-class Measure(Record):
+class Measure(LightRecord):
     """A measure with its parameters, such as nDCG@10: it can be compared, printed and applied to hits."""
 
     base: str

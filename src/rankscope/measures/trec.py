@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, Ints, log2, safe_divide
-from rankscope.core.hits import Hits
+from rankscope.align.hits import Hits
+from rankscope.arrays import Floats, Ints, log2, safe_divide
 from rankscope.measures.gain import dcg, dcg_terms, gains_of, ideal_gains, ideal_terms, ndcg
 from rankscope.measures.rank import relevant_so_far
 from rankscope.measures.sets import _level, n_found

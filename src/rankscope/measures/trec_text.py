@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
-from rankscope.core.hits import Hits
-from rankscope.core.policies import Policies
-from rankscope.core.scores import summarise
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.arrays import Floats
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.measures.gain import scale_top
 from rankscope.measures.parse import gain_map
 from rankscope.measures.profiles import VERSIONS
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scores import summarise
 from rankscope.measures.sets import counts_at, n_found
 from rankscope.measures.spec import Measure
 

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
-from rankscope.core.doc_table import DocTable, values_in, whole_value
-from rankscope.core.hits import Hits
-from rankscope.core.qrels import Qrels
-from rankscope.core.top import TopDocs
+from rankscope.align.hits import Hits
+from rankscope.align.top import TopDocs
+from rankscope.arrays import Floats
+from rankscope.data.doc_fields import DocTable, values_in, whole_value
+from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rankscope.analysis.bands import BandProfile, band_of, bands_from, find_bands
 from rankscope.errors import OptionError
-from rankscope.measures.bands import BandProfile, band_of, bands_from, find_bands
 from rankscope.measures.parse import parse_measure
 
 

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.bench.latency import Profile
-from rankscope.bench.results import Benchmark, Choice, CollectionResult, SystemResult
-from rankscope.core.scores import Scores, show
+from rankscope.experiment.latency import Profile
+from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
+from rankscope.measures.scores import Scores, show
 from rankscope.report import charts, comparison, evaluation_report
 from rankscope.report.charts import Chart, Line, MapPoint
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, Verdict
@@ -56,7 +56,7 @@ def title_of(benchmark: Benchmark) -> str:
     """Return what was run on what."""
     names = [result.name for result in benchmark.collections]
     systems = {system.name: None for result in benchmark.collections for system in result.systems}
-    what = ", ".join(systems) if len(systems) <= 4 else f"{len(systems)} systems"  # noqa: PLR2004 (what fits on a line)
+    what = ", ".join(systems) if len(systems) <= 4 else f"{len(systems)} systems"
     return f"{benchmark.project.primary} · {what} · {', '.join(names)}"
 
 
@@ -341,7 +341,7 @@ def curve_lines(choice: Choice) -> tuple[str, list[Line]] | None:
     numeric = [
         name for name in names if len({*values_of(choice, name)}) > 1 and all(map(is_number, values_of(choice, name)))
     ]
-    if not numeric or len(names) > 2:  # noqa: PLR2004 (more do not fit on a plane)
+    if not numeric or len(names) > 2:
         return None
     x_name = numeric[0]
     others = [name for name in names if name != x_name]
@@ -355,7 +355,7 @@ def curve_lines(choice: Choice) -> tuple[str, list[Line]] | None:
 def weight_curve(choice: Choice) -> tuple[str, list[Line]] | None:
     """Return the curve over the weight of the first of two systems."""
     points = sorted((float(trial.options["weights"][0]), trial.score) for trial in choice.trials)
-    if any(len(trial.options["weights"]) != 2 for trial in choice.trials):  # noqa: PLR2004 (more do not fit on a line)
+    if any(len(trial.options["weights"]) != 2 for trial in choice.trials):
         return None
     return "weight of the first system", [Line(choice.system, *map(list, zip(*points, strict=True)))]
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankscope._version import __version__
-from rankscope.bench.latency import Latency, Profile
-from rankscope.bench.results import Benchmark, Choice, CollectionResult, SystemResult
-from rankscope.core.validate import Finding
+from rankscope.analysis.validate import Finding
+from rankscope.experiment.latency import Latency, Profile
+from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
 from rankscope.report import comparison_json, evaluation
 from rankscope.report.comparison_json import COUNT, MAYBE, NUMBER, TEXT, TEXT_OR_NULL, array, described, number, or_null
 from rankscope.report.evaluation import closed_object

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.comparing.records import Compared, Comparison, Group, Place, Spread
-from rankscope.comparing.verdict import (
+from rankscope.comparison.records import Compared, Comparison, Group, Place, Spread
+from rankscope.comparison.verdict import (
     CAUTION_UNITS,
     MIN_UNITS,
     WORDS,
@@ -20,7 +20,7 @@ from rankscope.comparing.verdict import (
     signed,
     unit_word,
 )
-from rankscope.comparing.verdict import (
+from rankscope.comparison.verdict import (
     counted as counted_words,
 )
 from rankscope.report import figures
@@ -198,7 +198,7 @@ def codes_against(system: str, group: Group) -> dict[str, str]:
 
 def few(names: Sequence[str]) -> str:
     """Name some of several."""
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")  # noqa: PLR2004 (as examples)
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def mean_interval_words(ci: Interval | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from rankscope.comparing.gate import GateCheck, GateResult
+from rankscope.comparison.gate import GateCheck, GateResult
 from rankscope.report.render import Case
 
 

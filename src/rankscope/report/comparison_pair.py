@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from rankscope.charting import BANDS, band_counts
-from rankscope.comparing.records import Compared, Comparison, Group, QueryChange, Slice
-from rankscope.comparing.verdict import Code, decimals, differs, measure_words, signed, unit_word
-from rankscope.core.arrays import Floats
+from rankscope.analysis.chart_data import BANDS, band_counts
+from rankscope.analysis.movement import Movement
+from rankscope.arrays import Floats
+from rankscope.comparison.records import Compared, Comparison, Group, QueryChange, Slice
+from rankscope.comparison.verdict import Code, decimals, differs, measure_words, signed, unit_word
 from rankscope.errors import OptionError
-from rankscope.measures.movement import Movement
 from rankscope.report import figures
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Section, TableBlock, Tone, Verdict
 from rankscope.report.evaluation import number_cell, queries
@@ -53,7 +53,7 @@ def missing_words(compared: Compared) -> Iterator[str]:
     how = "left out" if compared.known.n_unanswered else "counted as empty"
     for system, missing in ((compared.pair.a, compared.missing_a), (compared.pair.b, compared.missing_b)):
         if missing:
-            few = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")  # noqa: PLR2004 (as examples)
+            few = ", ".join(missing[:8]) + (", …" if len(missing) > 8 else "")
             yield f"{system} does not answer {queries(len(missing))} ({how}): {few}."
 
 
@@ -78,10 +78,10 @@ def p_text(p: float, alpha: float | None = None) -> str:
     """Print a p-value; never as 0, and never as alpha where it is not."""
     if math.isnan(p):
         return "-"
-    if p < 0.0001:  # noqa: PLR2004 (digits shown)
+    if p < 0.0001:
         return "<0.0001"
     near_alpha = alpha is not None and f"{p:.2f}" == f"{alpha:.2f}"
-    return f"{p:.4f}" if p < 0.01 or near_alpha else f"{p:.2f}"  # noqa: PLR2004 (digits shown)
+    return f"{p:.4f}" if p < 0.01 or near_alpha else f"{p:.2f}"
 
 
 def measures_table(comparison: Comparison, compared: Compared) -> Table:

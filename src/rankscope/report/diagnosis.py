@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from rankscope._version import __version__
-from rankscope.core.scores import none_if_nan
-from rankscope.core.validate.finding import share as share_in_words
-from rankscope.measures.diagnose import SEVERITIES, Diagnosis, Finding, Positions
-from rankscope.measures.diagnose.records import QueryList, RankBand
+from rankscope.align.finding import share as share_in_words
+from rankscope.analysis.diagnose import SEVERITIES, Diagnosis, Finding, Positions
+from rankscope.analysis.diagnose.records import QueryList, RankBand
+from rankscope.measures.scores import none_if_nan
 from rankscope.report.evaluation import closed_object
 from rankscope.report.findings import Line, printable
 from rankscope.report.table import Cell, Table, print_table

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankscope._version import __version__
-from rankscope.core.record import asdict, replace
-from rankscope.core.run import Origin
-from rankscope.core.scores import RunScores, Scores, none_if_nan, show
+from rankscope.data.run import Origin
+from rankscope.light import asdict, replace
+from rankscope.measures.scores import RunScores, Scores, none_if_nan, show
 from rankscope.report.table import Cell, Table, transposed
 
 if TYPE_CHECKING:
-    from rankscope.measures.bands import BandProfile  # loaded where words are asked for
+    from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
 
 Value = TypeVar("Value")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from rankscope._version import __version__
-from rankscope.core.scores import Scores, show
 from rankscope.errors import RankscopeError
+from rankscope.measures.scores import Scores, show
 from rankscope.report.charts import Chart
 from rankscope.report.document import Block, Figure, Paragraph, Report, Section, TableBlock
 from rankscope.report.evaluation import counts_among, notes, number_cell, query_table
@@ -25,7 +25,7 @@ def report_of(scores: Scores, *, command: str = "", charts: Mapping[str, Chart] 
     drawn = {"systems": systems(scores), "distribution": distribution(scores, primary), **(charts or {})}
     figures = tuple(Figure(chart.title, chart.html, chart.alt) for chart in drawn.values())
     return Report(
-        title=f"{', '.join(scores)} · {scores.qrels.n_queries} queries" if len(scores) < 4 else f"{len(scores)} runs",  # noqa: PLR2004
+        title=f"{', '.join(scores)} · {scores.qrels.n_queries} queries" if len(scores) < 4 else f"{len(scores)} runs",
         first_screen=tuple(first),
         sections=(
             Section("Charts", figures),

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from rankscope.measures.explain import Explanation, Step
+from rankscope.analysis.explain import Explanation, Step
 from rankscope.report.table import Cell, Table
 
 TOP = 10

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rankscope.comparing.records import Compared, Comparison, Group
-from rankscope.comparing.verdict import level_words, short_words
-from rankscope.core.arrays import Floats
-from rankscope.core.scores import Scores
+from rankscope.arrays import Floats
+from rankscope.comparison.records import Compared, Comparison, Group
+from rankscope.comparison.verdict import level_words, short_words
+from rankscope.measures.scores import Scores
 from rankscope.report import charts
 from rankscope.report.charts import Chart, ForestRow, HeatCell, Spread
 from rankscope.report.document import Tone

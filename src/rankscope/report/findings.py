@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rankscope._version import __version__
-from rankscope.core.validate import LEVELS, Finding
+from rankscope.analysis.validate import LEVELS, Finding
 from rankscope.report.evaluation import closed_object
 
 STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankscope.comparing.known_measures import range_of
-from rankscope.core.scores import RunScores, Scores, show
+from rankscope.comparison.known_measures import range_of
+from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.stats.interval import LEVEL, Interval, mean_interval, percent
 
 METHODS = {
@@ -58,7 +58,7 @@ def mean_of(run: RunScores, measure: str, *, level: float = LEVEL, cluster_of: M
 
 def why_none(scores: np.ndarray) -> str:
     """Say why the mean of some scores has no interval."""
-    if len(scores) < 2:  # noqa: PLR2004 (one score has no spread)
+    if len(scores) < 2:
         return "only one query counts" if len(scores) else "no query counts"
     return f"every query scores {show(scores[0]).rstrip('0').rstrip('.')}"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rankscope import charting
-from rankscope.api import chosen_profile, decide_policies, evaluate
-from rankscope.core.policies import Policies
-from rankscope.core.record import names_of
+from rankscope.align.policies import Policies
+from rankscope.analysis import chart_data as charting
+from rankscope.data.loading import load_qrels, load_runs
 from rankscope.errors import OptionError
-from rankscope.loading import load_qrels, load_runs
+from rankscope.evaluation import chosen_profile, decide_policies, evaluate
+from rankscope.light import names_of
 from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import Family
 from rankscope.report import charts
@@ -92,7 +92,7 @@ def positions(qrels: Any, runs: Any, **options: Any) -> Chart:
 def overlap(qrels: Any, runs: Any, **options: Any) -> Chart:
     """Draw how much every two runs have in common among their first ten docs."""
     loaded = load_runs(runs, options=options.get("options"))
-    if len(loaded) < 2:  # noqa: PLR2004 (one run overlaps with nothing)
+    if len(loaded) < 2:
         raise OptionError("overlap needs at least two runs")
     given = {name: options[name] for name in names_of(Policies) if name in options}
     policies = decide_policies(chosen_profile(options.get("profile")), given)

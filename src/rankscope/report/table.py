@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from rankscope.core.record import Record, field
+from rankscope.light import LightRecord, field
 
 _GAP = "   "
 BEST = "bold green"
 
 
-class Cell(Record, many=True):
+class Cell(LightRecord, many=True):
     """One cell: what a person reads, what a program reads, and whether it is the best of its column."""
 
     text: str
@@ -28,7 +28,7 @@ class Cell(Record, many=True):
         return self.raw or self.text
 
 
-class Table(Record):
+class Table(LightRecord):
     """Rows under headings; the first columns are names, the others numbers."""
 
     header: Sequence[str]

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
+from rankscope.arrays import Floats
 from rankscope.errors import OptionError
 
 
@@ -64,6 +64,6 @@ def overlap_share(first: Sequence[Hashable], second: Sequence[Hashable]) -> floa
 
 def _same_length(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if len(x) != len(y) or len(x) < 2:  # noqa: PLR2004 (two are needed to have an order)
+    if len(x) != len(y) or len(x) < 2:
         raise OptionError(f"two rankings of the same {len(x)} and {len(y)} systems are needed, at least two of them")
     return x, y

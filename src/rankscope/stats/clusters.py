@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, Ints
+from rankscope.arrays import Floats, Ints
 from rankscope.errors import OptionError
 
 

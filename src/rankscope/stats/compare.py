@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rankscope.core.arrays import Bools, Floats
+from rankscope.arrays import Bools, Floats
 from rankscope.errors import OptionError
 from rankscope.stats.effect import Chances, Effect, bayesian_bootstrap
 from rankscope.stats.estimates import PairEstimates, estimate_pairs
@@ -58,7 +58,7 @@ class Settings:
             raise OptionError(
                 f"margin = {self.margin} is negative or not a number", hint="give the smallest difference that matters"
             )
-        if self.n_resamples < 99:  # noqa: PLR2004 (1 / 100 is the largest p-value that could be called small)
+        if self.n_resamples < 99:
             raise OptionError(f"n_resamples = {self.n_resamples} is too few", hint="the default is 9999")
         if rank_of_critical(self.n_resamples, self.alpha) > self.n_resamples:
             raise OptionError(
@@ -392,7 +392,7 @@ def leave_out(
     """
     n_units, critical = int(numbers.moments.n_units[i]), float(result.critical[i])
     delta, error = float(numbers.delta[i]), float(numbers.error[i])
-    if family[0].role != "primary" or n_units <= 2 or not abs(delta) > critical * error:  # noqa: PLR2004 (a spread)
+    if family[0].role != "primary" or n_units <= 2 or not abs(delta) > critical * error:
         return None
     unit = int(numbers.top_unit[i])
     narrow, is_exact = float(result.critical_equivalence[i]), len(family) <= ANEW_UP_TO
@@ -418,7 +418,7 @@ def student(delta: float, error: float, n_units: int, settings: Settings) -> Stu
     from scipy.special import stdtr, stdtrit
 
     level = 1 - settings.alpha
-    if n_units < 2 or math.isnan(error):  # noqa: PLR2004 (as said)
+    if n_units < 2 or math.isnan(error):
         return StudentsTest(math.nan, Interval(math.nan, math.nan, level, "t"))
     half = float(stdtrit(n_units - 1, 1 - settings.alpha / 2)) * error
     if error == 0:

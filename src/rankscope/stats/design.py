@@ -48,7 +48,7 @@ def range_power(
 
     check(n, alpha)
     check_spread(spread)
-    if n_systems < 2:  # noqa: PLR2004 (one system has no range)
+    if n_systems < 2:
         raise OptionError(f"a range needs at least two systems, not {n_systems}")
     between = n_systems - 1
     within = n_systems * (n - 1) if one_way else between * (n - 1)

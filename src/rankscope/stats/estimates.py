@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
+from rankscope.arrays import Floats
 from rankscope.stats.units import Moments, Units, UnitSums
 
 PAIRS_AT_ONCE = 256

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
+from rankscope.arrays import Floats
 from rankscope.stats.rng import SignFlips, chunks
 from rankscope.stats.units import NO_SPREAD, Moments, UnitSums, t_squared_of
 

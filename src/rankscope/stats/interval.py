@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rankscope.core.arrays import Floats, Ints
+from rankscope.arrays import Floats, Ints
 from rankscope.errors import OptionError
 from rankscope.stats.clusters import cluster_sums, members_of
 from rankscope.stats.rng import chunks, random_rows
@@ -65,7 +65,7 @@ def mean_interval(
     """
     check_level(level)
     values, clusters, weights = counting(np.asarray(values, dtype=np.float64), clusters, weights)
-    if len(values) < 2 or np.ptp(values) <= _TIE * max(1.0, float(np.abs(values).max())):  # noqa: PLR2004
+    if len(values) < 2 or np.ptp(values) <= _TIE * max(1.0, float(np.abs(values).max())):
         return None
     if clusters is None and weights is None and range == (0.0, 1.0) and np.isin(values, (0.0, 1.0)).all():
         return wilson_interval(int(values.sum()), len(values), level=level)
@@ -108,7 +108,7 @@ def mean_and_error(values: Floats, clusters: np.ndarray | None, weights: Floats 
     mean = float((w * values).sum()) / total
     sums = w * (values - mean) if clusters is None else cluster_sums(w * (values - mean), clusters)
     n_units = len(sums)
-    if n_units < 2:  # noqa: PLR2004 (one says nothing about others)
+    if n_units < 2:
         return mean, math.nan, 0
     return mean, math.sqrt(n_units / (n_units - 1) * float((sums**2).sum())) / total, n_units - 1
 
@@ -303,7 +303,7 @@ def _groups(values: Floats, clusters: np.ndarray) -> list[Floats]:
 
 def check(values: Floats, level: float) -> None:
     """Refuse what no interval can be made of."""
-    if len(values) < 2:  # noqa: PLR2004 (one value has no spread)
+    if len(values) < 2:
         raise OptionError(f"an interval needs at least two queries, not {len(values)}")
     if np.isnan(values).any():
         raise OptionError("an interval needs numbers; leave undefined scores out first")
@@ -317,5 +317,5 @@ def check_level(level: float) -> None:
 
 
 def _check_clusters(n_clusters: int) -> None:
-    if n_clusters < 2:  # noqa: PLR2004 (one cluster says nothing about others)
+    if n_clusters < 2:
         raise OptionError("an interval needs at least two clusters")

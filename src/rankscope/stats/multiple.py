@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
+from rankscope.arrays import Floats
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankscope.core.arrays import Floats
+from rankscope.arrays import Floats
 from rankscope.errors import OptionError
 from rankscope.stats.family import joint_test
 from rankscope.stats.rng import random_rows

@@ -85,7 +85,7 @@ def fewest(enough: Callable[[int], bool]) -> int:
 
 def check(n: int, alpha: float, power: float = POWER) -> None:
     """Refuse what cannot be planned with."""
-    if n < 2:  # noqa: PLR2004 (one query has no spread)
+    if n < 2:
         raise OptionError(f"power needs at least two queries, not {n}")
     if not (0 < alpha < 1 and 0 < power < 1):
         raise OptionError(f"alpha = {alpha} and power = {power} are to be between 0 and 1")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankscope.core.arrays import Floats
+from rankscope.arrays import Floats
 
 BLOCK = 1024
 """Resamples per block: enough for one matrix product to be worth its while."""

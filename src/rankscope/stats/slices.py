@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from rankscope.core.arrays import Bools, Floats
+from rankscope.arrays import Bools, Floats
 from rankscope.stats.units import Units
 
 
@@ -23,7 +23,7 @@ def contrast_p(differences: Floats, members: Bools, units: Units | None = None) 
     sides = [units.sums(np.where(mask, differences, math.nan)[:, None]) for mask in (members, ~members)]
     moments = [side.moments() for side in sides]
     counts = [float(moment.n_units[0]) for moment in moments]
-    if min(counts) < 2:  # noqa: PLR2004 (one unit has no spread)
+    if min(counts) < 2:
         return math.nan
     gap = float(moments[0].delta[0] - moments[1].delta[0])
     if units.are_plain:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankscope.core.arrays import Bools, Floats, Ints
+from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import OptionError
 from rankscope.stats.clusters import members_of
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from rankscope.core.ids import as_id
 from rankscope.errors import IdError, InputError, shorten
+from rankscope.io.ids import as_id
 from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, best_first
 
 Clock = Callable[[], float]

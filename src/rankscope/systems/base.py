@@ -15,8 +15,8 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from rankscope.core.ids import byte_order
 from rankscope.errors import OptionError
+from rankscope.io.ids import byte_order
 
 Ranking = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 
-from rankscope.core.ids import byte_order
+from rankscope.io.ids import byte_order
 from rankscope.systems.base import DocStore, Progress, text_of, with_progress
 
 

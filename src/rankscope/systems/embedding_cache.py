@@ -44,6 +44,6 @@ def stored(path: Path, *, n_texts: int) -> Vectors | None:
     """Return the vectors in a file without reading them yet, or None where it is not there or not whole."""
     with contextlib.suppress(OSError, ValueError, EOFError):
         vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-        if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == n_texts:  # noqa: PLR2004 (a matrix)
+        if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == n_texts:
             return np.asarray(vectors)
     return None

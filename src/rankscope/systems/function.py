@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.core.ids import as_id
 from rankscope.errors import DuplicateError, InputError, ScoreError
+from rankscope.io.ids import as_id
 from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, best_first
 from rankscope.systems.options import load_function, options_of, source_hash
 

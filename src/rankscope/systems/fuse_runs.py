@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankscope.core.rows import RunRows
-from rankscope.core.run import RowsSource, Run
+from rankscope.data.run import RowsSource, Run
 from rankscope.errors import OptionError
+from rankscope.io.rows import RunRows
 from rankscope.systems.base import Ranking, best_first
 from rankscope.systems.fusion import Fusion
 

@@ -39,7 +39,7 @@ class Hybrid(BaseSystem):
 
     def __post_init__(self) -> None:
         self.of = tuple(self.of)
-        if len(self.of) < 2:  # noqa: PLR2004 (one cannot be fused)
+        if len(self.of) < 2:
             raise OptionError(f"{self.name}: fusing takes at least two systems", hint='of = ["bm25", "dense"]')
         check_range(self.depth, what="depth", low=1)
         check_range(self.step, what="step", low=0.001, high=1)

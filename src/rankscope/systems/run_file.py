@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankscope.loading import load_run
+from rankscope.data.loading import load_run
 from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking
 from rankscope.systems.fuse_runs import ranking_in
 

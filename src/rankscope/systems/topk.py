@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankscope.core.ids import byte_order
 from rankscope.errors import DuplicateError
+from rankscope.io.ids import byte_order
 from rankscope.systems.base import Ranking
 
 

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankscope.core.kernel import n_cores
+from rankscope.native import n_cores
 from rankscope.systems.base import Ranking
 from rankscope.systems.topk import DocIds
 

@@ -40,7 +40,7 @@ def to_png(
     font_family: str = "",
 ) -> bytes:
     """Return a chart as PNG, `scale` times as wide as the SVG, with a font of the system or the one given."""
-    if not 0 < scale <= 20:  # noqa: PLR2004 (14,400 pixels wide)
+    if not 0 < scale <= 20:
         raise OptionError(f"scale = {scale} is not between 0 and 20")
     if theme not in THEMES:
         raise OptionError(f"theme = {theme!r} is none of {', '.join(THEMES)}")

@@ -75,7 +75,7 @@ def shown(value: float) -> str:
     if size and (size < SMALLEST or size >= LARGE):
         return exponential(value)
     decimals = 1 - math.floor(math.log10(size)) if 0 < size < SMALL else 3
-    decimals = decimals if size < 10 else 1 if size < 1000 else 0  # noqa: PLR2004 (about four digits in all)
+    decimals = decimals if size < 10 else 1 if size < 1000 else 0
     return fixed(value, decimals)
 
 
@@ -102,7 +102,7 @@ def with_interval(value: float, low: float, high: float, *, with_sign: bool = Fa
     if not all(map(math.isfinite, numbers)) or largest >= LARGE:
         texts = [write(number) for number in numbers]
     else:
-        usual = 3 if largest < 10 else 1 if largest < 1000 else 0  # noqa: PLR2004 (about four digits in all)
+        usual = 3 if largest < 10 else 1 if largest < 1000 else 0
         decimals = max(usual, 1 - math.floor(math.log10(half))) if half >= SMALLEST else usual
         texts = [f"{'+' * (with_sign and number > 0)}{fixed(number, decimals)}" for number in numbers]
     return f"{texts[0]} [{texts[1]}, {texts[2]}]"

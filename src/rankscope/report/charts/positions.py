@@ -194,6 +194,6 @@ def write_shares(drawing: Drawing, system: Counts, shades: Sequence[float], scal
         share = 100 * system.share(i)
         words, left, right = f"{share:.0f}", scale(done), scale(done + share)
         if text_width(words, size) + 6 <= right - left:
-            fill = BG if shades[i] > 0.6 else None  # noqa: PLR2004 (dark ground, light letters)
+            fill = BG if shades[i] > 0.6 else None
             drawing.text((left + right) / 2, drawing.middle(bottom - 9), words, anchor="middle", fill=fill)
         done += share

@@ -98,7 +98,7 @@ def nice_ticks(low: float, high: float, *, n_ticks: int, whole: bool = False) ->
 
 def tidy(value: float, exponent: int) -> float:
     """Return a tick without the dust of binary fractions: 0.3, not 0.30000000000000004."""
-    return round(value, -exponent) if -300 < exponent < 0 else value  # noqa: PLR2004 (what round can do)
+    return round(value, -exponent) if -300 < exponent < 0 else value
 
 
 def tick_labels(ticks: Sequence[float]) -> list[str]:

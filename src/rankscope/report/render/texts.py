@@ -53,9 +53,9 @@ def clean_character(char: str) -> str:
     if char in "\t\n\r\v\f\x85\u2028\u2029":
         return " "
     code = ord(char)
-    is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF  # noqa: PLR2004 (Unicode 3.4, D14)
+    is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
     if is_noncharacter or unicodedata.category(char) in {"Cc", "Cs"}:
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"  # noqa: PLR2004 (two digits suffice)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
     return char
 
 

@@ -1,0 +1,79 @@
+"""Where a doc stands: ranks by score, ties broken by the policy, computed once for all measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from rankscope.align.policies import Policies
+from rankscope.arrays import Floats, Ints
+from rankscope.data.run import Ranking
+from rankscope.io.ids import byte_order
+
+
+def ranked_docs(ranking: Ranking, policies: Policies) -> list[str]:
+    """Return all docs of one query, best first, cut at the depth."""
+    docs = list(ranking.score_of)
+    scores = compared_scores(ranking.scores, policies)
+    if policies.ties == "given":
+        order = np.lexsort((given_order(ranking), -scores))
+        return [docs[i] for i in order.tolist()][: policies.depth]
+    order = np.argsort(-scores, kind="stable")
+    falls = scores[order[1:]] < scores[order[:-1]]
+    if not falls.all():  # only where scores are equal, ids have a say
+        tied = order[np.concatenate([~falls, [False]]) | np.concatenate([[False], ~falls])].tolist()
+        place = np.zeros(len(docs), dtype=np.int64)
+        place[sorted(tied, key=lambda i: byte_order(docs[i]), reverse=policies.ties == "trec")] = np.arange(len(tied))
+        order = np.lexsort((place, -scores))
+    return [docs[i] for i in order.tolist()][: policies.depth]
+
+
+def ranks_of(found: list[str], ranking: Ranking, policies: Policies) -> Ints:
+    """Return the 1-based rank of each found doc, without ordering the docs nobody asks about."""
+    scores = compared_scores(ranking.scores, policies)
+    asked = compared_scores(np.array([ranking.score_of[doc] for doc in found], dtype=np.float64), policies)
+    ascending = np.sort(scores)
+    n_above = len(ascending) - np.searchsorted(ascending, asked, side="right")
+    n_tied = len(ascending) - np.searchsorted(ascending, asked, side="left") - n_above
+    ranks = n_above + 1
+    tied = n_tied > 1
+    if tied.any():
+        place = places_among_tied(set(asked[tied].tolist()), ranking, scores, policies)
+        ranks[tied] += [place[found[i]] for i in np.flatnonzero(tied).tolist()]
+    return ranks
+
+
+def compared_scores(scores: Floats, policies: Policies) -> Floats:
+    """Return the scores as they are compared: as they are, or rounded to single precision."""
+    if policies.precision == "double":
+        return scores
+    with np.errstate(over="ignore"):  # beyond the range of 32 bits a score is infinite, as in C
+        return scores.astype(np.float32).astype(np.float64)
+
+
+def places_among_tied(
+    values: Iterable[float], ranking: Ranking, scores: Floats, policies: Policies
+) -> Mapping[str, int]:
+    """Return, for every doc whose score is one of the values, how many equally scored docs stand before it."""
+    docs = list(ranking.score_of)
+    place: dict[str, int] = {}
+    for value in values:
+        tied = np.flatnonzero(scores == value)
+        place.update((docs[i], n_before) for n_before, i in enumerate(order_of_tied(tied, docs, ranking, policies)))
+    return place
+
+
+def order_of_tied(tied: Ints, docs: list[str], ranking: Ranking, policies: Policies) -> list[int]:
+    """Put equally scored docs (given by position) into the order of the policy."""
+    positions = tied.tolist()
+    if policies.ties == "given":
+        return [positions[i] for i in np.argsort(given_order(ranking)[tied], kind="stable").tolist()]
+    return sorted(positions, key=lambda i: byte_order(docs[i]), reverse=policies.ties == "trec")
+
+
+def given_order(ranking: Ranking) -> Ints:
+    """Return each doc's place as given: the rank column, else the order of the rows."""
+    if ranking.given_ranks is not None:
+        return ranking.given_ranks
+    return np.arange(len(ranking.scores), dtype=np.int64)

@@ -1,0 +1,195 @@
+"""The view: all numbers per query that the diagnosis looks at, each computed once and in one place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rankscope.align.hits import Hits
+from rankscope.analysis.diagnose.records import Losses, PoolCut, RankBand, RankRow
+from rankscope.arrays import Bools, Floats, Ints, positions_in_segment, safe_divide
+from rankscope.measures.gain import gains_of
+from rankscope.measures.rank import first_relevant_ranks
+from rankscope.measures.sets import n_found
+from rankscope.measures.spec import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A run's hits, for the queries that have relevant docs, seen at a cut-off and within a candidate pool."""
+
+    hits: Hits
+    measure: Measure
+    """nDCG at k, as the profile has it."""
+    k: int
+    rel: float
+    cuts: tuple[int, ...]
+    """Depths of the candidate pool, rising; the last is where it ends."""
+    redundancy: Floats | None = None
+    """The share of the top k that nearly repeats an earlier doc; None where no embeddings are given."""
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @property
+    def depth(self) -> int:
+        """How many docs of each query the pool has at most."""
+        return self.cuts[-1]
+
+    @cached_property
+    def n_relevant(self) -> Ints:
+        """Relevant docs of each query, found or not."""
+        return self.hits.n_relevant(self.rel).astype(np.int64)
+
+    def found(self, k: int) -> Ints:
+        """Count the relevant docs in the top k."""
+        return n_found(self.hits, k, self.rel).astype(np.int64)
+
+    @cached_property
+    def n_below(self) -> Ints:
+        """Relevant docs that are in the pool, but not in the top k."""
+        below: Ints = np.maximum(self.found(self.depth) - self.found(self.k), 0)
+        return below
+
+    @cached_property
+    def n_movable(self) -> Ints:
+        """Relevant docs of the pool for which there is room in the top k: other docs stand there."""
+        room = np.minimum(self.n_relevant, self.k) - self.found(self.k)
+        return np.minimum(room, self.n_below)
+
+    @cached_property
+    def first(self) -> Floats:
+        """The rank of the first relevant doc, NaN where the pool has none."""
+        return first_relevant_ranks(self.hits, self.depth, self.rel)
+
+    @cached_property
+    def next(self) -> Floats:
+        """The rank of the first relevant doc of the pool below the top k, NaN where there is none."""
+        below = (self.hits.grades >= self.rel) & ~self.hits.within(self.k) & self.hits.within(self.depth)
+        ranks = np.full(len(self), math.nan)
+        np.fmin.at(ranks, self.hits.segments[below], self.hits.ranks[below])
+        return ranks
+
+    def nonrelevant(self, k: int) -> Ints:
+        """Count the docs in the top k that were judged and found non-relevant."""
+        bad = (self.hits.grades >= 0) & (self.hits.grades < self.rel) & self.hits.within(k)
+        return self.hits.per_query(bad).astype(np.int64)
+
+    @cached_property
+    def n_shown(self) -> Ints:
+        """Docs in the top k: fewer than k where the list is shorter."""
+        return np.minimum(self.hits.n_retrieved, self.k)
+
+    @cached_property
+    def n_unjudged(self) -> Ints:
+        """Docs in the top k that nobody judged."""
+        judged = self.hits.per_query((self.hits.grades >= 0) & self.hits.within(self.k))
+        return self.n_shown - judged.astype(np.int64)
+
+    @cached_property
+    def has_nonrelevant(self) -> bool:
+        """Whether the qrels hold docs that were judged and found non-relevant, so that bad results can be told."""
+        return bool((self.hits.ideal_grades < self.rel).any())
+
+    @cached_property
+    def score(self) -> Floats:
+        """NDCG at k; 0 where nothing can be gained."""
+        return np.nan_to_num(self.measure(self.hits, rel=self.rel))
+
+    def best_score(self, depth: int) -> Floats:
+        """NDCG at k of the best order of the first `depth` docs: what a perfect re-ranker of them would reach."""
+        return np.nan_to_num(self.measure(self.best_order(depth), rel=self.rel))
+
+    @cached_property
+    def reordered(self) -> Floats:
+        """NDCG at k if the top k stood in their best order."""
+        return self.best_score(self.k)
+
+    @cached_property
+    def ceiling(self) -> Floats:
+        """NDCG at k if the whole pool stood in its best order."""
+        return self.best_score(max(self.depth, self.k))
+
+    def best_order(self, depth: int) -> Hits:
+        """Return the hits as if the first `depth` docs were sorted by what they are worth."""
+        pool = self.hits.first(depth)
+        arguments = self.measure.arguments(rel=self.rel)
+        order = np.lexsort((-gains_of(pool.grades, arguments["gain"], arguments["rel"]), pool.segments))
+        return replace(pool, grades=pool.grades[order], ranks=positions_in_segment(pool.segments, len(pool)) + 1)
+
+    @property
+    def losses(self) -> Losses:
+        """Where nDCG is lost, on the mean."""
+        score, reordered, ceiling = (float(part.mean()) for part in (self.score, self.reordered, self.ceiling))
+        return Losses(score, reordered - score, ceiling - reordered, 1 - ceiling)
+
+    @property
+    def pool(self) -> Iterator[PoolCut]:
+        """Yield what each depth of the pool holds."""
+        for depth in self.cuts:
+            found = self.found(depth)
+            yield PoolCut(
+                depth,
+                recall=float((found / self.n_relevant).mean()),
+                best_recall=float((np.minimum(found, self.k) / self.n_relevant).mean()),
+                best_ndcg=float(self.best_score(depth).mean()),
+            )
+
+    @property
+    def relevant_docs(self) -> Iterator[RankBand]:
+        """Yield how many relevant docs stand in which ranks, those that were not retrieved last."""
+        ranks = self.hits.ranks[self.hits.grades >= self.rel]
+        total = int(self.n_relevant.sum())
+        first = 1
+        for last in self.cuts:
+            n_docs = int(((ranks >= first) & (ranks <= last)).sum())
+            yield RankBand(first, last, n_docs, n_docs / total)
+            first = last + 1
+        n_deeper = int((ranks >= first).sum())
+        if n_deeper:
+            yield RankBand(first, None, n_deeper, n_deeper / total)
+        yield RankBand(None, None, total - len(ranks), (total - len(ranks)) / total)
+
+    @property
+    def ranks(self) -> Iterator[RankRow]:
+        """Yield what stands at each rank down to k."""
+        grades, at = self.hits.grades, self.hits.ranks
+        for rank in range(1, self.k + 1):
+            here = grades[at == rank]
+            n_relevant, n_judged = int((here >= self.rel).sum()), int((here >= 0).sum())
+            n_filled = int((self.hits.n_retrieved >= rank).sum())
+            yield RankRow(rank, n_relevant, n_judged - n_relevant, n_filled - n_judged, len(self) - n_filled)
+
+    @property
+    def recall(self) -> float:
+        """Mean recall at k."""
+        return float((self.found(self.k) / self.n_relevant).mean())
+
+    @property
+    def unjudged_share(self) -> float:
+        """The share of the docs in all tops that nobody judged."""
+        n_shown = int(self.n_shown.sum())
+        return int(self.n_unjudged.sum()) / n_shown if n_shown else math.nan
+
+    def share_unjudged(self) -> Floats:
+        """Return the unjudged share of each query's top k, 0 where nothing was retrieved."""
+        return np.nan_to_num(safe_divide(self.n_unjudged.astype(np.float64), self.n_shown))
+
+
+def view_of(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence[int]) -> View:
+    """Return the view of the queries that have relevant docs."""
+    with_relevant: Bools = hits.n_relevant(rel) > 0
+    kept = hits.select(with_relevant)
+    return View(kept, measure, k, rel, pool_cuts(kept, k, cuts))
+
+
+def pool_cuts(hits: Hits, k: int, cuts: Sequence[int]) -> tuple[int, ...]:
+    """Return the depths to look at: k among them, and none beyond the longest list."""
+    wanted = sorted({*cuts, k})
+    longest = max(int(hits.n_retrieved.max(initial=0)), 1)
+    end = min(longest, wanted[-1])
+    return (*(cut for cut in wanted if cut < end), end)

@@ -1,0 +1,239 @@
+"""Explain: the arithmetic of one score, rank by rank, so that a person can check it by hand.
+
+The rows add up to the score: a doc that nobody judged has a term where it moves the score, and what an empty list
+scores has a row of its own. A score that is no sum over the ranks of a query is said to be none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.align.ranking import ranked_docs
+from rankscope.align.reference import considered
+from rankscope.align.top import TopDocs
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.errors import InputError, RankscopeWarning, did_you_mean
+from rankscope.io.ids import byte_order
+from rankscope.measures.evaluate import check_grades, extras_for, lacks_relevant, score_hits
+from rankscope.measures.extras import Extras, Need
+from rankscope.measures.gain import gains_of
+from rankscope.measures.spec import Measure, Workings
+
+EMPTY_LIST = "empty list"
+"""The label of the row for what a list without any doc scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row: a rank with its doc and grade, or what belongs to no rank; what its term is made of, and the term."""
+
+    rank: int | None
+    """None where the row belongs to no rank; its label then says what it stands for."""
+    doc: str | None
+    grade: float | None
+    """None where nobody judged the doc; below 0 means pooled but unjudged."""
+    parts: Mapping[str, float | None]
+    """What the term is made of, by name; None where it is undefined."""
+    term: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The arithmetic of one score: the terms of the ranking, of the ideal ranking, and how they are joined.
+
+    The terms of the steps add up to `total`; `total`, over the divisor where there is one, is the score.
+    """
+
+    query: str
+    measure: str
+    formula: str
+    score: float
+    """NaN where there is none."""
+    why_undefined: str
+    """Why the measure is undefined for the query, so that it counts as 0 or has no score; empty where it is defined."""
+    n_retrieved: int
+    """How many docs were retrieved; with `judged_only`, how many judged ones."""
+    judged_only: bool
+    """Whether docs without a judgment were removed from the ranking."""
+    steps: tuple[Step, ...] = ()
+    term_name: str = "change"
+    """What a term is: "adds", or "change" where it is what the doc does to the score of the list above it."""
+    sum_name: str = "sum of changes"
+    total: float | None = None
+    """The sum of the terms; None where the score is one number for all queries, so no sum over the ranks of one."""
+    divisor_name: str = ""
+    divisor: float | None = None
+    ideal: tuple[Step, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the explanation as a record that JSON can hold."""
+        record = dataclasses.asdict(self)
+        return {**record, "score": None if math.isnan(self.score) else self.score}
+
+
+def explain(
+    qrels: Qrels,
+    run: Run,
+    query: str,
+    measure: Measure,
+    policies: Policies,
+    *,
+    hits: Hits,
+    side: Mapping[Need, Any] | None = None,
+) -> Explanation:
+    """Show how one query's score of one measure comes about.
+
+    `hits` are those of all queries, `side` is what the measure needs beyond grades.
+    """
+    check_grades(qrels, [measure], policies)
+    all_hits = hits
+    hits = one_query(all_hits, query)
+    docs = retrieved_docs(qrels, run, query, policies)
+    if measure.options.get("judged_only") or policies.judged_only:
+        hits, docs = hits.judged_only(), [doc for doc in docs if qrels.judged[query].get(doc, -1) >= 0]
+    ranking = QueryRanking(query, docs, hits, qrels, side or {})
+    if measure.spec.over_all_queries:
+        extras = extras_for(qrels, run, all_hits.query_ids, [measure], policies, side=ranking.side)
+        scored = score_hits(all_hits, [measure], policies, extras)
+    else:
+        scored = score_hits(hits, [measure], policies, ranking.extras(len(docs)))
+    place = all_hits.query_ids.index(query) if measure.spec.over_all_queries else 0
+    score, is_undefined = float(scored[0][place, 0]), bool(scored[1][place, 0])
+    explanation = Explanation(
+        query=query,
+        measure=measure.name,
+        formula=measure.spec.formula,
+        score=score,
+        why_undefined=reason(measure, score, hits, policies) if is_undefined else "",
+        n_retrieved=len(docs),
+        judged_only=hits.only_judged,
+    )
+    if measure.spec.over_all_queries:
+        return explanation
+    if measure.spec.workings is None or measure.spec.needs:
+        return with_changes(explanation, ranking, measure, policies)
+    return with_terms(explanation, ranking, measure.spec.workings, measure.arguments(rel=policies.relevance_level))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryRanking:
+    """The ranking of one query as the measure sees it."""
+
+    query: str
+    docs: Sequence[str]
+    hits: Hits
+    qrels: Qrels
+    side: Mapping[Need, Any]
+
+    def extras(self, n: int) -> Extras:
+        """Return what is at hand besides the hits where the list ends after n docs."""
+        top = TopDocs((self.query,), (tuple(self.docs[:n]),))
+        return Extras(self.qrels, top, **{str(need): data for need, data in self.side.items()})
+
+    def grade(self, doc: str) -> float | None:
+        """Return the grade of a doc, or None where nobody judged it."""
+        return self.qrels.judged[self.query].get(doc)
+
+
+def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measure, policies: Policies) -> Explanation:
+    """Add what every doc does to the score of the list above it, unjudged docs included.
+
+    The changes add up to the score because each starts where the one before ends; the first starts at what an empty list
+    scores, which gets a row of its own where it is not 0. Undefined counts as 0.
+    """
+    level = policies.relevance_level
+    docs = ranking.docs[: measure.arguments(rel=level).get("k")]
+    with warnings.catch_warnings():  # the user has been warned already, when the whole list was scored
+        warnings.simplefilter("ignore", RankscopeWarning)
+        reached = [
+            float(measure(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0]) for n in range(len(docs) + 1)
+        ]
+    counted = [0.0 if math.isnan(score) else score for score in reached]
+    parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]
+    empty = [Step(None, None, None, parts[0], counted[0], label=EMPTY_LIST)] if counted[0] else []
+    changes = [
+        Step(rank, doc, ranking.grade(doc), parts[rank], counted[rank] - counted[rank - 1])
+        for rank, doc in enumerate(docs, 1)
+    ]
+    steps = (*empty, *changes)
+    return dataclasses.replace(explanation, steps=steps, total=math.fsum(step.term for step in steps))
+
+
+def with_terms(
+    explanation: Explanation, ranking: QueryRanking, workings_of: Callable[..., Workings], arguments: Mapping[str, Any]
+) -> Explanation:
+    """Add the measure's own terms; unjudged docs have none."""
+    hits, docs = ranking.hits, ranking.docs[: arguments.get("k")]
+    workings = workings_of(hits, **arguments)
+    hit_at = {rank: i for i, rank in enumerate(hits.ranks.tolist())}
+    steps = []
+    for rank, doc in enumerate(docs, 1):
+        i = hit_at.get(rank)
+        parts = {} if i is None else {name: float(column[i]) for name, column in workings.columns.items()}
+        steps.append(Step(rank, doc, ranking.grade(doc), parts, 0.0 if i is None else float(workings.terms[i])))
+    return dataclasses.replace(
+        explanation,
+        steps=tuple(steps),
+        term_name="adds",
+        sum_name=workings.sum_name,
+        total=math.fsum(step.term for step in steps),
+        divisor_name=workings.divisor_name,
+        divisor=None if workings.divisor is None else float(workings.divisor[0]),
+        ideal=ideal_steps(ranking.qrels.judged[ranking.query], workings, arguments),
+    )
+
+
+def one_query(hits: Hits, query: str) -> Hits:
+    """Return the hits of one query."""
+    if query not in hits.query_ids:
+        raise InputError(
+            f"there is no query {query!r} to explain",
+            hint=did_you_mean(query, hits.query_ids) or f"queries are {', '.join(hits.query_ids[:3])}, …",
+        )
+    return hits.select(np.array([other == query for other in hits.query_ids]))
+
+
+def retrieved_docs(qrels: Qrels, run: Run, query: str, policies: Policies) -> list[str]:
+    """Return the docs of one query in the order in which they were scored."""
+    if query not in run.rankings or query not in qrels.judged:
+        return []
+    return ranked_docs(considered(run, query, policies), policies)
+
+
+def reason(measure: Measure, score: float, hits: Hits, policies: Policies) -> str:
+    """Say why a score is undefined: the query may be left out, as it has no relevant doc."""
+    left_out = measure.spec.about_relevance and policies.no_relevant == "exclude"
+    if math.isnan(score) and left_out and lacks_relevant(hits, measure, policies).all():
+        return "the query has no relevant doc, and such queries are left out (no_relevant=exclude)"
+    return measure.spec.undefined
+
+
+def ideal_steps(grade_of: Mapping[str, float], workings: Workings, arguments: Mapping[str, Any]) -> tuple[Step, ...]:
+    """Return the steps of the ideal ranking, where the measure has one."""
+    if workings.ideal_terms is None:
+        return ()
+    docs = ideal_docs(grade_of, arguments.get("gain", "linear"), arguments.get("rel"))
+    steps = []
+    for i, (doc, term) in enumerate(zip(docs, workings.ideal_terms.tolist(), strict=True)):
+        parts = {name: float(column[i]) for name, column in workings.ideal_columns.items()}
+        steps.append(Step(i + 1, doc, grade_of[doc], parts, term))
+    return tuple(step for step in steps[: arguments.get("k")] if step.term)
+
+
+def ideal_docs(grade_of: Mapping[str, float], gain: Any, rel: float | None) -> list[str]:
+    """Return the judged docs of a query, the most gainful first."""
+    docs = sorted((doc for doc, grade in grade_of.items() if grade >= 0), key=byte_order)
+    docs.sort(key=lambda doc: -grade_of[doc])
+    gains = gains_of(np.array([grade_of[doc] for doc in docs]), gain, rel)
+    return [docs[i] for i in np.argsort(-gains, kind="stable").tolist()]

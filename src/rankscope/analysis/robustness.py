@@ -1,0 +1,191 @@
+"""Robustness across queries: what the mean hides, in numbers for one run over all its queries.
+
+Each function takes one score per query, higher being better, and gives one number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankscope.arrays import Floats
+from rankscope.errors import InputError, OptionError
+from rankscope.measures.scores import summarise
+
+ABSTENTION_RATES = tuple(i / 10 for i in range(10))
+"""The shares of queries that are dropped, one after another: 0, 10 %, …, 90 %."""
+CONFIDENCES = ("max", "gap", "std")
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    """How evenly a run serves its queries; None where the baseline or the confidence was not given."""
+
+    n_queries: int
+    mean: float
+    zero_share: float
+    """The share of queries that score 0."""
+    worst_decile: float
+    """The mean over the worst tenth of the queries."""
+    nauc: float | None = None
+    """How well the confidence tells which queries go wrong: 0 not at all, 1 perfectly."""
+    urisk: float | None = None
+    georisk: float | None = None
+
+
+def robustness(
+    scores: ArrayLike,
+    *,
+    baseline: ArrayLike | None = None,
+    confidence: ArrayLike | None = None,
+    alpha: float = 1.0,
+) -> Robustness:
+    """Return all that can be said of a run's robustness from its scores, one per query.
+
+    `baseline` has the scores of another system on the same queries, `confidence` how sure the system was of each, and
+    `alpha` says how much more a loss against the baseline counts than a gain.
+    """
+    checked = checked_scores(scores)
+    return Robustness(
+        n_queries=len(checked),
+        mean=summarise(checked, "mean"),
+        zero_share=zero_share(checked),
+        worst_decile=worst_decile(checked),
+        nauc=None if confidence is None else nauc(checked, confidence),
+        urisk=None if baseline is None else urisk(checked, baseline, alpha=alpha),
+        georisk=None if baseline is None else georisk(checked, baseline, alpha=alpha),
+    )
+
+
+def checked_scores(scores: ArrayLike, *, n_queries: int | None = None, what: str = "scores") -> Floats:
+    """Return one number per query, or say what is wrong with them."""
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim != 1 or not len(values):
+        raise InputError(
+            f"the {what} have the shape {values.shape}", hint="give one number per query, for at least one"
+        )
+    if n_queries not in (None, len(values)):
+        raise InputError(
+            f"there are {n_queries} scores, but {len(values)} {what}", hint="give both for the same queries"
+        )
+    if np.isnan(values).any():
+        raise InputError(
+            f"{int(np.isnan(values).sum())} of {len(values)} {what} are undefined",
+            hint="leave those queries out, or count them as 0",
+        )
+    return values
+
+
+def zero_share(scores: ArrayLike) -> float:
+    """Return the share of queries that score 0, such as those that find nothing within the cut-off."""
+    return float(np.mean(checked_scores(scores) == 0))
+
+
+def worst_decile(scores: ArrayLike) -> float:
+    """Return the mean over the worst tenth of the queries, at least one of them."""
+    return summarise(checked_scores(scores), "worst")
+
+
+def confidence_of(scores: ArrayLike, *, by: str = "max") -> float:
+    """Return how sure a system seems of one query, from the scores it gave the docs it retrieved.
+
+    `max` is the top score, `gap` the difference between the first and the second, `std` the standard deviation: the
+    three that MTEB has as max, diff1 and std. A query for which nothing was retrieved is the least confident of all.
+    """
+    if by not in CONFIDENCES:
+        raise OptionError(f"by = {by!r} is not one of {', '.join(CONFIDENCES)}")
+    best_first = np.sort(np.asarray(scores, dtype=np.float64))[::-1]
+    if not len(best_first):
+        return -math.inf
+    if by == "gap":
+        return float(best_first[0] - best_first[1]) if len(best_first) > 1 else 0.0
+    return float(best_first[0] if by == "max" else np.std(best_first))
+
+
+def abstention_curve(scores: Floats, confidence: Floats) -> Floats:
+    """Return the mean score that is left when ever more queries are dropped, the least confident first."""
+    by_confidence = scores[np.argsort(confidence, kind="stable")]
+    dropped = [min(round(rate * len(scores)), len(scores) - 1) for rate in ABSTENTION_RATES]
+    return np.array([by_confidence[n:].mean() for n in dropped])
+
+
+def nauc(scores: ArrayLike, confidence: ArrayLike) -> float:
+    """Return the normalised area under the abstention curve: does confidence tell which queries go well?
+
+    The curve is the mean score over the queries that remain when the least confident 0, 10, …, 90 % of them are
+    dropped (their number rounded to the nearest, half to even; one query always remains), its area taken by trapezoids.
+    It is scaled so that 0 is the flat curve of a confidence that knows nothing and 1 that of an oracle that drops the
+    lowest scores first; below 0, the system is most confident where it is wrong. NaN where the oracle gains nothing:
+    all scores equal, or a single query. Gisserot-Boukhlef, Faysse, Malherbe, Hudelot & Colombo, Towards Trustworthy
+    Reranking: A Simple yet Effective Abstention Mechanism, TMLR 2024, as MTEB computes it.
+    """
+    values = checked_scores(scores)
+    curve = abstention_curve(values, checked_scores(confidence, n_queries=len(values), what="confidences"))
+    if values.min() == values.max():
+        return math.nan
+    oracle = abstention_curve(values, values)
+    gained, possible = (area(ABSTENTION_RATES, one - oracle[0]) for one in (curve, oracle))
+    return gained / possible
+
+
+def area(x: Sequence[float], y: Floats) -> float:
+    """Return the area under a curve by trapezoids."""
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
+
+
+def losses_weighted(differences: Floats, alpha: float) -> Floats:
+    """Return the differences, those below 0 counting 1 + alpha times."""
+    if not alpha >= 0:
+        raise OptionError(f"alpha = {alpha!r}: it says how much more a loss counts, so it is 0 or above")
+    return np.where(differences < 0, (1 + alpha) * differences, differences)
+
+
+def urisk(scores: ArrayLike, baseline: ArrayLike, *, alpha: float = 1.0) -> float:
+    """Return the mean gain over a baseline, a loss on a query counting 1 + alpha times.
+
+    Below 0, the system does more harm than good. Wang, Bennett & Collins-Thompson, Robust Ranking Models via
+    Risk-Sensitive Optimization, SIGIR 2012; named URisk by Dinçer, Macdonald & Ounis, SIGIR 2014.
+    """
+    values = checked_scores(scores)
+    against = checked_scores(baseline, n_queries=len(values), what="baseline scores")
+    return summarise(losses_weighted(values - against, alpha), "mean")
+
+
+def zrisk(scores: ArrayLike, baselines: ArrayLike, *, alpha: float = 1.0) -> float:
+    """Return how far a system's scores lie above what is usual for each query, a shortfall counting 1 + alpha times.
+
+    Usual is what a table of systems by queries gives from its margins alone, as in a chi-squared test: the system's sum
+    times the query's, over the sum of all. Each difference is divided by the root of what is usual; queries on which
+    every system scores 0 add nothing. `baselines` is one system's scores, or several, one row each. Dinçer, Macdonald &
+    Ounis, Risk-Sensitive Evaluation and Learning to Rank using Multiple Baselines, SIGIR 2016.
+    """
+    values = checked_scores(scores)
+    others = [checked_scores(row, n_queries=len(values), what="baseline scores") for row in np.atleast_2d(baselines)]
+    table = np.vstack([values, *others])
+    if (table < 0).any():
+        raise InputError("a score is below 0", hint="ZRisk and GeoRisk are defined for scores from 0 up")
+    total = table.sum()
+    usual = values.sum() * table.sum(axis=0) / total if total else np.zeros(len(values))
+    z = np.divide(values - usual, np.sqrt(usual), out=np.zeros(len(values)), where=usual > 0)
+    return float(np.sum(losses_weighted(z, alpha)))
+
+
+def georisk(scores: ArrayLike, baselines: ArrayLike, *, alpha: float = 1.0) -> float:
+    """Return effectiveness and risk in one number: the geometric mean of the mean score and of the normal Φ(ZRisk / n).
+
+    n is the number of queries. Of two systems with the same mean, the one that falls below its baselines less often and less
+    deeply has the higher GeoRisk. Dinçer, Macdonald & Ounis, Risk-Sensitive Evaluation and Learning to Rank using Multiple
+    Baselines, SIGIR 2016.
+    """
+    values = checked_scores(scores)
+    safety = normal_cdf(zrisk(values, baselines, alpha=alpha) / len(values))
+    return math.sqrt(summarise(values, "mean") * safety)
+
+
+def normal_cdf(z: float) -> float:
+    """Return the chance that a standard normal variable is at most z."""
+    return (1 + math.erf(z / math.sqrt(2))) / 2

@@ -1,0 +1,111 @@
+"""The unjudged docs of one system, and where they stand in another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, compress
+
+import numpy as np
+
+from rankscope.align.hits import Hits
+from rankscope.align.leading import leading_docs
+from rankscope.align.policies import Policies
+from rankscope.analysis.unjudged.draws import Draws, Keys
+from rankscope.arrays import Floats, Ints, offsets_of
+from rankscope.data.run import Run
+from rankscope.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnjudgedDocs:
+    """The unjudged docs that one system retrieved within the depth of a measure, query by query, by rank."""
+
+    ranks: Ints
+    keys: Keys
+    """A number for each pair of query and doc: the same one in every system."""
+    offsets: Ints
+    """Where each query's docs start."""
+
+    @property
+    def counts(self) -> Ints:
+        """How many docs each query has."""
+        return np.diff(self.offsets)
+
+
+def unjudged_docs(run: Run, hits: Hits, policies: Policies, draws: Draws, *, depth: int | None) -> UnjudgedDocs:
+    """Return the unjudged docs of a system; the run is read only where the hits say that there are any."""
+    n_shown = hits.n_retrieved if depth is None else np.minimum(hits.n_retrieved, depth)
+    starts = offsets_of(n_shown)
+    query = np.repeat(np.arange(len(hits)), n_shown)
+    ranks = np.arange(len(query)) - starts[query] + 1
+    judged = (hits.grades >= 0) & hits.within(depth)
+    unjudged = np.ones(len(query), dtype=np.bool_)
+    unjudged[starts[hits.segments[judged]] + hits.ranks[judged] - 1] = False
+    counts = np.bincount(query[unjudged], minlength=len(hits))
+    keys: Keys = np.empty(0, dtype=np.uint64)
+    in_doubt = np.flatnonzero(counts)
+    if len(in_doubt):
+        query_ids = [hits.query_ids[i] for i in in_doubt.tolist()]
+        lists = leading_docs(run, query_ids, policies, depth=int(n_shown.max())).docs
+        if [len(docs) for docs in lists] != n_shown[in_doubt].tolist():
+            raise InputError(
+                f"the hits of {run.name or 'a run'} do not belong to it",
+                hint="give what align returns for the same run under the same policies",
+            )
+        doc_ids = list(compress(chain.from_iterable(lists), unjudged[(counts > 0)[query]].tolist()))
+        keys = draws.keys(hits.query_ids, query[unjudged], doc_ids)
+    return UnjudgedDocs(ranks[unjudged], keys, offsets_of(counts))
+
+
+@dataclass(frozen=True, eq=False)
+class DocsInDoubt:
+    """The unjudged docs of one system for some queries, with what chance says of them."""
+
+    queries: Ints
+    """The queries, by position; each has at least one doc."""
+    query: Ints
+    """The query of each doc, by its place in `queries`."""
+    starts: Ints
+    """Where the docs of each query start."""
+    rows: Ints
+    """Where each doc stands among the unjudged docs of its system."""
+    other_rows: Ints
+    """Where it stands among those of the other system; -1 where the other did not retrieve it."""
+    keys: Keys
+    draws: Draws
+
+    @classmethod
+    def of(cls, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, draws: Draws) -> DocsInDoubt:
+        """Return the unjudged docs of some queries."""
+        rows, query = rows_of(docs.offsets, queries)
+        starts = offsets_of(docs.counts[queries])[:-1]
+        return cls(queries, query, starts, rows, other_rows, docs.keys[rows], draws)
+
+    @cached_property
+    def chances(self) -> Floats:
+        """The rate above which each doc is relevant, docs x draws."""
+        return self.draws.chances(self.keys)
+
+    @cached_property
+    def picks(self) -> Ints:
+        """Which of the relevant grades each doc has where it is relevant, docs x draws."""
+        return self.draws.picks(self.keys)
+
+
+def rows_in_other(docs: UnjudgedDocs, other: UnjudgedDocs, queries: Ints) -> Ints:
+    """Return where each unjudged doc of some queries stands among another system's; -1 where it is not there."""
+    keys, rows = docs.keys[rows_of(docs.offsets, queries)[0]], rows_of(other.offsets, queries)[0]
+    if not len(rows):
+        return np.full(len(keys), -1)
+    rows = rows[np.argsort(other.keys[rows])]
+    other_keys = other.keys[rows]
+    place = np.minimum(np.searchsorted(other_keys, keys), len(rows) - 1)
+    return np.where(other_keys[place] == keys, rows[place], -1)
+
+
+def rows_of(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of some segments, and to which of these segments each row belongs, counted from 0."""
+    first, lengths = offsets[segments], offsets[segments + 1] - offsets[segments]
+    within = np.repeat(np.arange(len(segments)), lengths)
+    return np.arange(len(within)) + (first - offsets_of(lengths)[:-1])[within], within

@@ -1,0 +1,156 @@
+"""Average precision, where the docs in doubt lift one another, so that bounds are safe rather than exact.
+
+With z = 1/rank, or 0 for a doc that is not listed, the precisions at the relevant docs of a list add up to the sum of
+min(z_d, z_e) over all pairs of relevant docs, each doc paired with itself as well. So for a set S of m docs in doubt that
+turn out relevant, the difference of one query is (q + sum over S of a_u + sum over pairs in S of c_uv) / R(m), with
+c_uv = min(z_u, z_v) in B less the same in A, and a_u what the doc adds by itself and with the judged docs. Which S is
+best is hard to find, since pairs may pull either way. Two limits that no S of size m exceeds are easy:
+
+- by pairs: half of each c_uv goes to either doc, and a doc's half cannot be more than that of all its positive pairs,
+  nor than m - 1 times its best one. The m docs with the most then are the limit. This sees that a doc is the same in
+  both lists, and takes quadratic room, so it is left out for long lists.
+- by list: B as if the m docs highest in B were relevant, A as if the m docs lowest in A were.
+
+The smaller of the two holds for every m, and the greatest over all m holds for all S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rankscope.align.hits import Hits
+from rankscope.analysis.unjudged.pool import Pool
+from rankscope.arrays import Bools, Floats, Ints, offsets_of, segment_sum
+from rankscope.measures.rank import precision_terms
+
+_LONGEST_FOR_PAIRS = 256
+_BATCH_CELLS = 1 << 21
+
+
+class PrecisionProblem:
+    """The differences of average precision, for any grades of the docs in doubt."""
+
+    def __init__(self, given: dict[str, Any], pool: Pool, hits: tuple[Hits, Hits]) -> None:
+        self.pool = pool
+        self.cap = given["k"] if given["norm"] == "min" else None
+        k, rel = given["k"], float(given["rel"])
+        self.n_relevant = hits[0].n_relevant(rel)
+        self.sums = tuple(each.per_query(precision_terms(each, k, rel)) for each in hits)
+        ranks = (pool.rank_a, pool.rank_b)
+        self.closeness = tuple(np.where(each > 0, 1 / np.maximum(each, 1), 0.0) for each in ranks)
+        self.added = tuple(
+            own_parts(each, pool, places, k=k, rel=rel) for each, places in zip(hits, ranks, strict=True)
+        )
+        self.now = self.over_relevant(self.sums[1] - self.sums[0], np.zeros(pool.n_queries))
+        self.exact = bool((pool.counts <= 1).all())
+
+    def over_relevant(self, numerator: Floats, n_more: Floats, queries: Ints | None = None) -> Floats:
+        """Divide by the relevant docs of queries (by default of all), of which there are some more than judged."""
+        known = self.n_relevant if queries is None else self.n_relevant[queries]
+        while known.ndim < numerator.ndim:
+            known = known[:, None]
+        n_relevant = known + n_more if self.cap is None else np.minimum(known + n_more, self.cap)
+        return np.divide(numerator, n_relevant, out=np.zeros_like(numerator), where=n_relevant > 0)
+
+    def matters(self) -> Bools:
+        """Tell which docs in doubt can change the difference at all."""
+        moved: Bools = self.pool.rank_a != self.pool.rank_b
+        moves = segment_sum(moved, self.pool.query, self.pool.n_queries) + (self.sums[0] != self.sums[1])
+        matters: Bools = moved | (moves[self.pool.query] > 0) | (self.added[0] != self.added[1])
+        return matters
+
+    def alone(self) -> tuple[Floats, Floats]:
+        """Return how far each doc alone can lower and raise the difference of its query."""
+        query = self.pool.query
+        numerator = (self.sums[1] - self.sums[0])[query] + self.added[1] - self.added[0]
+        change = self.over_relevant(numerator, np.ones(len(query)), query) - self.now[query]
+        return np.minimum(change, 0.0), np.maximum(change, 0.0)
+
+    def extremes(self, free: Ints) -> tuple[Floats, Floats]:
+        """Return bounds of the difference of each query when only these docs are in doubt."""
+        low, high = self.now.copy(), self.now.copy()
+        for queries, docs in batches(self.pool.query[free], self.pool.n_queries):
+            places = np.where(docs >= 0, free[docs], -1)
+            high[queries] = self.limit(queries, places, better=1)
+            low[queries] = -self.limit(queries, places, better=0)
+        return low, high
+
+    def limit(self, queries: Ints, docs: Ints, *, better: int) -> Floats:
+        """Return what the lead of one system cannot exceed; `docs` has a row per query, filled up with -1."""
+        worse = 1 - better
+        is_doc = docs >= 0
+        z = [np.where(is_doc, self.closeness[system][docs], 0.0) for system in (better, worse)]
+        added = [np.where(is_doc, self.added[system][docs], 0.0) for system in (better, worse)]
+        rises = list_limits(z[0], added[0], z[1], added[1], is_doc)
+        if docs.shape[1] <= _LONGEST_FOR_PAIRS:
+            rises = np.minimum(rises, pair_limits(z[0], z[1], added[0] - added[1], is_doc))
+        lead = (self.sums[better] - self.sums[worse])[queries]
+        n_more = np.arange(docs.shape[1] + 1.0)
+        reached = self.over_relevant(
+            np.concatenate([lead[:, None], lead[:, None] + rises], axis=1),
+            np.broadcast_to(n_more, (len(queries), len(n_more))),
+            queries,
+        )
+        possible = n_more <= is_doc.sum(axis=1)[:, None]
+        highest: Floats = np.where(possible, reached, -np.inf).max(axis=1)
+        return highest
+
+
+def own_parts(hits: Hits, pool: Pool, ranks: Ints, *, k: int | None, rel: float) -> Floats:
+    """Return what each doc in doubt would add to the precisions of a list, by itself and with the judged docs."""
+    relevant = np.flatnonzero((hits.grades >= rel) & hits.within(k))
+    segments, judged_ranks = hits.segments[relevant], hits.ranks[relevant]
+    scale = int(max(judged_ranks.max(initial=0), ranks.max(initial=0))) + 1
+    offsets = offsets_of(np.bincount(segments, minlength=len(hits)))
+    place = np.searchsorted(segments * scale + judged_ranks, pool.query * scale + ranks)
+    before = np.concatenate(([0.0], np.cumsum(1 / judged_ranks)))
+    n_above = place - offsets[:-1][pool.query]
+    below = before[offsets[1:][pool.query]] - before[place]
+    return np.where(ranks > 0, (1 + n_above) / np.maximum(ranks, 1) + below, 0.0)
+
+
+def batches(doc_query: Ints, n_queries: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield queries with about equally many docs, and their docs (by position) as rows, filled up with -1."""
+    counts = np.bincount(doc_query, minlength=n_queries)
+    in_order = np.argsort(doc_query, kind="stable")
+    starts = offsets_of(counts)[:-1]
+    waiting = np.argsort(counts, kind="stable")
+    waiting = waiting[counts[waiting] > 0]
+    while len(waiting):
+        width = int(counts[waiting[-1]])
+        cells = width * width if width <= _LONGEST_FOR_PAIRS else width
+        n_rows = max(1, _BATCH_CELLS // cells)
+        queries, waiting = waiting[-n_rows:], waiting[:-n_rows]
+        column = np.arange(width)
+        rows = np.minimum(starts[queries][:, None] + column, len(in_order) - 1)
+        yield queries, np.where(column < counts[queries][:, None], in_order[rows], -1)
+
+
+def pair_limits(z_better: Floats, z_worse: Floats, added: Floats, is_doc: Bools) -> Floats:
+    """Return, for m = 1, 2, …, what the lead cannot rise by when m docs are relevant, by pairs of docs."""
+    n = z_better.shape[1]
+    pairs = np.minimum(z_better[:, :, None], z_better[:, None, :])
+    pairs -= np.minimum(z_worse[:, :, None], z_worse[:, None, :])
+    pairs[:, np.arange(n), np.arange(n)] = 0.0
+    np.maximum(pairs, 0.0, out=pairs)
+    all_pairs, best_pair = pairs.sum(axis=2), pairs.max(axis=2)
+    n_others = np.arange(n)[None, :, None]
+    share = added[:, None, :] + np.minimum(n_others * best_pair[:, None, :], all_pairs[:, None, :]) / 2
+    share = np.where(is_doc[:, None, :], share, -np.inf)
+    best_first = -np.sort(-share, axis=2)
+    totals: Floats = np.cumsum(best_first, axis=2)[:, np.arange(n), np.arange(n)]
+    return totals
+
+
+def list_limits(z_better: Floats, added_better: Floats, z_worse: Floats, added_worse: Floats, is_doc: Bools) -> Floats:
+    """Return, for m = 1, 2, …, what the lead cannot rise by when m docs are relevant, each list taken by itself."""
+    highest_first = np.argsort(-z_better, axis=1, kind="stable")
+    z, added = (np.take_along_axis(each, highest_first, axis=1) for each in (z_better, added_better))
+    most = np.cumsum(added + np.arange(z.shape[1]) * z, axis=1)
+    lowest_first = np.argsort(np.where(is_doc, z_worse, np.inf), axis=1, kind="stable")
+    z, added = (np.take_along_axis(each, lowest_first, axis=1) for each in (z_worse, added_worse))
+    least: Floats = np.cumsum(added + np.cumsum(z, axis=1) - z, axis=1)
+    return most - least

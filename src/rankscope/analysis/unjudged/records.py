@@ -1,0 +1,135 @@
+"""What is told of unjudged docs: how much they could change, and which of them to judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rankscope.arrays import Bools, Floats
+
+NEARLY_ZERO = 1e-9
+"""What rounding alone may make of a difference of 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettleDoc:
+    """A doc to judge for one query."""
+
+    query_id: str
+    doc_id: str
+    swing: float
+    """How far this doc alone can move the mean difference, and to which side: above 0 it favours the second system."""
+    rank_a: int | None
+    """Its rank in the first system's list; None where it is not among the docs that the measure looks at."""
+    rank_b: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The same comparison by other ways of dealing with unjudged docs."""
+
+    judged_only: float
+    """The difference when docs without a judgment are removed from both lists."""
+    bpref: float
+    """The difference by bpref, which looks at judged docs only; NaN where grades are fractions and no threshold is set."""
+    residual_a: float
+    """What rank-biased precision of the first system could still gain, on average (RBP_resid)."""
+    residual_b: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unjudged:
+    """What unjudged docs among the first k could do to the difference between two systems, the second minus the first.
+
+    All numbers are means over the queries that count in the comparison. Only docs in the first k ranks of either
+    system are in doubt; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
+    grade these docs from 0 to the top grade, not for judgments of other docs, nor for other judgments of judged ones.
+    """
+
+    k: int | None
+    """How many ranks the measure looks at; None is all of them."""
+    top_grade: float
+    """The best grade that an unjudged doc may turn out to have."""
+    n_unjudged: int
+    """Pairs of query and doc in the first k ranks of either system that nobody judged."""
+    judged_a: float
+    """The share of the first k docs that is judged, in the first system."""
+    judged_b: float
+    useless: float
+    """The difference if every unjudged doc gets grade 0; that is how most measures count them."""
+    perfect: float
+    """The difference if every unjudged doc gets the top grade."""
+    low: float
+    high: float
+    exact: bool
+    """Whether some grades really lead to `low` and `high`; else they may be further out than any grades lead."""
+    query_ids: tuple[str, ...]
+    query_low: Floats
+    """The same by query; NaN where a query does not count."""
+    query_high: Floats
+    n_to_settle: int
+    """How many docs to judge, best first, until the sign is settled, if they turn out as useless as they count now.
+
+    The fewest possible for measures that are sums (P, DCG, RBP …), few for the others; 0 where it is settled.
+    """
+    n_certain: int
+    """How many docs to judge until the sign is settled whatever their grades: all that can change the difference."""
+    sensitivity: Sensitivity
+    docs: Callable[..., tuple[SettleDoc, ...]]
+    """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
+
+    @property
+    def crosses_zero(self) -> bool:
+        """Whether unjudged docs could turn the better system into the worse one, or make both equal."""
+        return straddles_zero(self.low, self.high)
+
+
+def straddles_zero(low: float, high: float) -> bool:
+    """Tell whether 0 lies within bounds or on one of them, rounding errors aside; bounds that coincide are certain."""
+    return low <= NEARLY_ZERO and high >= -NEARLY_ZERO and high - low > NEARLY_ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class TippingCheck:
+    """Whether the unjudged docs of the system that is behind could close the gap, were they relevant often enough."""
+
+    behind: str
+    ahead: str
+    difference: float
+    """The mean of the one that is behind less that of the other, on the judgments there are; below 0, better up."""
+    n_unjudged: int
+    """Pairs of query and doc that only the system behind retrieved, within the depth of the measure, unjudged."""
+    judged_relevant: float
+    """The share of relevant docs among the judged docs of the system behind, at the same ranks (r); NaN of none."""
+    r95: float
+    """What that share may be at most: the upper end of its one-sided 95 % Wilson interval."""
+    n_judged: int
+    """How many judged docs that share comes from."""
+    from_all_systems: bool
+    """Whether it comes from all systems, as the one behind has too few judged docs."""
+    strength: Literal["stands", "cautious", "not_safe"]
+    """stands: the gap stays if the unjudged docs are relevant at 0.8 r95; cautious: only at 0.6 r95; not_safe: it is
+    gone at 0.6 r95 already."""
+    counted: Bools = field(repr=False, compare=False)
+    """The queries that count, in the order of the qrels."""
+    weights: Floats | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SameCheck:
+    """Whether two systems stay as close as they are when the unjudged docs of either are relevant at 0.8 r95.
+
+    All differences are the second system's mean less the first's, better up.
+    """
+
+    first: str
+    second: str
+    margin: float
+    difference: float
+    """On the judgments there are."""
+    first_gains: float
+    """If the unjudged docs of the first system are relevant."""
+    second_gains: float
+    holds: bool
+    """Whether neither brings the difference beyond the margin."""

@@ -1,0 +1,371 @@
+"""The tipping point: how often the unjudged docs of the system that is behind would have to be relevant to close the gap.
+
+Bounds over all judgments that unjudged docs could get are wide, and most of what they cover never happens: unjudged
+docs are as a rule less often relevant than judged ones. So here every unjudged doc of the system that is behind is
+relevant at some rate, with a grade like those of the relevant docs of the qrels. A doc that both systems retrieved gets
+one judgment for both, docs that only the leader retrieved stay not relevant, and the ideal ranking moves along. What
+becomes of the difference is averaged over a number of random draws, the same ones at every rate.
+
+The yardstick for the rate is r95: what the share of relevant docs among the judged docs of that system may be at most.
+Whether a verdict stands is decided at 0.8 and 0.6 times r95 alone. The tipping point, the lowest rate at which the gap
+is closed, is worked out where somebody wants to see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.analysis.unjudged.drawn import DrawnHits, DrawnPrecisions, DrawnScores, DrawnSums, Retrieved
+from rankscope.analysis.unjudged.draws import N_DRAWS, Draws
+from rankscope.analysis.unjudged.in_doubt import DocsInDoubt, rows_in_other, unjudged_docs
+from rankscope.analysis.unjudged.linear import FORMS, is_sum
+from rankscope.analysis.unjudged.pool import keeps_unjudged
+from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
+from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.errors import InputError, MeasureError
+from rankscope.light import replace
+from rankscope.measures.evaluate import score_hits
+from rankscope.measures.gain import gains_of
+from rankscope.measures.spec import Measure
+
+STANDS_AT, CAUTIOUS_AT = 0.8, 0.6
+"""The two rates that decide, as shares of r95."""
+FEWEST_JUDGED = 20
+"""With fewer judged docs than this, a system's own share of relevant docs says too little."""
+Z95 = 1.645
+GRID = 20
+"""The tipping point is first looked for in steps of 1/20."""
+PRECISION = 1e-4
+"""How closely it is then found."""
+TIE = 1e-12
+"""What rounding alone may make of a difference of 0, for scores up to 1."""
+CELLS = 1 << 18
+"""About how many numbers an array over all draws may hold; results do not depend on it."""
+MOST_LEVELS = 16
+"""With more different gains than this, the way by sums is not worth its while."""
+COUNTS_ONLY = ("NumRelRet", "Utility")
+"""Measures of relevance that are defined where no doc is relevant, too."""
+OF_JUDGED_DOCS = ("Bpref", "infAP")
+"""Measures that do not take an unjudged doc for not relevant."""
+
+
+def supports_tipping(measure: Measure, policies: Policies) -> bool:
+    """Tell whether it can be worked out what a measure would be if unjudged docs were relevant.
+
+    It can for every measure that looks at nothing but ranks and grades, and takes an unjudged doc for not relevant.
+    """
+    about_relevance = measure.spec.about_relevance or measure.base in COUNTS_ONLY
+    of_grades = about_relevance and not measure.spec.needs and measure.base not in OF_JUDGED_DOCS
+    return of_grades and keeps_unjudged(measure, policies)
+
+
+class RelevantShare(NamedTuple):
+    """How many of a system's judged docs are relevant."""
+
+    share: float
+    """NaN where no doc is judged."""
+    r95: float
+    """The upper end of its one-sided 95 % interval."""
+    n_judged: int
+    from_all_systems: bool
+
+
+class TippingTable:
+    """Checks pairs of systems by one measure on one set of qrels.
+
+    `hits` holds what `align` returned for each run under these policies. A run is read when a check first needs to know
+    its docs. What is drawn for a doc depends on the seed, the query and the doc alone.
+    """
+
+    def __init__(
+        self,
+        qrels: Qrels,
+        runs: Mapping[str, Run],
+        hits: Mapping[str, Hits],
+        measure: Measure,
+        policies: Policies,
+        *,
+        seed: int = 0,
+    ) -> None:
+        if not supports_tipping(measure, policies):
+            raise MeasureError(
+                f"what unjudged docs could do to {measure.name} cannot be worked out",
+                hint="it can for measures of ranks and grades, with unjudged docs left in the lists",
+            )
+        self.query_ids = qrels.query_ids
+        """The queries; `counted` and `weights` are in their order."""
+        self._runs, self._policies = runs, policies
+        self._sign = -1.0 if measure.spec.better == "lower" else 1.0
+        given = measure.arguments(rel=policies.relevance_level)
+        self._depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
+        relevant = relevant_grades(qrels.ideal[1], given)
+        self._draws = Draws(seed=seed, grades=relevant)
+        self._ideal = qrels.ideal
+        self._hits, self._scores, self._counts = {}, {}, {}
+        for name, found in hits.items():
+            place = places_of(found.query_ids, self.query_ids)
+            self._scores[name] = np.full(len(qrels), math.nan)
+            self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
+            self._hits[name] = on_all_queries(found, place, qrels)
+            self._counts[name] = judged_counts(self._hits[name], given, self._depth)
+        self._drawn = self._way_to_score(measure, given)
+        self._retrieved: dict[str, Retrieved] = {}
+
+    def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> DrawnScores:
+        """Return the fastest way to score all draws."""
+        relevant, (_, grades) = self._draws.grades, self._ideal
+        if is_sum(measure, self._policies):
+            form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
+            if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
+                longest = max((int(each.n_retrieved.max(initial=0)) for each in self._hits.values()), default=0)
+                return DrawnSums(form, self._ideal, relevant, longest=min(longest, self._depth or longest))
+        if measure.base == "AP":
+            return DrawnPrecisions(self._ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
+        return DrawnHits(measure, self._policies, self._ideal, relevant)
+
+    def check(
+        self, a: str, b: str, *, counted: Bools | None = None, weights: Floats | None = None
+    ) -> TippingCheck | None:
+        """Tell whether the lead of one system would survive if unjudged docs of the other were relevant.
+
+        `counted` says which queries count, by default those on which both systems have a score, and `weights` how much
+        each of them does. None where neither system is behind.
+        """
+        counted = self._queries_of(a, b, counted, weights)
+        shares = shares_of(counted, weights)
+        means = [float(shares @ np.nan_to_num(self._scores[name])) for name in (a, b)]
+        if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
+            return None
+        behind, ahead = (a, b) if means[0] < means[1] else (b, a)
+        gap = self._gap(behind, ahead, shares)
+        relevant = self.relevant_share(behind, counted=counted)
+        strength: Literal["stands", "cautious", "not_safe"] = "stands"
+        if gap.is_closed_at(STANDS_AT * relevant.r95):
+            strength = "not_safe" if gap.is_closed_at(CAUTIOUS_AT * relevant.r95) else "cautious"
+        return TippingCheck(
+            behind=behind,
+            ahead=ahead,
+            difference=-abs(means[0] - means[1]),
+            n_unjudged=gap.n_only_first,
+            judged_relevant=relevant.share,
+            r95=relevant.r95,
+            n_judged=relevant.n_judged,
+            from_all_systems=relevant.from_all_systems,
+            strength=strength,
+            counted=counted,
+            weights=weights,
+        )
+
+    def point(self, check: TippingCheck) -> float | None:
+        """Return the lowest rate of relevance that closes the gap, or None where no rate does.
+
+        The mean over the draws need not rise with every step of the rate. So it is looked for where the check says that
+        it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
+        """
+        gap = self._gap(check.behind, check.ahead, shares_of(check.counted, check.weights))
+        caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
+        open_at, end = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}[
+            check.strength
+        ]
+        steps = [step / GRID for step in range(GRID) if open_at < step / GRID < end]
+        for rate in (*steps, end):
+            if gap.is_closed_at(rate):
+                return gap.lowest_closing(open_at, rate)
+            open_at = rate
+        return None
+
+    def same_holds(
+        self, a: str, b: str, margin: float, *, counted: Bools | None = None, weights: Floats | None = None
+    ) -> SameCheck:
+        """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
+        counted = self._queries_of(a, b, counted, weights)
+        shares = shares_of(counted, weights)
+        rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
+        first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
+        return SameCheck(
+            first=a,
+            second=b,
+            margin=margin,
+            difference=float(shares @ np.nan_to_num(self._scores[b] - self._scores[a])),
+            first_gains=first_gains,
+            second_gains=second_gains,
+            holds=max(abs(first_gains), abs(second_gains)) <= margin + TIE,
+        )
+
+    def difference_at(
+        self, rate: float, first: str, second: str, *, counted: Bools | None = None, weights: Floats | None = None
+    ) -> float:
+        """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
+        shares = shares_of(self._queries_of(first, second, counted, weights), weights)
+        return self._gap(first, second, shares).at(rate)
+
+    def relevant_share(self, name: str, *, counted: Bools) -> RelevantShare:
+        """Return the share of relevant docs among a system's judged docs; those of all systems where it has too few."""
+        n_judged, n_relevant = (self._counts[name] @ counted).tolist()
+        from_all_systems = n_judged < FEWEST_JUDGED
+        if from_all_systems:
+            n_judged, n_relevant = (np.sum(list(self._counts.values()), axis=0) @ counted).tolist()
+        share = n_relevant / n_judged if n_judged else math.nan
+        return RelevantShare(share, wilson_upper(n_relevant, n_judged), round(n_judged), from_all_systems)
+
+    def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> Bools:
+        """Return which queries count, or say what is wrong with those given."""
+        for given in (counted, weights):
+            if given is not None and len(given) != len(self.query_ids):
+                raise InputError(
+                    f"{len(given)} values are given for {len(self.query_ids)} queries",
+                    hint="give one for each query of the qrels, in the order of `query_ids`",
+                )
+        both: Bools = ~np.isnan(self._scores[a] + self._scores[b])
+        return both if counted is None else counted
+
+    def _gap(self, first: str, second: str, shares: Floats) -> Gap:
+        """Return how far two systems are apart, depending on the unjudged docs of the first."""
+        now = np.nan_to_num(self._scores[first]) - np.nan_to_num(self._scores[second])
+        systems = self._system(first), self._system(second)
+        return Gap(self._drawn, self._draws, systems, now, shares=shares, sign=self._sign)
+
+    def _system(self, name: str) -> Retrieved:
+        """Return what a system retrieved; its run is read once."""
+        if name not in self._retrieved:
+            hits = self._hits[name]
+            docs = unjudged_docs(self._runs[name], hits, self._policies, self._draws, depth=self._depth)
+            judged = hits.kept((hits.grades >= 0) & hits.within(self._depth))
+            self._retrieved[name] = self._drawn.retrieved(judged, docs)
+        return self._retrieved[name]
+
+
+class Gap:
+    """The mean difference between two systems, better up, at any rate of relevance among the first's unjudged docs."""
+
+    def __init__(
+        self,
+        drawn: DrawnScores,
+        draws: Draws,
+        systems: tuple[Retrieved, Retrieved],
+        now: Floats,
+        *,
+        shares: Floats,
+        sign: float,
+    ) -> None:
+        self._drawn, self._draws, self._systems = drawn, draws, systems
+        self._shares = shares
+        self._sign = sign
+        first, second = (each.unjudged for each in systems)
+        in_doubt = (first.counts > 0) & (shares > 0)
+        self._settled = float(shares[~in_doubt] @ now[~in_doubt])
+        """What the other queries contribute, whose scores no judgment changes."""
+        self._spans = list(spans(np.flatnonzero(in_doubt), drawn.sizes(*systems)))
+        self._other_rows = [rows_in_other(first, second, queries) for queries in self._spans]
+        self.n_only_first = sum(int((rows < 0).sum()) for rows in self._other_rows)
+        self._kept: DocsInDoubt | None = None
+
+    def at(self, rate: float) -> float:
+        """Return the mean difference at a rate, on average over the draws."""
+        total = self._settled
+        for doubt in self._in_doubt():
+            differences = self._drawn.differences(doubt, *self._systems, min(rate, 1.0))
+            total += self._sign * float(self._shares[doubt.queries] @ differences)
+        return total
+
+    def is_closed_at(self, rate: float) -> bool:
+        """Tell whether the first system is not behind any more at a rate."""
+        return self.at(rate) >= -TIE
+
+    def lowest_closing(self, open_at: float, closed_at: float) -> float:
+        """Return a rate that closes the gap, next to one that does not, between two such rates."""
+        while closed_at - open_at > PRECISION:
+            middle = (open_at + closed_at) / 2
+            if self.is_closed_at(middle):
+                closed_at = middle
+            else:
+                open_at = middle
+        return closed_at
+
+    def _in_doubt(self) -> Iterator[DocsInDoubt]:
+        """Yield the docs in doubt, some queries at a time; where they are few, they are kept."""
+        if self._kept is not None:
+            yield self._kept
+            return
+        for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
+            doubt = DocsInDoubt.of(self._systems[0].unjudged, queries, other_rows, self._draws)
+            self._kept = doubt if len(self._spans) == 1 else None
+            yield doubt
+
+
+def relevant_grades(grades: Floats, given: dict[str, Any]) -> Floats:
+    """Return the grades of relevant docs; where there are none, the lowest grade that would be one."""
+    relevant = grades[is_relevant(grades, given)]
+    return relevant if len(relevant) else np.array([float(given.get("rel") or 1.0)])
+
+
+def is_relevant(grades: Floats, given: dict[str, Any]) -> Bools:
+    """Tell which grades a measure with these arguments takes for relevant: those that it counts, or that have a gain."""
+    if "gain" in given:
+        gainful: Bools = gains_of(grades, given["gain"], given["rel"]) > 0
+        return gainful
+    reached: Bools = grades > 0 if given.get("rel") is None else grades >= given["rel"]
+    return reached
+
+
+def places_of(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
+    """Return where each query stands among all of them."""
+    if query_ids == all_ids:
+        return np.arange(len(all_ids))
+    place = {query: i for i, query in enumerate(all_ids)}
+    return np.array([place[query] for query in query_ids], dtype=np.int64)
+
+
+def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
+    """Return hits with a segment for every query of the qrels; queries that had been left out have retrieved nothing."""
+    if len(hits) == len(qrels):
+        return hits
+    n_retrieved, n_hits = np.zeros((2, len(qrels)), dtype=np.int64)
+    n_retrieved[place], n_hits[place] = hits.n_retrieved, np.diff(hits.offsets)
+    answered = np.zeros(len(qrels), dtype=np.bool_)
+    answered[place] = hits.answered
+    return replace(
+        hits,
+        query_ids=qrels.query_ids,
+        answered=answered,
+        n_retrieved=n_retrieved,
+        offsets=offsets_of(n_hits),
+        ideal_offsets=qrels.ideal[0],
+        ideal_grades=qrels.ideal[1],
+    )
+
+
+def judged_counts(hits: Hits, given: dict[str, Any], depth: int | None) -> Floats:
+    """Count the judged docs of each query within a depth, and the relevant ones among them."""
+    judged = (hits.grades >= 0) & hits.within(depth)
+    return np.stack([hits.per_query(judged), hits.per_query(judged & is_relevant(hits.grades, given))])
+
+
+def shares_of(counted: Bools, weights: Floats | None) -> Floats:
+    """Return how much each query contributes to the mean."""
+    parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
+    return parts / parts.sum() if parts.any() else parts
+
+
+def wilson_upper(n_good: float, n: float) -> float:
+    """Return the upper end of the one-sided 95 % interval of a share (Wilson 1927); 1 where nothing was counted."""
+    if not n:
+        return 1.0
+    share, squared = n_good / n, Z95 * Z95
+    spread = Z95 * math.sqrt(share * (1 - share) / n + squared / (4 * n * n))
+    return min(1.0, (share + squared / (2 * n) + spread) / (1 + squared / n))
+
+
+def spans(queries: Ints, sizes: Ints) -> Iterator[Ints]:
+    """Yield queries, so many at a time that the numbers of all of their draws are no more than a few."""
+    if len(queries):
+        piece = np.cumsum(sizes[queries]) * N_DRAWS // CELLS
+        yield from np.split(queries, np.flatnonzero(np.diff(piece)) + 1)

@@ -1,1 +1,0 @@
-"""Benchmarks: the project file, collections, splits, and the collection made of the Human Phenotype Ontology."""

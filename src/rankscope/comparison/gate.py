@@ -1,0 +1,141 @@
+"""The gate: whether a comparison lets a change pass. Exit code, JUnit and text read the result made here.
+
+| outcome | when | exit code |
+| --- | --- | --- |
+| passed | better, probably better, the same, identical | 0 |
+| failed | worse, probably worse; not safe or too few queries while lower by more than the margin | 1 |
+| inconclusive | cannot tell; not safe or too few otherwise | 0 (warn, pass) or 1 (fail), as `on_inconclusive` says |
+| error | not comparable; too many queries not answered | 2 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rankscope.comparison.records import Compared, Comparison
+from rankscope.comparison.verdict import differs
+from rankscope.errors import OptionError
+
+Outcome = Literal["passed", "inconclusive", "failed", "error"]
+ON_INCONCLUSIVE = {
+    "warn": "say so, and pass",
+    "fail": "fail",
+    "pass": "pass",
+}
+REQUIREMENTS = ("non-inferior",)
+WORST_LAST: tuple[Outcome, ...] = ("passed", "inconclusive", "failed", "error")
+ALLOWED_MISSING = 0.10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatePolicy:
+    """What a gate lets pass."""
+
+    on_inconclusive: str = "warn"
+    allow_missing: float = ALLOWED_MISSING
+    """The share of queries that a system may leave unanswered."""
+    require: str | None = None
+    """non-inferior: pass only where the whole interval lies above minus the margin."""
+
+    def __post_init__(self) -> None:
+        if self.on_inconclusive not in ON_INCONCLUSIVE:
+            raise OptionError(f"on_inconclusive {self.on_inconclusive!r} is not one of {', '.join(ON_INCONCLUSIVE)}")
+        if not 0 <= self.allow_missing <= 1:
+            raise OptionError(f"allow_missing = {self.allow_missing} is not a share from 0 to 1")
+        if self.require is not None and self.require not in REQUIREMENTS:
+            raise OptionError(f"require {self.require!r} is not known", hint=f"there is {', '.join(REQUIREMENTS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class GateCheck:
+    """What the gate says of one system, or of one target."""
+
+    name: str
+    outcome: Outcome
+    words: str
+    compared: Compared | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What the gate says of all: the worst outcome decides."""
+
+    checks: tuple[GateCheck, ...]
+    policy: GatePolicy
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of all."""
+        return max((check.outcome for check in self.checks), key=WORST_LAST.index, default="passed")
+
+    @property
+    def exit_code(self) -> int:
+        """0 passed, 1 failed, 2 nothing can be said because something is wrong."""
+        inconclusive = 1 if self.policy.on_inconclusive == "fail" else 0
+        return {"passed": 0, "inconclusive": inconclusive, "failed": 1, "error": 2}[self.outcome]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what the gate says: a line for everything that did not pass, then one for all."""
+        fails = self.policy.on_inconclusive == "fail"
+        for check in self.checks:
+            if check.outcome != "passed":
+                how = " (fails, as --on-inconclusive says)" if fails and check.outcome == "inconclusive" else ""
+                yield f"gate: {check.name}: {check.outcome}{how}: {check.words}"
+        n_passed = sum(check.outcome == "passed" for check in self.checks)
+        yield f"gate: {self.outcome} ({n_passed} of {len(self.checks)} passed), exit code {self.exit_code}"
+
+
+def gate_of(comparison: Comparison, policy: GatePolicy, *, collection: str = "") -> GateResult:
+    """Return what the gate says of every system that is compared with the baseline."""
+    if comparison.baseline is None:
+        raise OptionError("a gate needs a baseline, but all pairs are compared", hint="compare with a baseline instead")
+    return GateResult(tuple(check_of(item, policy, collection=collection) for item in comparison), policy)
+
+
+def check_of(item: Compared, policy: GatePolicy, *, collection: str = "") -> GateCheck:
+    """Return what the gate says of one system."""
+    pair = item.pair
+    where = ", ".join(filter(None, (collection, pair.group)))
+    name = f"{pair.b} vs {pair.a}" + (f" ({where})" if where else "")
+    outcome, words = outcome_of(item, policy)
+    return GateCheck(name, outcome, words, item)
+
+
+def outcome_of(item: Compared, policy: GatePolicy) -> tuple[Outcome, str]:
+    """Return the outcome for one system, and why."""
+    pair, verdict = item.pair, item.verdict
+    words = f"{verdict.text} {verdict.reason}"
+    if verdict.code == "not_comparable":
+        return "error", words
+    for system, missing in ((pair.b, item.missing_b), (pair.a, item.missing_a)):
+        share = len(missing) / max(pair.n_members, 1)
+        if share > policy.allow_missing:
+            return "error", (
+                f"{system} does not answer {len(missing)} of {pair.n_members} queries ({share:.0%}; at most "
+                f"{policy.allow_missing:.0%} are allowed)"
+            )
+    share = item.n_one_sided / max(pair.n_members, 1)
+    if share > policy.allow_missing:
+        return "error", (
+            f"{pair.measure} is undefined for one of the two on {item.n_one_sided} of {pair.n_members} queries "
+            f"({share:.0%}; at most {policy.allow_missing:.0%} are allowed)"
+        )
+    unsettled = verdict.code in ("not_safe", "too_few")
+    if unsettled and pair.gain < -pair.margin:
+        side = "higher" if pair.lower_is_better else "lower"
+        beyond = f"by more than the margin of {pair.margin:g}" if pair.margin else "and there is no margin"
+        return "failed", f"{words} It is {side}, {beyond}."
+    if policy.require == "non-inferior" and differs(pair):
+        if unsettled or not pair.gain_ci.low > -pair.margin:
+            return (
+                "failed",
+                f"{words} Being non-inferior needs a verdict whose whole interval is above {-pair.margin:g}.",
+            )
+        return "passed", words
+    if unsettled:
+        return "inconclusive", words
+    if verdict.code in ("worse", "probably_worse"):
+        return "failed", words
+    return ("inconclusive" if verdict.code == "cannot_tell" else "passed"), words

@@ -1,1 +1,0 @@
-"""Runs, qrels, ranking and the alignment of the two: arrays only, no files, clock, network or randomness."""

@@ -1,0 +1,297 @@
+"""From whatever shape the caller's data is in, to rows: dicts, lists, arrays, tables, iterables of rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
+from typing import Any, NoReturn
+
+import numpy as np
+
+from rankscope.arrays import Floats, Ints
+from rankscope.errors import GradeError, IdError, InputError, ScoreError
+from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
+from rankscope.io.ids import as_id, as_ids
+from rankscope.io.rows import QrelsRows, RunRows
+
+RUN_SHAPES = (
+    "a run is a path, {query: {doc: score}}, {query: [doc, …] best first}, a table with columns query, doc, score, "
+    "or an iterable of (query, doc, score) rows"
+)
+QRELS_SHAPES = (
+    "qrels are a path, {query: {doc: grade}}, {query: [relevant doc, …]}, a table with columns query, doc, grade, "
+    "or an iterable of (query, doc, grade) rows"
+)
+
+Columns = dict[str, Any]
+
+
+def run_rows(data: Any) -> RunRows:
+    """Return the rows of a run given in any in-memory shape."""
+    if isinstance(data, RunRows):
+        return data
+    data = with_lengths(data)
+    columns = columns_of(data, RUN_COLUMNS, RUN_REQUIRED, ranked_list_columns, shapes=RUN_SHAPES)
+    query, doc, integer_ids = id_columns(columns)
+    return RunRows(
+        empty_queries=empty_queries(data, RUN_COLUMNS),
+        query=query,
+        doc=doc,
+        score=number_column(columns["score"], query, doc, what="score", error=ScoreError),
+        rank=rank_column(columns.get("rank")),
+        tag=last_tag(columns.get("tag")),
+        integer_ids=integer_ids,
+    )
+
+
+def qrels_rows(data: Any) -> QrelsRows:
+    """Return the rows of qrels given in any in-memory shape."""
+    if isinstance(data, QrelsRows):
+        return data
+    data = with_lengths(data)
+    columns = columns_of(data, QRELS_COLUMNS, QRELS_REQUIRED, relevant_list_columns, shapes=QRELS_SHAPES)
+    query, doc, integer_ids = id_columns(columns)
+    return QrelsRows(
+        empty_queries=empty_queries(data, QRELS_COLUMNS),
+        query=query,
+        doc=doc,
+        grade=number_column(columns["grade"], query, doc, what="grade", error=GradeError),
+        subtopic=text_column(columns.get("subtopic")),
+        rater=text_column(columns.get("rater")),
+        time=text_column(columns.get("time")),
+        integer_ids=integer_ids,
+    )
+
+
+def columns_of(
+    data: Any,
+    aliases: Mapping[str, tuple[str, ...]],
+    required: Sequence[str],
+    from_lists: Callable[[Mapping[Any, Any]], Columns],
+    *,
+    shapes: str,
+) -> Columns:
+    """Return the columns by role, whatever the shape of the data."""
+    value_role = required[-1]
+    if isinstance(data, Mapping):
+        if are_columns(data, aliases):
+            return pick(data, aliases, required, take=lambda name: data[name])
+        return nested_columns(data, value_role, from_lists)
+    if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas, whichever its string dtype
+        return pick(list(data.columns), aliases, required, take=lambda name: data[name].to_numpy())
+    if hasattr(data, "__arrow_c_stream__"):
+        return arrow_columns(data, aliases, required)
+    if isinstance(data, Iterable) and not isinstance(data, str | bytes):
+        return row_columns(data, aliases, required, shapes=shapes)
+    raise InputError(f"{type(data).__name__} is not a shape that can be read", hint=shapes)
+
+
+def with_lengths(data: Any) -> Any:
+    """Return a mapping whose values can be counted: generators are consumed, once; other data stays as it is."""
+    if not isinstance(data, Mapping) or all(isinstance(value, Sized) for value in data.values()):
+        return data
+    return {key: value if isinstance(value, Sized) else list(listed_docs(key, value)) for key, value in data.items()}
+
+
+def are_columns(data: Mapping[Any, Any], aliases: Mapping[str, tuple[str, ...]]) -> bool:
+    """Tell {column: values} from {query: docs} where all values are arrays: columns have names that are known."""
+    if not data or not all(isinstance(value, np.ndarray) for value in data.values()):
+        return False
+    known = set(itertools.chain.from_iterable(aliases.values()))
+    return any(isinstance(name, str) and name.strip().lower() in known for name in data)
+
+
+def pick(
+    names: Iterable[str],
+    aliases: Mapping[str, tuple[str, ...]],
+    required: Sequence[str],
+    *,
+    take: Callable[[str], Any],
+) -> Columns:
+    """Find each role's column among the names and take its values."""
+    return {role: take(name) for role, name in find_columns(names, aliases, required=required).items()}
+
+
+def arrow_columns(table: Any, aliases: Mapping[str, tuple[str, ...]], required: Sequence[str]) -> Columns:
+    """Read the columns of any table that offers the Arrow C stream (polars, pyarrow, duckdb and others)."""
+    import polars as pl
+
+    frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+    return pick(frame.columns, aliases, required, take=lambda name: frame[name].to_list())
+
+
+def nested_columns(
+    data: Mapping[Any, Any], value_role: str, from_lists: Callable[[Mapping[Any, Any]], Columns]
+) -> Columns:
+    """Flatten {query: {doc: value}}, or {query: [doc, …]} by the rule of the caller."""
+    if not all(isinstance(docs, Mapping) for docs in data.values()):
+        return from_lists(data)
+    return {
+        "query": list(itertools.chain.from_iterable([query] * len(docs) for query, docs in data.items())),
+        "doc": list(itertools.chain.from_iterable(data.values())),
+        value_role: list(itertools.chain.from_iterable(docs.values() for docs in data.values())),
+    }
+
+
+def empty_queries(data: Any, aliases: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the queries of a mapping that have no docs; they have no row, but they count."""
+    if not isinstance(data, Mapping) or are_columns(data, aliases):
+        return ()
+    return tuple(as_id(query, what="query id") for query, docs in data.items() if len(docs) == 0)
+
+
+def ranked_list_columns(data: Mapping[Any, Any]) -> Columns:
+    """Flatten {query: [doc, …]} or {query: [(doc, score), …]}; without scores the order alone counts."""
+    columns: Columns = {"query": [], "doc": [], "score": []}
+    for query, ranked in data.items():
+        if isinstance(ranked, AbstractSet):
+            raise InputError(f"query {query!r} has a set of docs, which has no order", hint="give [doc, …] best first")
+        docs, scores = split_scored(list(listed_docs(query, ranked)), query)
+        columns["query"].extend([query] * len(docs))
+        columns["doc"].extend(docs)
+        columns["score"].extend(scores)
+    return columns
+
+
+def split_scored(ranked: list[Any], query: Any) -> tuple[list[Any], list[Any]]:
+    """Return the docs of one ranked list and their scores, which fall by one per rank where none are given."""
+    scored = [isinstance(entry, tuple | list) for entry in ranked]
+    if not any(scored):
+        return ranked, list(range(len(ranked), 0, -1))
+    if not all(scored) or any(len(entry) != 2 for entry in ranked):
+        raise InputError(
+            f"query {query!r} mixes docs with and without scores",
+            hint="give [doc, …] best first, or [(doc, score), …]",
+        )
+    return [doc for doc, _ in ranked], [score for _, score in ranked]
+
+
+def relevant_list_columns(data: Mapping[Any, Any]) -> Columns:
+    """Flatten {query: [relevant doc, …]}; every listed doc has grade 1."""
+    docs = [(query, doc) for query, listed in data.items() for doc in listed_docs(query, listed)]
+    return {"query": [query for query, _ in docs], "doc": [doc for _, doc in docs], "grade": [1] * len(docs)}
+
+
+def listed_docs(query: Any, listed: Any) -> Iterable[Any]:
+    """Return the docs listed for one query, refusing a lone text that would be read letter by letter."""
+    if isinstance(listed, str | bytes) or not isinstance(listed, Iterable):
+        raise InputError(f"query {query!r} has {listed!r} where its docs are expected", hint="give [doc, …]")
+    return listed
+
+
+def row_columns(
+    rows: Iterable[Any],
+    aliases: Mapping[str, tuple[str, ...]],
+    required: Sequence[str],
+    *,
+    shapes: str,
+) -> Columns:
+    """Read an iterable of rows once: tuples in the order query, doc, value, or rows with named fields."""
+    listed = list(rows)
+    if not listed:
+        return {role: [] for role in required}
+    first = listed[0]
+    if isinstance(first, Mapping):
+        names = list(dict.fromkeys(itertools.chain.from_iterable(listed)))
+        return pick(names, aliases, required, take=lambda name: [row.get(name) for row in listed])
+    if hasattr(first, "_fields"):
+        return pick(first._fields, aliases, required, take=lambda name: [getattr(row, name) for row in listed])
+    for number, row in enumerate(listed, 1):
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != len(required):
+            raise InputError(f"row {number} is {row!r}, not ({', '.join(required)})", hint=shapes)
+    return {role: [row[i] for row in listed] for i, role in enumerate(required)}
+
+
+def id_columns(columns: Columns) -> tuple[list[str], list[str], frozenset[str]]:
+    """Return query and doc ids as text, and which of them were whole numbers."""
+    query, queries_are_integers = as_ids(columns["query"], what="query id")
+    doc, docs_are_integers = as_ids(columns["doc"], what="doc id")
+    if len(query) != len(doc):
+        raise InputError(f"the columns differ in length: {len(query)} query ids, {len(doc)} doc ids")
+    kinds = {"query": queries_are_integers, "doc": docs_are_integers}
+    return query, doc, frozenset(kind for kind, integers in kinds.items() if integers)
+
+
+def number_column(
+    values: Any, query: Sequence[str], doc: Sequence[str], *, what: str, error: type[InputError]
+) -> Floats:
+    """Return the values as 64-bit floats, or say which row holds something else."""
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(listed) != len(query):
+        raise InputError(f"the columns differ in length: {len(query)} ids, {len(listed)} {what}s")
+    if any(kind in {bool, str, bytes, type(None)} for kind in set(map(type, listed))):
+        raise_bad_number(listed, query, doc, first_odd(listed), what=what, error=error)
+    try:
+        column = np.array(listed, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise_bad_number(listed, query, doc, first_odd(listed), what=what, error=error)
+    bad = np.flatnonzero(np.isnan(column) if what == "score" else ~np.isfinite(column))
+    if len(bad):
+        raise_bad_number(listed, query, doc, int(bad[0]), what=what, error=error)
+    return column
+
+
+def first_odd(listed: list[Any]) -> int:
+    """Return the position of the first value that is no number; there is one."""
+    return next(i for i, value in enumerate(listed) if not is_number(value))
+
+
+def is_number(value: object) -> bool:
+    """Tell whether a value is a number that can be ordered; text is none, however number-like it is."""
+    try:
+        return not isinstance(value, str | bytes | bool) and not math.isnan(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def raise_bad_number(
+    listed: list[Any], query: Sequence[str], doc: Sequence[str], i: int, *, what: str, error: type[InputError]
+) -> NoReturn:
+    """Raise, naming the row, its query and its doc."""
+    raise error(
+        f"row {i + 1} (query {query[i]!r}, doc {doc[i]!r}): {what} {listed[i]!r} is not a number",
+        hint=f"every row needs a {what} that is a number; remove or repair the row",
+    )
+
+
+def rank_column(values: Any) -> Ints | None:
+    """Return the rank column where it holds whole numbers throughout."""
+    if values is None:
+        return None
+    try:
+        column = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+        return column.astype(np.int64) if np.issubdtype(column.dtype, np.integer) else None
+    except (OverflowError, ValueError):
+        return None
+
+
+def text_column(values: Any) -> list[str] | None:
+    """Return an optional column as text, "" where it has no value."""
+    if values is None:
+        return None
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    return ["" if is_absent(value) else str(value) for value in listed]
+
+
+def is_absent(value: Any) -> bool:
+    """Tell whether a cell of somebody's table holds nothing: None, NaN or pandas' NA."""
+    return value is None or (not isinstance(value, str) and str(value) in {"nan", "NaN", "NaT", "<NA>"})
+
+
+def last_tag(values: Any) -> str | None:
+    """Return the tag of the last row, as trec_eval reports it."""
+    tags = text_column(values)
+    return tags[-1] if tags else None
+
+
+def as_doc_scores(query: Any, docs: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return one query's {doc: score} with ids as text, refusing two ids that become the same text."""
+    texts = {as_id(doc, what="doc id"): score for doc, score in docs.items()}
+    if len(texts) < len(docs):
+        raise IdError(
+            f"query {query!r} has a doc id both as a number and as text",
+            hint="ids are matched as text (7 is '7'): keep one of the two",
+        )
+    return texts

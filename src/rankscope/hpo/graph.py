@@ -1,0 +1,71 @@
+"""The graph of the Human Phenotype Ontology: branches as domains, and relatives as grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from rankscope.data.ontology import Ontology
+
+PHENOTYPIC_ABNORMALITY = "HP:0000118"
+TERM, NEAR, FAR = 3, 2, 1
+"""Grades: the term itself; its parents and children; its grandparents and siblings."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Parents and children of terms by id, and the branch that each belongs to."""
+
+    ontology: Ontology
+
+    @cached_property
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        """What each term is a kind of."""
+        ids = self.ontology.term_ids
+        return {term: tuple(ids[i] for i in above) for term, above in zip(ids, self.ontology.parents, strict=True)}
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[str, ...]]:
+        """The kinds of each term."""
+        below: dict[str, list[str]] = {term: [] for term in self.ontology.term_ids}
+        for term, above in self.parents.items():
+            for parent in above:
+                below[parent].append(term)
+        return {term: tuple(terms) for term, terms in below.items()}
+
+    @cached_property
+    def domains(self) -> Mapping[str, str]:
+        """The branch right below Phenotypic abnormality of each term below it, by label.
+
+        Of several branches it is the one with the shortest way up, of equally near ones the first by label.
+        """
+        ways: dict[str, dict[str, int]] = {}
+        for i in self.ontology.parents_first:
+            term = self.ontology.term_ids[i]
+            own = {term: 0} if PHENOTYPIC_ABNORMALITY in self.parents[term] else {}
+            above = [(branch, steps + 1) for parent in self.parents[term] for branch, steps in ways[parent].items()]
+            for branch, steps in above:
+                own[branch] = min(steps, own.get(branch, steps))
+            ways[term] = own
+        labels = self.ontology.labels
+        nearest = {
+            term: min((n, labels[branch]) for branch, n in found.items()) for term, found in ways.items() if found
+        }
+        return {term: label for term, (_, label) in nearest.items()}
+
+    def grades(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return the grade of every term for a query that asks for some; relatives of several have the best grade."""
+        found: dict[str, int] = {}
+        for term in terms:
+            for relative, grade in self.relatives(term).items():
+                found[relative] = max(grade, found.get(relative, grade))
+        return found
+
+    def relatives(self, term: str) -> dict[str, int]:
+        """Return the terms that count as relevant where one is asked for, with their grades."""
+        above = self.parents.get(term, ())
+        grandparents = {further: FAR for parent in above for further in self.parents[parent]}
+        siblings = {sibling: FAR for parent in above for sibling in self.children[parent]}
+        near = dict.fromkeys((*above, *self.children.get(term, ())), NEAR)
+        return {**grandparents, **siblings, **near, term: TERM}

@@ -1,0 +1,157 @@
+"""Queries from the names of terms: which names can stand as queries, how hard they are, and a fair draw from them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from rankscope.errors import InputError
+from rankscope.hpo.terms import Synonym, TermText
+
+EXACT_MATCH, SYNONYM, ABBREVIATION, LAYPERSON = "exact_match", "synonym", "abbreviation", "layperson"
+CATEGORIES = (EXACT_MATCH, SYNONYM, ABBREVIATION, LAYPERSON)
+_CATEGORY_OF_TYPE = {"": SYNONYM, "abbreviation": ABBREVIATION, "layperson": LAYPERSON}
+"""Spelling variants (British, plural), discarded names and codes are types too, but no queries."""
+EASY, MEDIUM = 2 / 3, 1 / 5
+"""The share of a query's trigrams in the label from which on it is easy, or of medium difficulty."""
+
+_GAPS = re.compile(r"[\W_]+")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of scripts that set no blanks between words: Thai, Lao, Japanese, Chinese."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A name of a term that could stand as a query."""
+
+    term: str
+    text: str
+    category: str
+    domain: str
+    difficulty: str
+
+
+def plain(text: str) -> str:
+    """Return a text for comparison: lower case, with single blanks for everything but letters and digits."""
+    return _GAPS.sub(" ", text.casefold()).strip()
+
+
+def stands_in(query: str, text: str) -> bool:
+    """Tell whether a query stands in a text, as whole words where the script has any."""
+    return plain_stands_in(plain(query), plain(text))
+
+
+def plain_stands_in(query: str, text: str) -> bool:
+    """Tell the same of texts that have been made plain."""
+    return query in text if _UNSPACED.search(query) else f" {query} " in f" {text} "
+
+
+def difficulty_of(query: str, label: str) -> str:
+    """Return how hard a query is, by how much of its spelling stands in the label: easy, medium or hard."""
+    asked = trigrams(query)
+    share = len(asked & trigrams(label)) / len(asked)
+    return "easy" if share >= EASY else "medium" if share >= MEDIUM else "hard"
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """Return the three-letter pieces of a text's words, with a blank before and behind each word."""
+    words = (f" {word} " for word in plain(text).split())
+    return frozenset(word[i : i + 3] for word in words for i in range(max(len(word) - 2, 1)))
+
+
+def candidates(terms: Mapping[str, TermText], domains: Mapping[str, str]) -> Iterator[Candidate]:
+    """Yield every name that can stand as a query: one term's alone, and not in that term's label or definition.
+
+    The label itself is a query of the category exact_match. Since names that stand in the definition are left out
+    whether or not docs show it, all kinds of docs are searched with the same queries.
+    """
+    owners = Counter(name for term in terms.values() for name in set(map(plain, names_of(term))))
+    for term in terms.values():
+        domain = domains.get(term.id)
+        if domain is None:
+            continue
+        if term.label and owners[plain(term.label)] == 1:
+            yield Candidate(term.id, term.label, EXACT_MATCH, domain, "easy")
+        shown = plain(f"{term.label} {term.definition}")
+        for synonym in term.synonyms:
+            name, category = plain(synonym.text), category_of(synonym)
+            if category and name and owners[name] == 1 and not plain_stands_in(name, shown):
+                yield Candidate(term.id, synonym.text, category, domain, difficulty_of(synonym.text, term.label))
+
+
+def names_of(term: TermText) -> Iterator[str]:
+    """Yield all names of a term, close ones or not."""
+    yield term.label
+    yield from (synonym.text for synonym in term.synonyms)
+
+
+def category_of(synonym: Synonym) -> str | None:
+    """Return the category of a synonym as a query, or None where it cannot be one."""
+    return _CATEGORY_OF_TYPE.get(synonym.type) if synonym.scope == "EXACT" else None
+
+
+def drawn(found: Iterable[Candidate], n: int, *, seed: int) -> list[Candidate]:
+    """Draw n candidates, each of another term, as evenly over categories and domains as there are any.
+
+    Categories take turns, the one with the fewest candidates first; each takes from the domain that it, and then all
+    categories together, have taken least from. Within a domain the draw depends on the seed and the term alone.
+    """
+    pool = Pool(found, seed)
+    chosen = list(islice(pool.rounds(), n))
+    if len(chosen) < n:
+        raise InputError(
+            f"{n} queries were asked for, but there are only {len(chosen)}", hint=f"ask for {len(chosen)} or fewer"
+        )
+    return sorted(chosen, key=lambda candidate: (candidate.term, candidate.category))
+
+
+class Pool:
+    """Candidates by category and domain, in the order of their lots."""
+
+    def __init__(self, found: Iterable[Candidate], seed: int) -> None:
+        self._seed = seed
+        self._cells: dict[str, dict[str, list[Candidate]]] = {}
+        for candidate in sorted(found, key=self._lot, reverse=True):
+            self._cells.setdefault(candidate.category, {}).setdefault(candidate.domain, []).append(candidate)
+        self._n_taken: Counter[tuple[str, str]] = Counter()
+        self._n_in_domain: Counter[str] = Counter()
+        self._used: set[str] = set()
+        sizes = {
+            category: len({candidate.term for cell in cells.values() for candidate in cell})
+            for category, cells in self._cells.items()
+        }
+        self.categories = sorted(self._cells, key=lambda category: (sizes[category], category))
+
+    def _lot(self, candidate: Candidate) -> tuple[bytes, str, str]:
+        """Return a lot that a term keeps whatever the language, so that languages share terms where they can."""
+        return lot(f"{candidate.term} {candidate.category}", self._seed), candidate.category, candidate.text
+
+    def rounds(self) -> Iterator[Candidate]:
+        """Yield candidates, one of each category in turn, until there are none left."""
+        while taken := [candidate for candidate in map(self.take, self.categories) if candidate]:
+            yield from taken
+
+    def take(self, category: str) -> Candidate | None:
+        """Take a candidate of a category, or None where there is none left."""
+        cells = self._cells[category]
+        for domain in sorted(cells, key=lambda name: self._turn(category, name)):
+            while cells[domain]:
+                candidate = cells[domain].pop()
+                if candidate.term not in self._used:
+                    self._used.add(candidate.term)
+                    self._n_taken[category, domain] += 1
+                    self._n_in_domain[domain] += 1
+                    return candidate
+        return None
+
+    def _turn(self, category: str, domain: str) -> tuple[int, int, bytes]:
+        return self._n_taken[category, domain], self._n_in_domain[domain], lot(domain, self._seed)
+
+
+def lot(name: str, seed: int) -> bytes:
+    """Return the lot of a name: the same on every machine."""
+    return hashlib.sha256(f"{seed}\0{name}".encode()).digest()

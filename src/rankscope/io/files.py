@@ -1,0 +1,49 @@
+"""Whole files of text and JSON: read decompressed, written completely or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankscope.errors import FormatError, InputError
+from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
+from rankscope.io.source import PathLike, source_of
+from rankscope.io.write import open_target
+
+
+def read_text(path: PathLike) -> str:
+    """Return the text of a file, decompressed."""
+    source = source_of(path)
+    with source.open() as raw:
+        compression = compression_of(raw.read(MAGIC_BYTES))
+    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
+        return stream.read().decode("utf-8-sig", "surrogateescape")
+
+
+def read_json(path: PathLike) -> Any:
+    """Return what a JSON file holds."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"{path} is not valid JSON: {error}", hint="was the file written completely?") from error
+
+
+def make_folder(target: Path) -> None:
+    """Make the folder; one that already holds something is not touched."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{target} is there already", hint="name a new or empty folder")
+    target.mkdir(parents=True, exist_ok=True)
+
+
+def write_jsonl(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write one JSON object a line."""
+    write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file that is complete or not there at all."""
+    with open_target(str(path)) as stream:
+        stream.write(text.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,294 @@
+"""Scores that other tools computed: tables of query by measure, or query by system, and trec_eval's output.
+
+Read so that they can be compared like our own. What is a system and what a measure is told by the columns: a column
+`run` or `system` names the system, `measure` and `value` make a long table. Without them a file on its own is a table
+of query by system; several files are one system each, their columns being measures.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
+from rankscope.io.ids import as_id
+from rankscope.measures.scores import Counts, QrelsInfo, RunScores, Scores
+
+QUERY_NAMES = ("query", "query_id", "query-id", "qid", "topic", "topic_id", "_id", "id")
+SYSTEM_NAMES = ("run", "system", "model", "variant", "name", "tag")
+MEASURE_NAMES = ("measure", "metric")
+VALUE_NAMES = ("value", "score")
+_NAMES_HINT = f"name it one of {', '.join(QUERY_NAMES[:5])}"
+_SUMMARY_ROWS = {"all", "mean", "amean", "average"}
+"""What tools write in place of a query where a row is the mean of all."""
+
+Row = Mapping[str, Any]
+Cells = dict[str, dict[str, dict[str, float]]]
+"""{system: {measure: {query: score}}}."""
+
+
+def read_scores(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    measure: str | None = None,
+    lower_is_better: Iterable[str] = (),
+) -> Scores:
+    """Return the scores in one or more files; `measure` names what a table of query by system holds."""
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    if not paths:
+        raise OptionError("no score file is given")
+    cells: Cells = {}
+    for path in paths:
+        for system, by_measure in read_cells(Path(path), alone=len(paths) == 1, measure=measure).items():
+            if system in cells:
+                raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
+            cells[system] = by_measure
+    return as_scores(cells, lower_is_better=frozenset(lower_is_better), where=", ".join(map(str, paths)))
+
+
+def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False) -> dict[str, str]:
+    """Return why systems cannot be compared with those of the first file: their scores are against other qrels.
+
+    Only our own records say which qrels they are against. An error, unless `anyway`.
+    """
+    found: dict[str, str] = {}
+    first: tuple[Path, str] | None = None
+    for path in map(Path, paths):
+        record = own_record(path)
+        digest = None if record is None else (record.get("qrels") or {}).get("sha256")
+        if record is None or digest is None:
+            continue
+        first = first or (path, digest)
+        if digest != first[1]:
+            reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
+            if not anyway:
+                raise InputError(reason, hint="score both runs against the same qrels; --anyway shows the numbers")
+            found |= {str(run["name"]): f"{reason}." for run in record["runs"]}
+    return found
+
+
+def own_record(path: Path) -> Mapping[str, Any] | None:
+    """Return the record that `rankscope evaluate` wrote, or None where the file is another one."""
+    if path.suffix.lower() != ".json" or not path.exists():
+        return None
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return data if isinstance(data, Mapping) and isinstance(data.get("runs"), list) else None
+
+
+def read_cells(path: Path, *, alone: bool, measure: str | None) -> Cells:
+    """Return what one file holds."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    try:
+        return cells_in(path, alone=alone, measure=measure)
+    except RankscopeError:
+        raise
+    except Exception as error:  # whatever a reader of tables stumbles over, the file is not a table of scores
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise FormatError(
+            f"{path} cannot be read as scores: {reason}", hint="one row per query, a column per system or measure"
+        ) from error
+
+
+def cells_in(path: Path, *, alone: bool, measure: str | None) -> Cells:
+    """Return what a file that is there holds."""
+    if path.suffix.lower() == ".json":
+        return from_json(json.loads(path.read_text(encoding="utf-8")), path, alone=alone, measure=measure)
+    if path.suffix.lower() in (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".arrow", ".feather"):
+        return from_rows(table_rows(path), path, alone=alone, measure=measure)
+    return {path.stem: from_trec_eval(path)}
+
+
+def table_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a table file; ids stay as they are written."""
+    import polars as pl
+
+    suffix = path.suffix.lower()
+    if suffix in (".csv", ".tsv"):
+        separator = "\t" if suffix == ".tsv" else ","
+        return pl.read_csv(path, separator=separator, infer_schema=False).to_dicts()
+    if suffix in (".jsonl", ".ndjson"):
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    frame = pl.read_parquet(path) if suffix in (".parquet", ".pq") else pl.read_ipc(path)
+    return frame.to_dicts()
+
+
+def from_rows(rows: Sequence[Row], path: Path, *, alone: bool, measure: str | None) -> Cells:
+    """Return the scores in rows, whichever of the shapes they have."""
+    if not rows:
+        raise FormatError(f"{path} has no rows")
+    columns = list(rows[0])
+    query = find(columns, QUERY_NAMES)
+    if query is None:
+        raise FormatError(f"{path} has no column for the query among {', '.join(columns[:8])}", hint=_NAMES_HINT)
+    system, name, value = (find(columns, names) for names in (SYSTEM_NAMES, MEASURE_NAMES, VALUE_NAMES))
+    cells: Cells = {}
+    for number, row in enumerate(rows, 2):
+        where = f"{path}:{number}"
+        owner = path.stem if system is None else str(row[system])
+        if name is not None and value is not None:
+            put(cells, (owner, str(row[name])), row[query], row[value], where)
+            continue
+        by_system = system is None and alone
+        for column in columns:
+            if column not in (query, system):
+                place = (column, measure or "score") if by_system else (owner, column)
+                put(cells, place, row[query], row.get(column), where)
+    return cells
+
+
+def find(columns: Sequence[str], names: Sequence[str]) -> str | None:
+    """Return the column that has one of the names."""
+    by_name = {column.strip().lower(): column for column in columns}
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+def put(cells: Cells, place: tuple[str, str], query: Any, value: Any, where: str) -> None:
+    """Store one score; a row that holds the mean of all queries is no query."""
+    key, (system, measure) = as_id(query), place
+    if key.lower() in _SUMMARY_ROWS:
+        return
+    scores = cells.setdefault(system, {}).setdefault(measure, {})
+    if key in scores:
+        raise FormatError(f"{where}: {measure} of query {key} is given twice for {system}")
+    scores[key] = number(value, where)
+
+
+def number(value: Any, where: str) -> float:
+    """Return a score; an empty cell is an undefined one."""
+    if value is None or (isinstance(value, str) and value.strip().lower() in ("", "nan", "null", "na", "none")):
+        return math.nan
+    try:
+        score = float(value)
+    except (TypeError, ValueError):
+        raise FormatError(
+            f"{where}: {value!r} is not a number", hint="every column but the query holds scores"
+        ) from None
+    if math.isinf(score):
+        raise FormatError(f"{where}: {value!r} is no score", hint="scores are finite numbers")
+    return score
+
+
+def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cells:
+    """Return the scores in JSON: our own record, rows, or {system: {query: {measure: score}}} and its parts."""
+    if isinstance(data, Mapping) and isinstance(data.get("runs"), list):
+        if data.get("weights"):
+            note = f"{path}: its means are weighted by {data['weights']['column']}; here all queries count the same"
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
+        return nested({run["name"]: run["queries"] for run in data["runs"]}, path)
+    if isinstance(data, list):
+        return from_rows(data, path, alone=alone, measure=measure)
+    depth = nesting(data)
+    if depth == 3:
+        return nested(data, path)
+    if depth == 2 and alone and measure:
+        return nested({s: {q: {measure: v} for q, v in scores.items()} for s, scores in data.items()}, path)
+    if depth == 2:
+        return nested({path.stem: data}, path)
+    raise FormatError(
+        f"{path} holds no scores that can be told apart", hint="give {system: {query: {measure: score}}}, or rows"
+    )
+
+
+def nesting(data: Any) -> int:
+    """Return how many dicts are inside one another."""
+    depth = 0
+    while isinstance(data, Mapping) and data:
+        depth, data = depth + 1, next(iter(data.values()))
+    return depth
+
+
+def nested(data: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> Cells:
+    """Return {system: {query: {measure: score}}} with the measure before the query."""
+    cells: Cells = {}
+    for system, queries in data.items():
+        for query, scores in queries.items():
+            for name, value in scores.items():
+                put(cells, (str(system), name), query, value, str(path))
+    return cells
+
+
+def from_trec_eval(path: Path) -> dict[str, dict[str, float]]:
+    """Return the scores per query that trec_eval -q, or a tool like it, prints: measure, query, value."""
+    cells: Cells = {}
+    for line_number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        parts = line.split()
+        if not parts:
+            continue
+        if len(parts) != 3:
+            raise FormatError(
+                f"{path}:{line_number}: not `measure query value`",
+                hint="score files are .csv .tsv .json .jsonl .parquet, or the text of trec_eval -q",
+            )
+        if parts[0] != "runid":
+            put(cells, (path.stem, parts[0]), parts[1], parts[2], f"{path}:{line_number}")
+    if not cells:
+        raise FormatError(f"{path} has no score of a single query", hint="trec_eval prints them with -q")
+    return cells[path.stem]
+
+
+def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> Scores:
+    """Return the scores of all systems on the same queries, for the measures that all of them have."""
+    shared = [m for m in next(iter(cells.values())) if all(m in by_measure for by_measure in cells.values())]
+    if not shared:
+        names = {system: sorted(by_measure)[:4] for system, by_measure in list(cells.items())[:3]}
+        raise InputError(f"{where}: the systems have no measure in common", hint=f"they have {names}")
+    queries = tuple(dict.fromkeys(q for by_measure in cells.values() for m in shared for q in by_measure[m]))
+    runs = [run_scores(name, by_measure, shared, queries, lower_is_better) for name, by_measure in cells.items()]
+    return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={})
+
+
+def with_measures(scores: Scores, names: Sequence[str]) -> Scores:
+    """Return the scores by some of the measures alone, in the order given."""
+    places = [scores.measures.index(name) for name in names]
+    runs = [
+        dataclasses.replace(
+            run,
+            measures=tuple(names),
+            values=run.values[:, places],
+            undefined=run.undefined[:, places],
+            aggregates=tuple(run.aggregates[i] for i in places),
+            left_out=tuple(run.left_out[i] for i in places) if run.left_out else (),
+        )
+        for run in scores.values()
+    ]
+    return Scores(
+        tuple(runs),
+        qrels=scores.qrels,
+        policies=scores.policies,
+        profile=scores.profile,
+        weighted_by=scores.weighted_by,
+    )
+
+
+def run_scores(
+    name: str,
+    by_measure: Mapping[str, Mapping[str, float]],
+    measures: Sequence[str],
+    queries: tuple[str, ...],
+    lower_is_better: frozenset[str],
+) -> RunScores:
+    """Return one system's scores as a matrix; a query that it has no score for is undefined."""
+    values = np.array([[by_measure[m].get(q, math.nan) for m in measures] for q in queries])
+    answered = np.array([any(q in by_measure[m] for m in measures) for q in queries])
+    counts = Counts(len(queries), int((~answered).sum()), 0, 0, 0, 0)
+    return RunScores(
+        name=name,
+        query_ids=queries,
+        measures=tuple(measures),
+        values=values,
+        undefined=np.isnan(values),
+        answered=answered,
+        counts=counts,
+        aggregates=("mean",) * len(measures),
+        lower_is_better=lower_is_better & frozenset(measures),
+    )

@@ -1,0 +1,327 @@
+"""Scores: one number per query and measure for each run, frozen, with what must be known to read their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from rankscope.arrays import Bools, Floats, in_order_sum
+from rankscope.data.run import Origin
+from rankscope.errors import InputError, OptionError, did_you_mean
+from rankscope.light import LightRecord, field
+
+MIN_GEOMETRIC = 0.00001  # trec_eval's floor: one score of 0 would make the whole geometric mean 0
+
+AGGREGATES = {
+    "mean": "the mean over queries",
+    "median": "the median over queries",
+    "gmean": "the geometric mean over queries, scores below 0.00001 counting as 0.00001",
+    "worst": "the mean of the worst tenth of the queries (at least one)",
+    "sum": "the sum over queries",
+}
+WEIGHTED = ("mean", "gmean")
+"""The aggregates in which queries can have weights."""
+
+
+class Aggregate(LightRecord):
+    """One number for all queries, and how many queries it stands for."""
+
+    value: float
+    """NaN where no query has a score."""
+    n: int
+    """Queries that count."""
+    undefined: int
+    """Queries for which the measure is undefined (scored 0 or left out, as the policy says)."""
+    missing: int
+    """Queries that the run does not answer."""
+
+    is_count: bool = field(default=False, repr=False, compare=False)
+    """Whether it counts things, so that it is a whole number."""
+
+    @property
+    def shown(self) -> str:
+        """The number as it is printed."""
+        return f"{self.value:.0f}" if self.is_count else show(self.value)
+
+    def __float__(self) -> float:
+        return self.value
+
+
+class Counts(LightRecord):
+    """How much of a run could be scored."""
+
+    queries: int
+    """Queries scored."""
+    missing: int
+    """Queries of the qrels that the run does not answer."""
+    not_in_qrels: int
+    """Queries of the run that have no judgments; they are left out."""
+    no_relevant: int
+    """Scored queries without any relevant doc."""
+    retrieved: int
+    """Docs retrieved for the scored queries, within the depth."""
+    unjudged: int
+    """Of these, docs that nobody judged."""
+
+
+class RunScores(LightRecord, eq=False):
+    """The scores of one run: a matrix of queries by measures."""
+
+    name: str
+    query_ids: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: Floats
+    """Queries x measures; NaN where a score is undefined and left out."""
+    undefined: Bools
+    """Where the measure is undefined, also where the policy made that a 0."""
+    answered: Bools
+    """Whether the run has the query."""
+    counts: Counts
+    aggregates: tuple[str, ...]
+    """How each measure is aggregated by default."""
+    lower_is_better: frozenset[str] = frozenset()
+    origin: Origin | None = None
+    """The file that the run was read from."""
+    left_out: tuple[int, ...] = ()
+    """How many queries each measure leaves out as undefined for another reason than having no relevant doc."""
+    weights: Floats | None = None
+    """How much each query counts in the means, such as how often it is asked; None: all count the same."""
+
+    def __getitem__(self, key: str | tuple[str, str]) -> Any:
+        """Return one score by (query, measure), or one query's scores by measure."""
+        if isinstance(key, tuple):
+            query, measure = key
+            return float(
+                self.values[position(self.query_ids, query, "query"), position(self.measures, measure, "measure")]
+            )
+        row = self.values[position(self.query_ids, key, "query")]
+        return dict(zip(self.measures, row.tolist(), strict=True))
+
+    def column(self, measure: str) -> Floats:
+        """Return one measure's scores, in the order of the queries."""
+        return self.values[:, position(self.measures, measure, "measure")]
+
+    def aggregate(self, how: str | None = None) -> dict[str, Aggregate]:
+        """Return one number per measure; by default what is usual for the measure, mostly the mean."""
+        return {measure: self.aggregate_of(measure, how) for measure in self.measures}
+
+    def mean(self) -> dict[str, Aggregate]:
+        """Return the mean of every measure (counts, such as NumRel, are summed)."""
+        return self.aggregate()
+
+    def aggregate_of(self, measure: str, how: str | None = None) -> Aggregate:
+        """Return one number for one measure; by default what is usual for it."""
+        i = position(self.measures, measure, "measure")
+        how = how or self.aggregates[i]
+        counts = ~np.isnan(self.values[:, i])
+        kept, weights = self.values[counts, i], None if self.weights is None else self.weights[counts]
+        return Aggregate(
+            value=summarise(kept, how, lower_is_better=measure in self.lower_is_better, weights=weights),
+            n=len(kept) if weights is None else int(np.count_nonzero(weights)),
+            undefined=int(self.undefined[:, i].sum()),
+            missing=self.counts.missing,
+            is_count=how == "sum" and bool((kept == np.floor(kept)).all()),
+        )
+
+    @property
+    def effective_n(self) -> float:
+        """How many queries of the same weight would say as much as these: (sum of weights)² / sum of squares."""
+        if self.weights is None:
+            return float(len(self.query_ids))
+        return float(self.weights.sum() ** 2 / (self.weights**2).sum()) if self.weights.any() else 0.0
+
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Return {query: {measure: score}}; None where a score is undefined."""
+        return {
+            query: {measure: none_if_nan(score) for measure, score in zip(self.measures, row, strict=True)}
+            for query, row in zip(self.query_ids, self.values.tolist(), strict=True)
+        }
+
+
+class QrelsInfo(LightRecord):
+    """Which qrels the scores are against."""
+
+    n_queries: int
+    origin: Origin | None = None
+    """The file that they were read from."""
+
+
+class Scores(Mapping[str, RunScores]):
+    """The scores of several runs on the same qrels, by the name of the run."""
+
+    def __init__(
+        self,
+        runs: tuple[RunScores, ...],
+        *,
+        qrels: QrelsInfo,
+        policies: Mapping[str, Any],
+        profile: str | None = None,
+        weighted_by: str | None = None,
+    ) -> None:
+        self._runs = {run.name: run for run in runs}
+        self.qrels = qrels
+        self.policies = dict(policies)
+        self.profile = profile
+        self.weighted_by = weighted_by
+        """The column of the queries that says how much each counts, None where all count the same."""
+
+    def __getitem__(self, name: str) -> RunScores:
+        if name not in self._runs:
+            raise KeyError(f"there is no run {name!r}; the runs are {', '.join(self._runs)}")
+        return self._runs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of the measures, the same for all runs."""
+        return next(iter(self._runs.values())).measures
+
+    def mean(self) -> Summary:
+        """Return one number per run and measure, with the counts that go with it."""
+        return self.aggregate()
+
+    def aggregate(self, how: str | None = None) -> Summary:
+        """Return one number per run and measure, by mean, median, gmean, worst or sum."""
+        return Summary({name: run.aggregate(how) for name, run in self._runs.items()})
+
+    def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
+        """Return {run: {query: {measure: score}}}; None where a score is undefined."""
+        return {name: run.to_dict() for name, run in self._runs.items()}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield one record per run and query."""
+        for name, run in self._runs.items():
+            for query, scores in run.to_dict().items():
+                yield {"run": name, "query": query, **scores}
+
+    def to_polars(self) -> Any:
+        """Return a polars DataFrame with one row per run and query, one column per measure."""
+        import polars as pl
+
+        schema = {"run": pl.String, "query": pl.String, **dict.fromkeys(self.measures, pl.Float64)}
+        return pl.DataFrame(list(self.records()), schema=schema)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with one row per run and query, one column per measure."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise OptionError("to_pandas needs pandas", hint="pip install pandas, or use to_polars()") from None
+        frame = pd.DataFrame.from_records(list(self.records()), columns=["run", "query", *self.measures])
+        return frame.astype(dict.fromkeys(self.measures, "float64"))
+
+    def __repr__(self) -> str:
+        return repr(self.mean())
+
+    def _repr_html_(self) -> str:
+        return self.mean()._repr_html_()
+
+
+class Summary(Mapping[str, dict[str, Aggregate]]):
+    """One number per run and measure: `summary["bm25"]["AP"]` or `summary["bm25", "AP"]`."""
+
+    def __init__(self, by_run: Mapping[str, dict[str, Aggregate]]) -> None:
+        self._by_run = dict(by_run)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            run, measure = key
+            return self._by_run[run][measure]
+        return self._by_run[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_run)
+
+    def __len__(self) -> int:
+        return len(self._by_run)
+
+    def to_dict(self) -> dict[str, dict[str, float | None]]:
+        """Return {run: {measure: number}}; None where no query has a score."""
+        return {
+            run: {measure: none_if_nan(aggregate.value) for measure, aggregate in row.items()}
+            for run, row in self._by_run.items()
+        }
+
+    @property
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        measures = list(next(iter(self._by_run.values())))
+        rows = [[run, *(row[measure].shown for measure in measures)] for run, row in self._by_run.items()]
+        return ["run", *measures], rows
+
+    def __repr__(self) -> str:
+        header, rows = self._table
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        lines = [
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+            for row in [header, *rows]
+        ]
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        header, rows = self._table
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+        body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def summarise(values: Floats, how: str, *, lower_is_better: bool = False, weights: Floats | None = None) -> float:
+    """Return one number for many scores, NaN for none; `weights` say how much each counts."""
+    if how not in AGGREGATES:
+        raise OptionError(f"{how!r} is not one of {', '.join(AGGREGATES)}", hint=did_you_mean(how, AGGREGATES))
+    if weights is not None:
+        return weighted(values, how, weights)
+    if how == "sum":
+        return in_order_sum(values)
+    if not len(values):
+        return math.nan
+    if how == "mean":
+        return in_order_sum(values) / len(values)
+    if how == "median":
+        return float(np.median(values))
+    if how == "gmean":
+        return math.exp(in_order_sum(np.log(np.maximum(values, MIN_GEOMETRIC))) / len(values))
+    worst_first = np.sort(values)[::-1] if lower_is_better else np.sort(values)
+    return float(np.mean(worst_first[: max(1, len(values) // 10)]))
+
+
+def weighted(values: Floats, how: str, weights: Floats) -> float:
+    """Return the weighted arithmetic or geometric mean, NaN where nothing has a weight above 0."""
+    if how not in WEIGHTED:
+        raise OptionError(
+            f"weights do not go with {AGGREGATES[how]}", hint=f"take {' or '.join(WEIGHTED)}, or leave the weights out"
+        )
+    total = in_order_sum(weights)
+    if not total:
+        return math.nan
+    if how == "mean":
+        return in_order_sum(weights * values) / total
+    return math.exp(in_order_sum(weights * np.log(np.maximum(values, MIN_GEOMETRIC))) / total)
+
+
+def position(names: tuple[str, ...], name: str, what: str) -> int:
+    """Return where a name stands, or say which ones there are."""
+    try:
+        return names.index(name)
+    except ValueError:
+        close = did_you_mean(str(name), names)
+        raise InputError(f"there is no {what} {name!r} among the scores", hint=close or f"e.g. {names[:3]}") from None
+
+
+def show(value: float) -> str:
+    """Print a score with four decimals, a dash where there is none."""
+    return "-" if math.isnan(value) else f"{value:.4f}"
+
+
+def none_if_nan(value: float) -> float | None:
+    """Return None for NaN, which JSON cannot hold."""
+    return None if math.isnan(value) else value

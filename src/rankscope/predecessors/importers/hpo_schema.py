@@ -1,0 +1,199 @@
+"""The test-case file of HPO retrieval: its JSON schema, and the same checks by hand, with words for a reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rankscope.errors import FormatError, did_you_mean
+from rankscope.predecessors.importers.content import shown
+
+DIFFICULTIES = ("easy", "medium", "hard")
+CATEGORIES = ("exact_match", "synonym", "abbreviation", "layperson", "complex")
+METADATA_TEXTS = ("dataset_id", "version", "language", "description")
+CASE_TEXTS = ("case_id", "text", "description", "language", "hpo_domain")
+CASE_KEYS = (*CASE_TEXTS, "expected_hpo_ids", "hpo_ids", "difficulty", "category")
+HPO_ID = r"^HP:\d{7}$"
+LANGUAGE = r"^[a-z]{2}(-[A-Za-z0-9]+)*$"
+LANGUAGES = {
+    "de": ("german", "deutsch"),
+    "en": ("english", "englisch"),
+    "fr": ("french", "français", "franzoesisch", "französisch"),
+    "es": ("spanish", "español", "spanisch"),
+    "nl": ("dutch", "nederlands", "niederlaendisch", "niederländisch"),
+}
+"""Folder names that stand for a language."""
+_SHOWN = 5
+_TEXT: dict[str, str] = {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a test-case file, and where."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+def test_case_schema() -> dict[str, Any]:
+    """Return the JSON schema of the test-case file: a list of cases, or an object with metadata and cases."""
+    ids = {"type": "array", "items": {"type": "string", "pattern": HPO_ID}}
+    case = {
+        "type": "object",
+        "required": ["text"],
+        "anyOf": [{"required": ["expected_hpo_ids"]}, {"required": ["hpo_ids"]}],
+        "properties": {
+            "case_id": {**_TEXT, "minLength": 1, "description": "its place in the list, from 0, where it has none"},
+            "text": {**_TEXT, "pattern": r"\S", "description": "what is searched for"},
+            "description": _TEXT,
+            "language": {**_TEXT, "pattern": LANGUAGE, "description": "overrides the language of the file"},
+            "expected_hpo_ids": {**ids, "description": "may be empty: the case is then not evaluable"},
+            "hpo_ids": {**ids, "description": "another name of expected_hpo_ids"},
+            "difficulty": {"enum": list(DIFFICULTIES)},
+            "category": {"enum": list(CATEGORIES), "description": "which kind of match is needed"},
+            "hpo_domain": {**_TEXT, "description": "a branch of HPO, e.g. Abnormality of the nervous system"},
+        },
+    }
+    cases = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/case"}}
+    metadata = {
+        "type": "object",
+        "properties": {
+            name: {**_TEXT, **({"pattern": LANGUAGE} if name == "language" else {})} for name in METADATA_TEXTS
+        },
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Test cases of HPO retrieval",
+        "oneOf": [
+            cases,
+            {"type": "object", "required": ["test_cases"], "properties": {"metadata": metadata, "test_cases": cases}},
+        ],
+        "$defs": {"case": case},
+    }
+
+
+def problems_of(content: Any) -> list[Problem]:
+    """Return everything that the schema would object to, in words."""
+    return list(_problems(content))
+
+
+def unknown_keys(cases: list[Mapping[str, Any]]) -> list[str]:
+    """Return notes on keys that the schema does not know: they are kept as attributes, but may be typos."""
+    counts: dict[str, int] = {}
+    for case in cases:
+        for key in case:
+            if key not in CASE_KEYS:
+                counts[key] = counts.get(key, 0) + 1
+    return [
+        f"{n} cases have the field {key!r}, which the schema does not know{_perhaps(key)}" for key, n in counts.items()
+    ]
+
+
+def require_valid(content: Any, where: str) -> None:
+    """Raise, listing the first few problems, where there are any."""
+    problems = problems_of(content)
+    if problems:
+        listed = [f"  {problem}" for problem in problems[:_SHOWN]]
+        if len(problems) > _SHOWN:
+            listed.append(f"  … and {len(problems) - _SHOWN} more")
+        raise FormatError(
+            f"{where} is not a valid test-case file:\n" + "\n".join(listed),
+            hint='a case is {"text": "Krampfanfälle", "expected_hpo_ids": ["HP:0001250"]}',
+        )
+
+
+def cases_in(content: Any) -> Any:
+    """Return the test cases of either shape."""
+    return content.get("test_cases") if isinstance(content, Mapping) else content
+
+
+def _problems(content: Any) -> Iterator[Problem]:
+    if isinstance(content, Mapping):
+        yield from _metadata_problems(content.get("metadata", {}))
+        if "test_cases" not in content:
+            yield Problem("the file", "it has no test_cases")
+            return
+    cases = cases_in(content)
+    if not isinstance(cases, list):
+        yield Problem("test_cases" if isinstance(content, Mapping) else "the file", f"{shown(cases)} is not a list")
+    elif not cases:
+        yield Problem("test_cases", "there is not a single one")
+    else:
+        for i, case in enumerate(cases):
+            yield from _case_problems(case, f"test_cases[{i}]")
+        yield from _repeated_ids(cases)
+
+
+def _metadata_problems(metadata: Any) -> Iterator[Problem]:
+    if not isinstance(metadata, Mapping):
+        yield Problem("metadata", f"{shown(metadata)} is not an object")
+        return
+    for name in METADATA_TEXTS:
+        if name in metadata and not isinstance(metadata[name], str):
+            yield Problem(f"metadata.{name}", f"{shown(metadata[name])} is not a text")
+    yield from _language_problem(metadata, "metadata")
+
+
+def _case_problems(case: Any, where: str) -> Iterator[Problem]:
+    if not isinstance(case, Mapping):
+        yield Problem(where, f"{shown(case)} is not an object")
+        return
+    if "text" not in case:
+        yield Problem(where, "it has no text")
+    elif isinstance(case["text"], str) and not case["text"].strip():
+        yield Problem(f"{where}.text", "it is empty")
+    if case.get("case_id") == "":
+        yield Problem(f"{where}.case_id", "it is empty")
+    for name in CASE_TEXTS:
+        if name in case and not isinstance(case[name], str):
+            yield Problem(f"{where}.{name}", f"{shown(case[name])} is not a text")
+    yield from _language_problem(case, where)
+    yield from _id_problems(case, where)
+    for name, choices in (("difficulty", DIFFICULTIES), ("category", CATEGORIES)):
+        if name in case and case[name] not in choices:
+            yield Problem(f"{where}.{name}", f"{shown(case[name])} is not one of {', '.join(choices)}")
+
+
+def _id_problems(case: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    given = [name for name in ("expected_hpo_ids", "hpo_ids") if name in case]
+    if not given:
+        yield Problem(where, "it has no expected_hpo_ids")
+    for name in given:
+        if not isinstance(case[name], list):
+            yield Problem(f"{where}.{name}", f"{shown(case[name])} is not a list")
+            continue
+        for i, found in enumerate(case[name]):
+            if not isinstance(found, str) or not re.search(HPO_ID, found) or found.endswith("\n"):
+                yield Problem(f"{where}.{name}[{i}]", f"{shown(found)} is not an HPO id: HP: and seven digits")
+
+
+def _language_problem(record: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    language = record.get("language")
+    if isinstance(language, str) and not re.search(LANGUAGE, language):
+        code = language_of_word(language)
+        wanted = f"write {code}" if code else "write de, en, fr …"
+        yield Problem(f"{where}.language", f"{shown(language)} is not a language code: {wanted}")
+
+
+def _repeated_ids(cases: list[Any]) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    for i, case in enumerate(cases):
+        name = case.get("case_id") if isinstance(case, Mapping) else None
+        if isinstance(name, str) and first.setdefault(name, i) != i:
+            yield Problem(f"test_cases[{i}].case_id", f"{shown(name)} is also that of test_cases[{first[name]}]")
+
+
+def _perhaps(key: str) -> str:
+    hint = did_you_mean(key, CASE_KEYS)
+    return f" ({hint})" if hint else ""
+
+
+def language_of_word(word: str) -> str | None:
+    """Return the code that a word stands for: a code itself, or the name of a language."""
+    lowered = word.lower()
+    return next((code for code, names in LANGUAGES.items() if lowered == code or lowered in names), None)

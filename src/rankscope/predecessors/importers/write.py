@@ -1,0 +1,87 @@
+"""Writing an imported collection to a folder, so that `rankscope evaluate` can take it from there."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rankscope.io.files import make_folder, write_jsonl, write_text
+from rankscope.io.write import write_qrels, write_run
+from rankscope.predecessors.importers.model import ImportedCollection, ImportedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The files that were written, with how many rows each holds."""
+
+    folder: Path
+    files: Mapping[str, int]
+
+
+def write_collection(collection: ImportedCollection, folder: str | Path) -> Written:
+    """Write qrels, runs, queries, docs, opinions, recorded scores and a summary; what is empty is not written."""
+    target = Path(folder)
+    files: dict[str, int] = {}
+    make_folder(target)
+    if collection.judgments:
+        name = f"qrels.{suffix((row.query, row.doc) for row in collection.judgments)}"
+        write_qrels(collection.qrels_rows, target / name)
+        files[name] = len(collection.judgments)
+    for name, run in run_files(collection.runs).items():
+        (target / "runs").mkdir(exist_ok=True)
+        write_run(run.rows, target / name)
+        files[name] = len(run.results)
+    for name, records in record_files(collection).items():
+        if records:
+            write_jsonl(records, target / name)
+            files[name] = len(records)
+    write_text(target / "summary.json", json.dumps(summary_of(collection, files), indent=1, ensure_ascii=False) + "\n")
+    return Written(target, files)
+
+
+def suffix(ids: Iterable[tuple[str, str]]) -> str:
+    """Return the format that can hold the ids: TREC text has no room for blanks."""
+    return "jsonl" if any(re.search(r"\s", part) for pair in ids for part in pair) else "txt"
+
+
+def run_files(runs: Iterable[ImportedRun]) -> dict[str, ImportedRun]:
+    """Return each run under the name of its file."""
+    files: dict[str, ImportedRun] = {}
+    for run in runs:
+        ending = "jsonl" if suffix((row.query, row.doc) for row in run.results) == "jsonl" else "run"
+        stem = re.sub(r"[^\w.+()-]+", "-", run.name).strip("-.") or "run"
+        taken = sum(name.rpartition(".")[0] == f"runs/{stem}" for name in files)
+        files[f"runs/{stem}{f'-{taken + 1}' if taken else ''}.{ending}"] = run
+    return files
+
+
+def record_files(collection: ImportedCollection) -> dict[str, list[dict[str, Any]]]:
+    """Return what is written as one JSON object a line."""
+    return {
+        "queries.jsonl": [{"id": query.id, "text": query.text, **query.attributes} for query in collection.queries],
+        "docs.jsonl": [{"id": doc.id, **doc.fields} for doc in collection.docs],
+        "opinions.jsonl": [dataclasses.asdict(opinion) for opinion in collection.opinions],
+        "scores.jsonl": [dataclasses.asdict(score) for score in collection.scores],
+    }
+
+
+def summary_of(collection: ImportedCollection, files: Mapping[str, int]) -> dict[str, Any]:
+    """Return what was imported, in one record."""
+    return {
+        "kind": collection.kind,
+        "title": collection.title,
+        "queries": len(collection.queries),
+        "judged_queries": len({judgment.query for judgment in collection.judgments}),
+        "judgments": len(collection.judgments),
+        "runs": [run.name for run in collection.runs],
+        "docs": len(collection.docs),
+        "opinions": len(collection.opinions),
+        "scores": len(collection.scores),
+        "files": dict(files),
+        "notes": list(collection.notes),
+    }

@@ -1,0 +1,156 @@
+"""Differences taken apart doc by doc: hand-made cases, and that nothing is ever left over."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankscope.align.alignment import align
+from rankscope.align.policies import Policies
+from rankscope.analysis.movement import KINDS, DocMove, Part, movement, supports
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.errors import MeasureError
+from rankscope.measures.evaluate import score_hits
+from rankscope.measures.parse import parse_measure
+
+MEASURES = [
+    "nDCG@3", "nDCG", "nDCG(gain='exp2')@2", "DCG@3", "AP", "AP@2", "AP(norm='min')@2", "RR", "RR@2", "P@3", "R@2", "R",
+    "RBP@3", "ERR@3", "Success@2", "nDCG(judged_only=True)@2", "AP(judged_only=True)",
+]  # fmt: skip
+DOCS = "abcdef"
+
+rankings = st.permutations(DOCS).flatmap(lambda docs: st.integers(0, len(docs)).map(lambda n: docs[:n]))
+judgments = st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 3), min_size=1)
+
+
+def moved(judged, run_a, run_b, measure, *, limit=10, **policies):
+    return movement(Qrels(judged), Run(run_a), Run(run_b), parse_measure(measure), Policies(**policies), limit=limit)
+
+
+def scores(judged, run, measure, **policies):
+    decided = Policies(**policies)
+    return score_hits(align(Qrels(judged), Run(run), decided), [parse_measure(measure)], decided)[0][:, 0]
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@settings(max_examples=40, deadline=None)
+@given(
+    judged=st.fixed_dictionaries(dict.fromkeys("pqr", judgments)),
+    run_a=st.fixed_dictionaries(dict.fromkeys("pqr", rankings)),
+    run_b=st.fixed_dictionaries(dict.fromkeys("pqr", rankings)),
+    policies=st.sampled_from([{}, {"no_relevant": "exclude"}, {"judged_only": True}, {"depth": 3}, {"min_rel": 2}]),
+)
+def test_parts_add_up_to_the_difference(measure, judged, run_a, run_b, policies):
+    found = moved(judged, run_a, run_b, measure, **policies)
+    a, b = (scores(judged, run, measure, **policies) for run in (run_a, run_b))
+    change = (b - a)[~np.isnan(b - a)]
+    assert found.n_queries == len(change)
+    if len(change):
+        assert found.difference == pytest.approx(change.mean(), abs=1e-12)
+        assert sum(part.mean for part in found.by_class.values()) == pytest.approx(change.mean(), abs=1e-12)
+        assert sum(part.total for part in found.by_class.values()) == pytest.approx(change.sum(), abs=1e-12)
+        assert found.by_rank_b.sum() - found.by_rank_a.sum() == pytest.approx(change.mean(), abs=1e-12)
+    for query in found.queries:
+        assert sum(doc.change for doc in query.docs) == pytest.approx(query.change, abs=1e-12)
+    assert sum(len(query.docs) for query in found.queries) <= sum(part.n_docs for part in found.by_class.values())
+
+
+def test_precision_by_kind():
+    judged = {"q": {"a": 1, "b": 1, "c": 1, "d": 1, "e": 0}}
+    found = moved(judged, {"q": list("abcxe")}, {"q": list("badyz")}, "P@3")
+    # a moves down, b up: both stay within 3 and count 1/3 in either list; c is lost, d is new: -1/3 + 1/3
+    assert found.by_class == {
+        "lost": Part(1, -1 / 3, -1 / 3),
+        "demoted": Part(0, 0.0, 0.0),
+        "promoted": Part(0, 0.0, 0.0),
+        "new": Part(1, 1 / 3, 1 / 3),
+        "unmoved": Part(0, 0.0, 0.0),
+    }
+    assert found.difference == 0
+    assert found.queries == ()  # its score is the same
+    assert (found.n_unjudged_a, found.n_unjudged_b) == (0, 0)
+
+
+def test_ndcg_by_kind_over_two_queries():
+    judged = {"p": {"a": 2, "b": 1}, "q": {"a": 1}}
+    run_a = {"p": ["a", "b"], "q": ["x", "a"]}
+    run_b = {"p": ["y", "a"], "q": ["a"]}
+    found = moved(judged, run_a, run_b, "nDCG@2")
+    log3 = math.log2(3)
+    ideal = 2 + 1 / log3
+    demoted = (2 / log3 - 2) / ideal
+    lost = -(1 / log3) / ideal
+    promoted = 1 - 1 / log3
+    assert found.by_class["demoted"] == Part(1, pytest.approx(demoted), pytest.approx(demoted / 2))
+    assert found.by_class["lost"] == Part(1, pytest.approx(lost), pytest.approx(lost / 2))
+    assert found.by_class["promoted"] == Part(1, pytest.approx(promoted), pytest.approx(promoted / 2))
+    assert found.by_class["new"] == Part(0, 0.0, 0.0)
+    assert found.by_rank_a == pytest.approx([2 / ideal / 2, (1 / log3 / ideal + 1 / log3) / 2])
+    assert found.by_rank_b == pytest.approx([1 / 2, 2 / log3 / ideal / 2])
+    assert (found.n_unjudged_a, found.n_unjudged_b) == (1, 1)
+    first, second = found.queries
+    assert [query.query_id for query in found.queries] == ["p", "q"]
+    assert (first.score_a, first.score_b) == pytest.approx((1, 2 / log3 / ideal))
+    assert [(doc.doc_id, doc.kind, doc.rank_a, doc.rank_b) for doc in first.docs] == [
+        ("a", "demoted", 1, 2),
+        ("b", "lost", 2, None),
+    ]
+    assert (first.n_unjudged_a, first.n_unjudged_b) == (0, 1)
+    assert second.docs == (DocMove("a", 1.0, "promoted", 2, 1, pytest.approx(1 / log3), 1.0),)
+
+
+def test_average_precision_counts_docs_that_stand_still():
+    judged = {"q": {"a": 1, "b": 1}}
+    found = moved(judged, {"q": ["a", "b"]}, {"q": ["x", "b", "a"]}, "AP")
+    # A: (1/1 + 2/2)/2; B: b at rank 2 has precision 1/2, a at rank 3 has 2/3: (1/2 + 2/3)/2
+    assert found.by_class["unmoved"] == Part(1, pytest.approx(-1 / 4), pytest.approx(-1 / 4))
+    assert found.by_class["demoted"] == Part(1, pytest.approx(-1 / 6), pytest.approx(-1 / 6))
+    assert found.difference == pytest.approx(7 / 12 - 1)
+
+
+def test_reciprocal_rank_belongs_to_the_first_relevant_doc():
+    judged = {"q": {"a": 1, "b": 1}}
+    found = moved(judged, {"q": ["a", "b"]}, {"q": ["x", "b", "y", "a"]}, "RR")
+    (query,) = found.queries
+    assert [(doc.doc_id, doc.kind, doc.change) for doc in query.docs] == [("a", "demoted", -1.0), ("b", "unmoved", 0.5)]
+
+
+def test_the_queries_that_moved_most_come_first():
+    judged = {query: {"a": 1} for query in "pqrs"}
+    run_a = {key: ["x", "y", "a"] for key in "pqrs"}
+    run_b = {"p": ["x", "a"], "q": ["a"], "r": ["x", "y", "a"], "s": []}
+    found = moved(judged, run_a, run_b, "RR", limit=2)
+    assert [query.query_id for query in found.queries] == ["q", "s"]
+    assert [query.query_id for query in moved(judged, run_a, run_b, "RR").queries] == ["q", "s", "p"]
+
+
+def test_queries_that_one_run_does_not_answer():
+    judged = {"p": {"a": 1}, "q": {"a": 1}}
+    found = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR")
+    assert found.by_class["lost"] == Part(1, -1.0, -0.5)
+    skipped = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR", missing="skip")
+    assert (skipped.n_queries, skipped.difference) == (1, -0.5)
+    assert skipped.by_class["lost"].n_docs == 0
+
+
+def test_no_query_counts():
+    found = moved({"q": {"a": 0}}, {"q": ["a"]}, {"q": ["a"]}, "nDCG", no_relevant="exclude")
+    assert found.n_queries == 0
+    assert math.isnan(found.difference)
+    assert found.queries == ()
+
+
+def test_which_measures_can_be_taken_apart():
+    assert all(supports(parse_measure(measure), Policies()) for measure in MEASURES)
+    for measure in ("F@3", "Bpref", "ILD@3", "GMAP", "NumRelRet"):
+        assert not supports(parse_measure(measure), Policies())
+    with pytest.raises(MeasureError, match="cannot be taken apart"):
+        moved({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["a"]}, "Bpref")
+
+
+def test_every_kind_is_explained():
+    found = moved({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["a"]}, "P@1")
+    assert list(found.by_class) == list(KINDS)

@@ -1,0 +1,389 @@
+"""Each of these was once wrong: contradictions between parts of one answer, through the public functions."""
+
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+import rankscope as rs
+from rankscope.comparison import compare_scores
+from rankscope.errors import OptionError
+from rankscope.measures.scores import Counts, QrelsInfo, RunScores, Scores
+from rankscope.report.comparison import report_of
+from rankscope.report.render import render
+
+
+def scores_of(columns, *, measure="nDCG@10", lower=False):
+    """Return scores of several systems, as another tool could have computed them."""
+    runs = []
+    for name, column in columns.items():
+        values = np.asarray(column, dtype=float)[:, None]
+        n = len(values)
+        runs.append(
+            RunScores(
+                name=name, query_ids=tuple(f"q{i:03}" for i in range(n)), measures=(measure,), values=values,
+                undefined=np.isnan(values), answered=np.ones(n, dtype=bool), counts=Counts(n, 0, 0, 0, 0, 0),
+                aggregates=("mean",), lower_is_better=frozenset([measure] if lower else []),
+            )
+        )  # fmt: skip
+    return Scores(tuple(runs), qrels=QrelsInfo(n), policies={})
+
+
+def text_of(comparison):
+    return render(report_of(comparison, with_figures=False), "text")
+
+
+def test_copies_of_a_system_do_not_decide_other_pairs():
+    rng = np.random.default_rng(3)
+    a, b = rng.beta(0.6, 0.9, (2, 60))
+    alone = compare_scores(scores_of({"a": a, "b": b}), n_resamples=1_999)["a", "b"]
+    copies = {"a": a, "b": b, **{f"copy{i}": b for i in range(18)}}
+    crowded = compare_scores(scores_of(copies), all_pairs=True, n_resamples=1_999)["a", "b"]
+    assert crowded.pair.p.adjusted == alone.pair.p.adjusted
+    assert crowded.pair.ci.low == pytest.approx(alone.pair.ci.low)
+    assert crowded.verdict.code == alone.verdict.code
+
+
+def test_junk_systems_do_not_hide_a_clear_difference():
+    rng = np.random.default_rng(3)
+    a = rng.beta(2, 2, 40)
+    close = np.clip(a + rng.normal(0.06, 0.03, 40), 0, 1)
+    junk = {f"junk{i}": rng.beta(0.05, 3, 40) for i in range(12)}
+    found = compare_scores(scores_of({"a": a, "close": close, **junk}), all_pairs=True, n_resamples=1_999)
+    assert found["a", "close"].verdict.code in ("better", "probably_better")
+
+
+def clustered(n_clusters=30, size=5, seed=5):
+    """Return scores in which clusters, not queries, differ, and the clusters' labels."""
+    rng = np.random.default_rng(seed)
+    effect = rng.normal(0, 0.15, (n_clusters, 3))
+    values = 0.5 + np.repeat(effect, size, axis=0) + rng.normal(0, 0.01, (n_clusters * size, 3))
+    queries = {f"q{i:03}": {"topic": i // size} for i in range(n_clusters * size)}
+    return scores_of(dict(zip("abc", values.T, strict=True))), queries
+
+
+def test_clusters_count_once_in_every_part_of_the_answer():
+    scores, queries = clustered()
+    plain = compare_scores(scores, all_pairs=True, n_resamples=1_999)
+    found = compare_scores(scores, all_pairs=True, queries=queries, cluster="topic", n_resamples=1_999)
+    for item in found:
+        pair = item.pair
+        assert (pair.n_queries, pair.n_units) == (150, 30)
+        wide, narrow = pair.ci.high - pair.ci.low, plain[pair.a, pair.b].pair.ci
+        assert wide > 1.5 * (narrow.high - narrow.low)
+        assert pair.mde > 1.5 * plain[pair.a, pair.b].pair.mde
+        assert pair.p.alone_t > plain[pair.a, pair.b].pair.p.alone_t
+    for place, before in zip(found.groups[0].leaderboard, plain.groups[0].leaderboard, strict=True):
+        assert place.ci.high - place.ci.low > 1.5 * (before.ci.high - before.ci.low)
+    beaten = {(place.system, other) for place in found.groups[0].leaderboard for other in place.beats}
+    called = {
+        (item.pair.b, item.pair.a) if "better" in item.verdict.code else (item.pair.a, item.pair.b)
+        for item in found
+        if item.verdict.code in ("better", "worse", "probably_better", "probably_worse")
+    }
+    assert beaten == called
+    assert "in 30 clusters" in text_of(compare_scores(scores, queries=queries, cluster="topic", n_resamples=999))
+
+
+def test_few_clusters_are_few_however_many_queries():
+    scores, queries = clustered(n_clusters=4, size=20)
+    for item in compare_scores(scores, queries=queries, cluster="topic"):
+        assert item.verdict.text == "Too few clusters to call (n=4)."
+
+
+def test_tests_on_request_follow_seed_resamples_and_clusters():
+    scores, queries = clustered(seed=7)
+    options = {"also": "bootstrap,wilcoxon,sign", "n_resamples": 499}
+    seeded = {"queries": queries, "cluster": "topic", **options}
+    seeds = {next(iter(compare_scores(scores, seed=seed, **seeded))).also_tested[0].p for seed in range(4)}
+    assert len(seeds) > 1
+    by_query = next(iter(compare_scores(scores, **options))).also_tested
+    by_cluster = next(iter(compare_scores(scores, queries=queries, cluster="topic", **options))).also_tested
+    assert by_query[0].n_resamples == 499
+    assert all(few.p > many.p for few, many in zip(by_cluster, by_query, strict=True))
+
+
+def test_where_less_is_better_every_part_is_turned():
+    rng = np.random.default_rng(0)
+    fast = rng.integers(1, 4, 30).astype(float)
+    slow = fast + rng.integers(0, 3, 30)
+    found = compare_scores(scores_of({"fast": fast, "slow": slow}, measure="FirstRel", lower=True))
+    item = found["fast", "slow"]
+    assert item.verdict.code == "worse"
+    assert (item.pair.effect.wins, item.pair.effect.losses) == (0, int((slow > fast).sum()))
+    assert item.pair.effect.superiority < 0.5
+    assert item.pair.effect.d_z < 0
+    assert item.pair.bayes.worse > 0.9
+    assert [place.system for place in found.groups[0].leaderboard] == ["fast", "slow"]
+    assert all(change.b > change.a for change in item.worst)
+    assert not item.best
+    assert "slow wins 0 queries" in text_of(found)
+
+
+def test_measures_that_are_not_between_0_and_1_have_no_margin_unless_given():
+    scores = scores_of({"a": np.arange(30.0), "b": np.arange(30.0) + 0.2}, measure="DCG")
+    assert compare_scores(scores).settings.margin == 0
+    assert next(iter(compare_scores(scores))).verdict.code == "better"
+    given = compare_scores(scores, margin=0.5)
+    assert (given.settings.margin, given.settings.margin_given) == (0.5, True)
+    own = scores_of({"a": np.linspace(0, 1, 30), "b": np.linspace(0, 1, 30)}, measure="our score")
+    assert compare_scores(own).settings.margin == 0.01
+
+
+def test_a_measure_of_the_whole_set_cannot_decide():
+    qrels = {f"q{i}": {f"d{i}": 1, "x": 0} for i in range(20)}
+    rng = np.random.default_rng(1)
+    runs = {
+        name: {query: {f"d{j}": 20.0 - r for r, j in enumerate(rng.permutation(20)[:5])} for query in qrels}
+        for name in "ab"
+    }
+    docs = [{"id": f"d{i}", "topic": i % 3} for i in range(25)]
+    with pytest.raises(OptionError, match="one number for the whole set of queries"):
+        rs.compare(qrels, runs, "CatalogCoverage@5", docs=docs)
+    found = rs.compare(qrels, runs, "RR@10 CatalogCoverage@5 Gini@5", docs=docs)
+    for pair in next(iter(found)).exploratory:
+        assert math.isnan(pair.p.adjusted)
+        assert not math.isnan(pair.mean_a)
+    json.dumps(found.to_dict(), allow_nan=False)
+    row = next(line for line in text_of(found).splitlines() if "CatalogCoverage@5" in line)
+    assert row.split()[-3:] == ["-", "-", "-"]
+
+
+def test_one_query_is_too_few_and_no_error():
+    for options in ({}, {"all_pairs": True}, {"correction": "none"}, {"correction": "bonferroni"}):
+        found = compare_scores(scores_of({"a": [0.1], "b": [0.4], "c": [0.2]}), **options)
+        assert {item.verdict.code for item in found} == {"too_few"}
+        text_of(found)
+        json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_slices_are_controlled_over_all_pairs_of_the_page():
+    """Forty systems that differ from the baseline by noise: no slice of any of them may stand out, most of the time."""
+    rng = np.random.default_rng(11)
+    found_any = 0
+    for _ in range(20):
+        base = rng.random(60)
+        columns = {"base": base, **{f"s{i}": base + rng.normal(0, 0.1, 60) for i in range(8)}}
+        queries = {f"q{i:03}": {"kind": "abcd"[i % 4]} for i in range(60)}
+        found = compare_scores(scores_of(columns), queries=queries, by="kind", n_resamples=199)
+        found_any += any(part.stands_out for item in found for part in item.slices)
+    assert found_any <= 6  # 10 % of pages at most; per pair it was 38 %
+
+
+def test_undefined_scores_of_one_side_are_left_out_and_said():
+    a, b = np.full(40, 0.5), np.full(40, 0.6) + np.random.default_rng(0).normal(0, 0.01, 40)
+    b[:6] = math.nan
+    item = next(iter(compare_scores(scores_of({"a": a, "b": b}))))
+    assert (item.pair.n_queries, item.pair.n_undefined) == (34, 6)
+    assert item.pair.mean_a == pytest.approx(0.5)
+    assert any("6 queries left out" in caution and "15%" in caution for caution in item.verdict.cautions)
+
+
+def test_labels_follow_alpha_everywhere():
+    rng = np.random.default_rng(0)
+    a = rng.random(40)
+    scores = scores_of({"a": a, "b": a + rng.normal(0.02, 0.05, 40), "c": a + rng.normal(0, 0.05, 40)})
+    for options in ({}, {"all_pairs": True}):
+        for form in ("text", "html", "markdown", "latex"):
+            page = render(report_of(compare_scores(scores, alpha=0.01, n_resamples=1_999, **options)), form)
+            shown = re.sub(r"\\%", "%", page)
+            assert "99%" in shown
+            assert "95% CI" not in shown
+            assert "95% interval" not in shown
+
+
+def test_nobodys_margin_is_called_yours():
+    rng = np.random.default_rng(0)
+    a = rng.random(40)
+    scores = scores_of({"a": a, "b": a + rng.normal(0.1, 0.05, 40)})
+    assert "your margin" not in text_of(compare_scores(scores))
+    assert "your margin of 0.02" in text_of(compare_scores(scores, margin=0.02))
+
+
+def test_sensitivity_is_not_fine_where_the_margin_cannot_be_found():
+    rng = np.random.default_rng(0)
+    a = rng.random(40)
+    page = text_of(compare_scores(scores_of({"a": a, "b": a + rng.normal(0.2, 0.2, 40)})))
+    assert re.search(r"caution +Sensitivity", page)
+    assert re.search(r"times the\s+margin\s+of\s+0.01", page)
+
+
+def test_weights_by_hand_through_compare():
+    qrels = {f"q{i}": {"good": 1, "bad": 0} for i in range(12)}
+    first = {query: {"bad": 2.0, "good": 1.0} for query in qrels}  # RR 0.5
+    second = {query: ({"good": 2.0, "bad": 1.0} if i % 3 else {"bad": 2.0}) for i, query in enumerate(qrels)}  # RR 1, 0
+    traffic = {query: {"traffic": 10 if i % 3 == 0 else 1} for i, query in enumerate(qrels)}
+    plain = rs.compare(qrels, {"first": first, "second": second}, "RR@10")
+    heavy = rs.compare(qrels, {"first": first, "second": second}, "RR@10", queries=traffic, weights="traffic")
+    assert next(iter(plain)).pair.delta == pytest.approx((8 * 0.5 - 4 * 0.5) / 12)
+    pair = next(iter(heavy)).pair
+    assert pair.delta == pytest.approx((8 * 0.5 - 40 * 0.5) / 48)
+    assert (pair.mean_a, pair.mean_b) == (pytest.approx(0.5), pytest.approx(8 / 48))
+    assert pair.n_effective == pytest.approx(48**2 / (8 + 400))
+    residuals = np.array([10 * (-0.5 - pair.delta)] * 4 + [0.5 - pair.delta] * 8)
+    assert pair.error == pytest.approx(math.sqrt(12 / 11 * (residuals**2).sum()) / 48)
+    assert heavy.scores["second"].mean()["RR@10"].value == pytest.approx(8 / 48)
+    assert "weighted by traffic" in text_of(heavy)
+
+
+def two_qrels(n=30):
+    """Return judgments and two runs: the first has its relevant doc at rank 1, the other at rank 3."""
+    qrels = {f"q{i:02}": {"good": 1, "x": 0, "y": 0} for i in range(n)}
+    first = {query: {"good": 3.0, "x": 2.0, "y": 1.0} for query in qrels}
+    third = {query: {"x": 3.0, "y": 2.0, "good": 1.0 + i % 2 / 10} for i, query in enumerate(qrels)}
+    return qrels, {"first": first, "third": third}
+
+
+def test_the_direction_of_a_measure_survives_a_file(tmp_path):
+    """Scores that were saved know no direction, but the name of the measure does."""
+    from rankscope.measures.score_files import read_scores
+
+    rng = np.random.default_rng(0)
+    rows = [f"q{i},{1 + rng.integers(2)},{4 + rng.integers(2)}" for i in range(30)]
+    (tmp_path / "ranks.csv").write_text("query,quick,slow\n" + "\n".join(rows) + "\n")
+    found = compare_scores(read_scores([tmp_path / "ranks.csv"], measure="FirstRel"))
+    assert found["quick", "slow"].verdict.code == "worse"
+    assert "lower is better" in text_of(found)
+    assert found.scores["quick"].lower_is_better == {"FirstRel"}
+
+
+def test_being_non_inferior_needs_a_verdict():
+    from rankscope.comparison.gate import GatePolicy, gate_of
+
+    few = compare_scores(scores_of({"a": [0.5] * 9, "b": [0.5, 0.9, 0.1, 0.6, 0.6, 0.5, 0.4, 0.8, 0.5]}))
+    assert gate_of(few, GatePolicy(require="non-inferior")).exit_code == 1
+    assert gate_of(few, GatePolicy()).exit_code == 0
+
+
+def test_the_headline_says_no_more_than_the_verdicts():
+    rng = np.random.default_rng(2)
+    base = rng.random(60)
+    steady = {"top": base + 0.05, "near": base + 0.035 + rng.normal(0, 0.02, 60), "low": base - 0.2}
+    found = compare_scores(scores_of(steady), all_pairs=True)
+    assert found["top", "near"].verdict.code == "probably_worse"
+    assert "top is probably the best." in text_of(found)
+    assert "top is the best." not in text_of(found)
+    same = compare_scores(scores_of({"a": base, "copy": base, "low": base - 0.2}), all_pairs=True)
+    assert "a and copy have the same mean; neither is shown to be better." in text_of(same)
+    clear = {"a": base, "low": base - 0.2, "lower": base - 0.3}
+    assert "a is the best." in text_of(compare_scores(scores_of(clear), all_pairs=True))
+
+
+def test_parts_of_a_weighted_difference_add_up():
+    qrels, runs = two_qrels()
+    runs["mixed"] = {query: runs["first" if i % 3 else "third"][query] for i, query in enumerate(qrels)}
+    traffic = {query: {"traffic": 1 + i % 5} for i, query in enumerate(qrels)}
+    found = rs.compare(qrels, runs, "nDCG@10", baseline="third", queries=traffic, weights="traffic")
+    for item in found:
+        assert item.movement.difference == pytest.approx(item.pair.delta)
+        assert sum(part.mean for part in item.movement.by_class.values()) == pytest.approx(item.pair.delta)
+        assert item.movement.by_rank_b.sum() == pytest.approx(item.pair.mean_b)
+
+
+def test_queries_of_weight_0_are_no_evidence():
+    a, b = np.full(40, 0.5), np.full(40, 0.6) + np.random.default_rng(0).normal(0, 0.01, 40)
+    queries = {f"q{i:03}": {"asked": 0 if i < 35 else 3} for i in range(40)}
+    item = next(iter(compare_scores(scores_of({"a": a, "b": b}), queries=queries, weights="asked")))
+    assert (item.pair.n_queries, item.pair.n_units) == (5, 5)
+    assert item.pair.effect.wins == 5
+    assert item.verdict.code == "too_few"
+
+
+def test_only_means_decide():
+    qrels, runs = two_qrels()
+    with pytest.raises(OptionError, match="comparisons are about means"):
+        rs.compare(qrels, runs, "nDCG(agg='median')@10")
+    found = rs.compare(qrels, runs, "NumRelRet")
+    assert "NumRelRet: means per query here" in text_of(found)
+
+
+def test_queries_that_are_left_out_are_not_called_empty_or_undefined():
+    qrels, runs = two_qrels()
+    runs["half"] = {query: docs for query, docs in runs.pop("third").items() if query < "q15"}
+    with pytest.warns(rs.RankscopeWarning):
+        item = next(iter(rs.compare(qrels, runs, "RR@10", missing="skip")))
+    told = " ".join(item.verdict.cautions)
+    assert "15 queries left out, as one side does not answer them." in told
+    assert "undefined" not in told
+    with pytest.warns(rs.RankscopeWarning):
+        page = text_of(rs.compare(qrels, runs, "RR@10", missing="skip"))
+    assert "(left out)" in page
+    assert "counted as empty" not in page
+    assert "counts as empty" not in page
+
+
+def test_pages_of_many_systems_give_their_reasons():
+    qrels = {f"q{i:02}": {f"d{j}": int((i + j) % (2 if j < 6 else 5) == 0) for j in range(10)} for i in range(30)}
+    known = [f"d{j}" for j in range(10)]
+    runs = {"old": known, "copy": known[::-1], "unsafe": [f"new{j}" for j in range(4)] + known[:6]}
+    given = {n: {q: {d: 20.0 - r for r, d in enumerate(docs)} for q in qrels} for n, docs in runs.items()}
+    found = rs.compare(qrels, given, "P@10")
+    assert found["old", "unsafe"].verdict.code == "not_safe"
+    text = " ".join(render(report_of(found, with_figures=False, every_pair=False), "text").split())
+    assert "unsafe vs old: Not safe to call: too many unjudged results. unsafe is lower by" in text
+    assert "--details" in text
+
+
+def test_a_forest_without_a_margin():
+    from rankscope.report import figures
+
+    scores = scores_of({"a": np.arange(30.0), "b": np.arange(30.0) + 0.2 + np.arange(30) % 3 / 10}, measure="DCG")
+    found = compare_scores(scores)
+    assert "better" in figures.forest(found, found.groups[0]).svg
+
+
+def test_few_queries_that_always_differ_are_no_trouble():
+    columns = {"A": np.zeros(5), "B": np.ones(5), "C": [0.2, 0.1, 0, 0.3, 0.4]}
+    for options in ({}, {"all_pairs": True}, {"alpha": 0.1}):
+        for item in compare_scores(scores_of(columns), **options):
+            assert item.verdict.code == "too_few"
+
+
+def test_weights_of_any_size_are_ratios():
+    a, b = np.full(20, 0.5), np.full(20, 0.6) + np.random.default_rng(0).normal(0, 0.01, 20)
+    deltas = set()
+    for scale in (1.0, 1e300, 1e-200):
+        queries = {f"q{i:03}": {"asked": (1 + i % 3) * scale} for i in range(20)}
+        deltas.add(
+            round(
+                next(iter(compare_scores(scores_of({"a": a, "b": b}), queries=queries, weights="asked"))).pair.ci.low,
+                12,
+            )
+        )
+    assert len(deltas) == 1
+
+
+def test_strata_of_weight_0_are_no_trouble():
+    a = np.linspace(0.2, 0.8, 30)
+    queries = {f"q{i:03}": {"asked": 0 if i < 6 else 2, "kind": "old" if i < 6 else "new"} for i in range(30)}
+    scores = scores_of({"a": a, "b": a + 0.1 + np.arange(30) % 3 / 100})
+    found = compare_scores(scores, queries=queries, weights="asked", by="kind")
+    assert next(iter(found)).pair.n_queries == 24
+    text_of(found)
+
+
+def test_a_page_with_a_system_without_scores():
+    found = compare_scores(scores_of({"a": np.full(12, 0.5), "b": np.full(12, math.nan)}))
+    assert next(iter(found)).verdict.code == "not_comparable"
+    for form in ("text", "html", "markdown", "latex"):
+        assert "Not comparable." in render(report_of(found), form)
+
+
+def test_what_a_verdict_rests_on_is_found_by_leaving_it_out():
+    """The caution stands exactly where the comparison without the query gives another verdict."""
+    rng = np.random.default_rng(5)
+    said = 0
+    for _ in range(60):
+        d = np.round(rng.normal(0.06, 0.12, 14), 2)
+        d[rng.integers(14)] += 0.3
+        full = next(iter(compare_scores(scores_of({"a": np.full(14, 0.4), "b": 0.4 + d}), n_resamples=20_000)))
+        if full.verdict.code not in ("better", "probably_better"):
+            continue
+        kept = np.arange(14) != np.argmax(d)
+        rest = next(iter(compare_scores(scores_of({"a": np.full(13, 0.4), "b": 0.4 + d[kept]}), n_resamples=20_000)))
+        told = any("rests on" in caution for caution in full.verdict.cautions)
+        assert told == (rest.verdict.code != full.verdict.code)
+        said += told
+    assert said > 3

@@ -1,0 +1,213 @@
+"""Systems that return something else than the ids of the collection's docs: left out with the reason, or kept anyway."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankscope.errors import InputError
+from rankscope.experiment.collection import CollectionSpec, load_collection
+from rankscope.experiment.doc_ids import find_unknown_docs
+from rankscope.experiment.project import load_project
+from rankscope.experiment.runner import Wishes, run_project
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from small_project import small_project
+
+# What each function returns for the docs d0 to d29 that the module's docs_for finds.
+OTHER_IDS = """
+
+def renamed(query, name):
+    return [(name(int(doc[1:])), score) for doc, score in docs_for(query.id)]
+
+
+def texts(query):
+    return renamed(query, lambda i: f"text {i} of the docs")
+
+
+def prefixed(query):
+    return renamed(query, lambda i: f"doc-d{i}")
+
+
+def strange(query):
+    return renamed(query, lambda i: f"{i * 7919:x}-{i}")
+
+
+def half(query):
+    return renamed(query, lambda i: f"d{i}" if i < 15 else f"strange-{i * 7919}")
+
+
+def most(query):
+    return renamed(query, lambda i: f"d{i}" if i < 14 else f"strange-{i * 7919}")
+
+
+def nothing(query):
+    return []
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Return a small project whose module also has systems with other ids."""
+    project = small_project(tmp_path)
+    module = tmp_path / f"{project.module}.py"
+    module.write_text(module.read_text() + OTHER_IDS)
+    return project
+
+
+def systems(*names: str) -> str:
+    return "".join(f'[systems.{name}]\ntype = "python"\nfunction = "MODULE:{name}"\nrecords = true\n' for name in names)
+
+
+def run(small, *names, measures=("nDCG@10",), more="", **wishes):
+    small.write(systems(*names) + more, measures=list(measures))
+    (result,) = run_project(load_project(small.folder), Wishes(**wishes)).collections
+    return result
+
+
+def finding_of(result, name):
+    return next(system for system in result.systems if system.name == name).finding
+
+
+def test_the_others_go_on(small):
+    result = run(small, "texts", "one", "other")
+    assert [system.name for system in result.left_out] == ["texts"]
+    assert list(result.scores) == ["one", "other"]
+    assert result.comparison.baseline == "one"
+    assert "texts would be the baseline; without it, others are compared with one." in result.notes
+
+
+def test_texts_instead_of_ids(small):
+    finding = finding_of(run(small, "one", "other", "texts"), "texts")
+    assert (finding.level, finding.code) == ("error", "texts_instead_of_ids")
+    assert finding.message == "0 of 30 retrieved ids are docs of the collection; these look like texts, not ids"
+    assert finding.examples[0].endswith(' of the docs"')
+    assert 'such as "d0"' in finding.hint
+    assert "--fresh --only texts" in finding.hint
+    assert "--anyway" in finding.hint
+
+
+def test_a_prefix(small):
+    finding = finding_of(run(small, "one", "prefixed"), "prefixed")
+    assert finding.code == "doc_ids_nearly_match"
+    assert finding.message == (
+        "0 of 30 retrieved ids are docs of the collection; "
+        'they differ only by the prefix "doc-" in the run: 30 would match'
+    )
+    assert finding.examples[0] == 'run "doc-d0" ~ collection "d0"'
+
+
+def test_ids_from_elsewhere_are_shown_beside_those_of_the_collection(small):
+    finding = finding_of(run(small, "one", "strange"), "strange")
+    assert finding.code == "unknown_docs"
+    assert finding.examples[0] == 'collection: "d0", "d1", "d2"'
+    assert finding.examples[1].startswith('run: "')
+
+
+def test_half_of_the_ids_is_enough(small):
+    result = run(small, "half", "most", "one")
+    assert finding_of(result, "half") is None
+    assert finding_of(result, "most").message == "14 of 30 retrieved ids are docs of the collection"
+    assert list(result.scores) == ["half", "one"]
+
+
+def test_a_system_that_retrieves_nothing_has_no_wrong_ids(small):
+    result = run(small, "nothing", "one")
+    assert result.left_out == ()
+    assert "nothing has retrieved nothing at all, and is left out of the comparison." in result.notes
+
+
+def test_where_no_system_is_left_there_are_no_scores(small):
+    result = run(small, "texts", "prefixed")
+    assert (len(result.left_out), result.scores, result.comparison) == (2, None, None)
+
+
+def test_anyway_keeps_it_and_says_so(small):
+    result = run(small, "one", "prefixed", anyway=True)
+    assert result.left_out == ()
+    assert finding_of(result, "prefixed").level == "warning"
+    assert list(result.scores) == ["one", "prefixed"]
+    assert result.scores["prefixed"].mean()["nDCG@10"].value == 0
+    (note,) = (note for note in result.notes if "is compared anyway" in note)
+    assert note.startswith("prefixed: 0 of 30 retrieved ids are docs of the collection")
+
+
+def test_what_is_made_of_it_is_looked_at_too(small):
+    more = '[systems.mixed]\ntype = "hybrid"\nof = ["texts", "prefixed"]\n'
+    result = run(small, "one", "texts", "prefixed", more=more)
+    assert [system.name for system in result.left_out] == ["texts", "prefixed", "mixed"]
+
+
+def test_options_can_be_tried_for_it_all_the_same(small, monkeypatch):
+    """Choosing scores the system on its own, which must not stop the run of the others."""
+    module = small.folder / f"{small.module}_tried.py"
+    module.write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass(kw_only=True)\nclass Tried:\n    name: str = ''\n"
+        "    value: int = 1\n    index_bytes = 0\n\n    def fit(self, docs, *, progress=None): ...\n\n"
+        "    def search(self, queries, *, k):\n"
+        "        return [[(f'doc-d{i}', 30.5 - i) for i in range(20)] for _ in queries]\n\n"
+        "    def describe(self):\n        return {'value': self.value}\n"
+    )
+    monkeypatch.syspath_prepend(small.folder)
+    result = run(small, "one", more='[systems.tried]\ntype = "MODULE_tried:Tried"\nvalue = [1, 2]\n')
+    assert [system.name for system in result.left_out] == ["tried"]
+    assert result.choices[0].chosen.score == 0
+
+
+def test_a_measure_by_embeddings_where_no_id_is_known(small):
+    pytest.importorskip("wordllama")
+    more = '[systems.dense]\ntype = "dense"\n'
+    result = run(small, "texts", measures=["nDCG@10", "ILD@10"], more=more, only=("texts",))
+    assert [system.name for system in result.left_out] == ["texts"]
+    kept = run(small, "texts", measures=["nDCG@10", "ILD@10"], more=more, only=("texts",), anyway=True)
+    mean = kept.scores["texts"].mean()["ILD@10"]
+    assert mean.undefined == 40
+    assert any("ILD@10" in note and "no vector" in note for note in kept.notes)
+
+
+def test_judgments_of_another_collection_stop_the_run(small):
+    qrels = small.folder / "small" / "qrels" / "test.tsv"
+    qrels.write_text(qrels.read_text().replace("\td", "\tPMC-"))
+    with pytest.raises(InputError, match=r'^small: doc ids differ only by the prefix "PMC-" in the qrels'):
+        run(small, "one", "other")
+    result = run(small, "one", "other", anyway=True)
+    assert any(note.startswith("small: doc ids differ only by") for note in result.notes)
+
+
+def test_one_system_may_miss_every_judged_doc(small):
+    """Its ids are those of the collection, so it is a bad system, not another collection."""
+    module = small.folder / f"{small.module}.py"
+    module.write_text(module.read_text() + "\n\ndef bad(query):\n    return [('d29', 1.5), ('d28', 0.5)]\n")
+    qrels = small.folder / "small" / "qrels" / "test.tsv"
+    qrels.write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q{i}\td{i % 28}\t1\n" for i in range(40)))
+    result = run(small, "bad", "one")
+    assert result.comparison.baseline == "bad"
+    assert any(note.startswith("bad: 0 of 28 judged docs are retrieved") for note in result.notes)
+
+
+def test_docs_are_read_only_as_far_as_needed(small):
+    collection = load_collection(CollectionSpec(name="small", path=small.folder / "small"))
+    n_read = 0
+
+    class Counted:
+        def __iter__(self):
+            nonlocal n_read
+            for i in range(1000):
+                n_read += 1
+                yield type("Doc", (), {"id": f"d{i}"})
+
+    collection.docs = Counted()
+    assert find_unknown_docs(collection, {"near": {"d1": None, "d3": None, "x": None}}) == {}
+    assert n_read == 4
+    assert find_unknown_docs(collection, {"none": {}}) == {}
+    assert n_read == 4
+    assert list(find_unknown_docs(collection, {"near": {"d1": None}, "far": {"x": None}})) == ["far"]
+
+
+def test_the_manifest_is_written_as_ever(small):
+    run(small, "texts", "one")
+    manifest = json.loads((small.folder / "results" / "manifest.json").read_text())
+    assert set(manifest["collections"]["small"]["systems"]) == {"texts", "one"}

@@ -1,0 +1,101 @@
+"""Scores of other tools, in every shape in which they come."""
+
+import json
+import math
+
+import polars as pl
+import pytest
+
+from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.measures.score_files import read_scores
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_one_table_holds_systems_in_columns(tmp_path):
+    path = write(tmp_path, "ndcg.csv", "query,bm25,dense\n1,0.5,0.75\n2,0.25,\n")
+    scores = read_scores([path], measure="nDCG@10")
+    assert list(scores) == ["bm25", "dense"]
+    assert scores["bm25"]["1", "nDCG@10"] == 0.5
+    assert math.isnan(scores["dense"]["2", "nDCG@10"])
+
+
+def test_several_tables_are_one_system_each(tmp_path):
+    a = write(tmp_path, "a.csv", "qid,AP,RR\nq1,0.1,1\nq2,0.2,0.5\n")
+    b = write(tmp_path, "b.tsv", "query_id\tRR\tAP\nq2\t1\t0.4\n")
+    scores = read_scores([a, b])
+    assert scores.measures == ("AP", "RR")
+    assert scores["b"]["q2", "AP"] == 0.4
+    assert scores["b"].counts.missing == 1
+    assert list(scores["b"].answered) == [False, True]
+
+
+def test_rows_may_name_the_system(tmp_path):
+    path = write(tmp_path, "all.csv", "run,query,AP\nx,1,0.1\ny,1,0.3\n")
+    assert read_scores([path])["y"]["1", "AP"] == 0.3
+
+
+def test_long_tables_name_measure_and_value(tmp_path):
+    frame = pl.DataFrame({"system": ["x", "y"], "query": [1, 1], "metric": ["AP", "AP"], "value": [0.25, 0.5]})
+    frame.write_parquet(tmp_path / "long.parquet")
+    assert read_scores([tmp_path / "long.parquet"])["y"]["1", "AP"] == 0.5
+
+
+def test_trec_evals_text_without_its_summary(tmp_path):
+    text = "runid\tall\tbm25\nmap\t1\t0.5\nmap\t2\t0.25\nmap\tall\t0.375\n"
+    scores = read_scores([write(tmp_path, "bm25.txt", text), write(tmp_path, "x.eval", text)])
+    assert scores["bm25"].query_ids == ("1", "2")
+    assert scores.mean()["x"]["map"].value == pytest.approx(0.375)
+
+
+def test_json_in_its_usual_shapes(tmp_path):
+    ours = {"runs": [{"name": "a", "queries": {"1": {"AP": 0.5}}}, {"name": "b", "queries": {"1": {"AP": None}}}]}
+    scores = read_scores([write(tmp_path, "ours.json", json.dumps(ours))])
+    assert math.isnan(scores["b"]["1", "AP"])
+    nested = {"a": {"1": {"AP": 0.5}}, "b": {"1": {"AP": 0.75}}}
+    assert read_scores([write(tmp_path, "n.json", json.dumps(nested))])["b"]["1", "AP"] == 0.75
+    flat = {"1": {"AP": 0.5}}
+    assert list(read_scores([write(tmp_path, "sys.json", json.dumps(flat))])) == ["sys"]
+    by_system = {"a": {"1": 0.5}, "b": {"1": 0.75}}
+    assert read_scores([write(tmp_path, "s.json", json.dumps(by_system))], measure="AP")["b"]["1", "AP"] == 0.75
+    rows = [{"run": "a", "query": 1, "AP": 0.1}, {"run": "b", "query": 1, "AP": 0.2}]
+    assert read_scores([write(tmp_path, "r.json", json.dumps(rows))])["b"]["1", "AP"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "error", "message"),
+    [
+        ("x.csv", "a,b\n1,2\n", FormatError, "no column for the query"),
+        ("x.csv", "query,a\n1,good\n", FormatError, "x.csv:2: 'good' is not a number"),
+        ("x.csv", "query,a\n1,0.5\n1,0.5\n", FormatError, "given twice"),
+        ("x.csv", "query,a\n", FormatError, "no rows"),
+        ("x.txt", "map all 0.5\n", FormatError, "no score of a single query"),
+        ("x.txt", "hello\n", FormatError, "not `measure query value`"),
+        ("x.json", "3", FormatError, "no scores that can be told apart"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path, name, text, error, message):
+    with pytest.raises(error, match=message):
+        read_scores([write(tmp_path, name, text)])
+
+
+def test_files_must_fit_together(tmp_path):
+    a = write(tmp_path, "a.csv", "query,AP\n1,0.5\n")
+    b = write(tmp_path, "b.csv", "query,RR\n1,0.5\n")
+    with pytest.raises(InputError, match="no measure in common"):
+        read_scores([a, b])
+    with pytest.raises(InputError, match="in two of the files"):
+        read_scores([a, a])
+    with pytest.raises(InputError, match="does not exist"):
+        read_scores([tmp_path / "none.csv"])
+    with pytest.raises(OptionError, match="no score file"):
+        read_scores([])
+
+
+def test_less_may_be_better(tmp_path):
+    path = write(tmp_path, "t.csv", "run,query,latency\nx,1,3\ny,1,5\n")
+    assert read_scores([path], lower_is_better=["latency", "other"])["x"].lower_is_better == {"latency"}

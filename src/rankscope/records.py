@@ -22,10 +22,10 @@ import msgspec
 
 from rankscope.errors import OptionError, did_you_mean
 
-AnyLightRecord = TypeVar("AnyLightRecord")
+AnyRecord = TypeVar("AnyRecord")
 
 
-class LightRecord(msgspec.Struct, frozen=True):
+class Record(msgspec.Struct, frozen=True):
     """A result: its values stay as they are, and two records of the same values are equal."""
 
 
@@ -46,7 +46,7 @@ def to_json(record: Any, *, indent: int | None = 2) -> str:
     return json.dumps(to_builtins(record), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def from_json(kind: type[AnyLightRecord], text: str | bytes, *, where: str = "") -> AnyLightRecord:
+def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> AnyRecord:
     """Return the record that JSON holds."""
     try:
         data = json.loads(text)
@@ -55,7 +55,7 @@ def from_json(kind: type[AnyLightRecord], text: str | bytes, *, where: str = "")
     return from_builtins(kind, data, where=where)
 
 
-def from_builtins(kind: type[AnyLightRecord], data: Any, *, where: str = "") -> AnyLightRecord:
+def from_builtins(kind: type[AnyRecord], data: Any, *, where: str = "") -> AnyRecord:
     """Return the record that dicts, lists, texts and numbers hold; what does not fit is an error that says where."""
     try:
         return msgspec.convert(data, kind)

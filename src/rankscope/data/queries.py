@@ -266,9 +266,9 @@ def json_rows(reading: Reading) -> Iterator[NumberedRow]:
 
 def imported_rows(name: str) -> Iterator[NumberedRow]:
     """Yield the queries of a file that an earlier framework wrote."""
-    from rankscope.predecessors.importers import import_file
+    from rankscope.data.imported import import_collection
 
-    found = import_file(name)
+    found = import_collection(name)
     for number, query in enumerate(found.queries, 1):
         yield number, {"_id": query.id, "text": query.text or None, **query.attributes}
 

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.experiment.latency import Profile
-from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
+from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult, Trial
 from rankscope.measures.scores import Scores, show
 from rankscope.report import charts, comparison, evaluation_report
 from rankscope.report.charts import Chart, Line, MapPoint
@@ -62,7 +61,7 @@ def title_of(benchmark: Benchmark) -> str:
 
 def size_words(result: CollectionResult) -> str:
     """Say how large a collection is."""
-    return f"{result.parts['docs'].n:,} docs, {queries(len(result.sides.measured))}"
+    return f"{result.parts['docs'].n:,} docs, {queries(len(result.split.measured))}"
 
 
 def collection_report(
@@ -110,7 +109,7 @@ def base_report(result: CollectionResult, *, with_figures: bool, every_pair: boo
 def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
     """Yield what is needed to obtain the report again, beyond what the parts say."""
     project = benchmark.project
-    yield "project", f"{project.file.name} sha256:{project.sha256}"
+    yield "project", f"{project.file} sha256:{project.sha256}"
     yield "rankscope", __version__
     if benchmark.command:
         yield "command", benchmark.command
@@ -170,8 +169,8 @@ def quality_table(result: CollectionResult) -> Table:
         [
             Cell(system.name),
             *(mean_cell(scores, system.name, measure, best.get(measure)) for measure in measures),
-            *latency_cells(system.profile, ("p50", "p95")),
-            per_second_cell(system.profile),
+            *latency_cells(system.costs, ("p50", "p95")),
+            per_second_cell(system.costs),
             Cell("left out" if system.is_left_out else str(len(system.failures))),
         ]
         for system in result.systems
@@ -194,16 +193,16 @@ def mean_cell(scores: Scores | None, system: str, measure: str, best: float | No
     return number_cell(scores[system].mean()[measure].value, best)
 
 
-def latency_cells(profile: Profile, names: Sequence[str]) -> list[Cell]:
+def latency_cells(costs: Costs, names: Sequence[str]) -> list[Cell]:
     """Return some of the numbers on latency."""
-    latency = profile.latency
+    latency = costs.latency_ms
     values = [math.nan if latency is None else getattr(latency, name) for name in names]
     return [Cell(digits(value), raw="" if math.isnan(value) else repr(value)) for value in values]
 
 
-def per_second_cell(profile: Profile) -> Cell:
+def per_second_cell(costs: Costs) -> Cell:
     """Return how many queries are answered per second."""
-    value = profile.queries_per_second
+    value = costs.queries_per_second
     return Cell("-") if value is None else Cell(digits(value), raw=repr(value))
 
 
@@ -220,12 +219,12 @@ def costs_table(result: CollectionResult) -> Table:
     rows = [
         [
             Cell(system.name),
-            *latency_cells(system.profile, names),
-            Cell("-" if system.profile.latency is None else str(system.profile.latency.n)),
-            per_second_cell(system.profile),
-            amount_cell(system.profile.index_s, 1),
-            amount_cell(system.profile.index_bytes, _MEGA),
-            amount_cell(system.profile.memory_bytes, _MEGA),
+            *latency_cells(system.costs, names),
+            Cell("-" if system.costs.latency_ms is None else str(system.costs.latency_ms.n)),
+            per_second_cell(system.costs),
+            amount_cell(system.costs.index_s, 1),
+            amount_cell(system.costs.index_bytes, _MEGA),
+            amount_cell(system.costs.memory_bytes, _MEGA),
         ]
         for system in result.systems
     ]
@@ -247,15 +246,15 @@ def amount_cell(value: float | None, unit: float) -> Cell:
 def quality_latency(result: CollectionResult, primary: str) -> Iterator[Block]:
     """Yield the map of quality and latency, where there are systems that were timed."""
     scores = result.scores
-    timed = [system for system in result.systems if system.profile.latency is not None]
+    timed = [system for system in result.systems if system.costs.latency_ms is not None]
     if scores is None or not any(system.name in scores for system in timed):
         return
     points = []
     for system in timed:
-        if system.name in scores and system.profile.latency is not None:
+        if system.name in scores and system.costs.latency_ms is not None:
             mean = mean_of(scores[system.name], primary)
             low, high = mean.ends
-            points.append(MapPoint(system.name, system.profile.latency.p50, mean.value, y_low=low, y_high=high))
+            points.append(MapPoint(system.name, system.costs.latency_ms.p50, mean.value, y_low=low, y_high=high))
     yield figure(
         charts.quality_latency(
             points, title="Quality and latency", measure=primary, better=better_of(scores, primary),
@@ -287,11 +286,16 @@ def choice_sections(result: CollectionResult, *, with_figures: bool) -> Iterator
 
 def choice_words(choice: Choice) -> str:
     """Say what was chosen, by what, on what."""
-    chosen = ", ".join(f"{name} = {value_words(value)}" for name, value in choice.chosen.options.items())
+    chosen = ", ".join(f"{name} = {value_words(value)}" for name, value in choice.chosen.items())
     return (
-        f"{chosen} had the best {choice.measure} of {len(choice.trials)} tried, {show(choice.chosen.score)} over "
+        f"{chosen} had the best {choice.measure} of {len(choice.trials)} tried, {show(score_of(choice.best))} over "
         f"{queries(choice.n_queries)} to choose on. On other queries the best of several usually does worse."
     )
+
+
+def score_of(trial: Trial) -> float:
+    """Return what a trial scored, NaN where that is undefined."""
+    return math.nan if trial.score is None else trial.score
 
 
 def value_words(value: object) -> str:
@@ -303,15 +307,15 @@ def value_words(value: object) -> str:
 
 def choice_table(choice: Choice, result: CollectionResult) -> Table:
     """Return what each combination scored on the train queries."""
-    names = list(choice.trials[0].options)
+    names, best = list(choice.trials[0].options), choice.best
     rows = [
         [
             *(Cell(value_words(trial.options[name])) for name in names),
-            Cell(show(trial.score), raw="" if math.isnan(trial.score) else repr(trial.score), best=trial.chosen),
+            Cell(show(score_of(trial)), raw="" if trial.score is None else repr(trial.score), best=trial is best),
         ]
         for trial in choice.trials
     ]
-    same = "the same that all results are about" if result.sides.how == "train" else "no result elsewhere is about them"
+    same = "the same that all results are about" if result.split.how == "train" else "no result elsewhere is about them"
     note = f"mean {choice.measure} over the {choice.n_queries} train queries; {same}"
     return Table([*names, choice.measure], rows, n_name_columns=len(names), notes=(note,))
 
@@ -348,13 +352,13 @@ def curve_lines(choice: Choice) -> tuple[str, list[Line]] | None:
     by_line: dict[str, list[tuple[float, float]]] = {}
     for trial in choice.trials:
         label = ", ".join(f"{name} = {value_words(trial.options[name])}" for name in others) or choice.system
-        by_line.setdefault(label, []).append((float(trial.options[x_name]), trial.score))
+        by_line.setdefault(label, []).append((float(trial.options[x_name]), score_of(trial)))
     return x_name, [Line(label, *map(list, zip(*sorted(points), strict=True))) for label, points in by_line.items()]
 
 
 def weight_curve(choice: Choice) -> tuple[str, list[Line]] | None:
     """Return the curve over the weight of the first of two systems."""
-    points = sorted((float(trial.options["weights"][0]), trial.score) for trial in choice.trials)
+    points = sorted((float(trial.options["weights"][0]), score_of(trial)) for trial in choice.trials)
     if any(len(trial.options["weights"]) != 2 for trial in choice.trials):
         return None
     return "weight of the first system", [Line(choice.system, *map(list, zip(*points, strict=True)))]
@@ -386,14 +390,14 @@ def failure_blocks(result: CollectionResult, benchmark: Benchmark) -> Iterator[B
     """Say on the first screen how many queries failed, and what that does to the numbers."""
     failed = [system for system in result.systems if system.failures]
     if failed:
-        yield Bullets("Failed queries", tuple(failure_words(system, result, benchmark) for system in failed))
+        yield Bullets("Failed queries", tuple(failure_words(system, benchmark) for system in failed))
 
 
-def failure_words(system: SystemResult, result: CollectionResult, benchmark: Benchmark) -> str:
+def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
     """Say how many queries of a system failed."""
     words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
-    rest = result.answered_only.get(system.name, math.nan)
-    if not math.isnan(rest):
+    rest = system.primary_over_answered
+    if rest is not None:
         words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
     return f"{words} Running again asks only for these."
 
@@ -404,7 +408,7 @@ def failure_sections(result: CollectionResult) -> Iterator[Section]:
     if not failed:
         return
     rows = [
-        [Cell(system.name), Cell(answer.query_id), Cell(answer.reason), Cell(str(answer.n_attempts))]
+        [Cell(system.name), Cell(answer.query), Cell(answer.reason), Cell(str(answer.attempts))]
         for system in failed
         for answer in system.failures
     ]

@@ -24,6 +24,7 @@ from rankscope.systems.answers import (
 )
 from rankscope.systems.base import Query, Ranking
 from rankscope.systems.options import NO_EFFECT, check_choice, check_range, options_of
+from rankscope.systems.working_directory import current_directory
 
 INPUTS = ("jsonl", "tsv")
 _TREC_FIELDS = 6
@@ -123,7 +124,7 @@ class Started:
         try:
             process = subprocess.Popen(  # noqa: S603 (the project names the program)
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                encoding="utf-8", errors="surrogateescape",
+                encoding="utf-8", errors="surrogateescape", cwd=current_directory(),
             )  # fmt: skip
         except OSError as error:
             raise OptionError(

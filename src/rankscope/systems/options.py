@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.systems.working_directory import load_module
 
 SYSTEM: Mapping[str, Any] = {"system": True}
 """Marks a field of a system that holds another system, or several; in a project file their names stand there."""
@@ -46,7 +47,7 @@ def load_function(target: str, *, what: str) -> Callable[..., Any]:
     if not (module_name and colon and path):
         raise OptionError(f"{what} {target!r} is not module:function", hint="for example my_package.search:rank")
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = load_module(module_name)
     except ImportError as error:
         raise OptionError(
             f"{what} {target!r}: {error}", hint="is the module on PYTHONPATH, or in the current folder?"

@@ -10,6 +10,7 @@ from typing import Any
 
 from rankscope.systems.encoders.base import Role
 from rankscope.systems.options import load_function, need, source_hash, versions_of
+from rankscope.systems.working_directory import resolve_path
 
 
 @dataclass
@@ -36,7 +37,7 @@ class SentenceTransformers:
     @cached_property
     def _model(self) -> Any:
         package = need("sentence_transformers", pip='"rankscope[models]"', why=f"the model {self.model}")
-        return package.SentenceTransformer(self.model)
+        return package.SentenceTransformer(resolve_path(self.model))
 
 
 @dataclass

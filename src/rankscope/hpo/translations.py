@@ -7,8 +7,10 @@ Read are the Babelon profiles that the Human Phenotype Ontology publishes (subje
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
+from msgspec import field
 
 from rankscope.data.queries import words_of
 from rankscope.errors import FormatError, InputError
@@ -25,8 +27,7 @@ _TYPES = ("layperson", "abbreviation")
 LABEL, DEFINITION, SYNONYM = "label", "definition", "synonym"
 
 
-@dataclass(slots=True)
-class Translations:
+class Translations(msgspec.Struct):
     """What the terms are called in one language."""
 
     language: str
@@ -79,13 +80,13 @@ def take_file(found: Translations, path: Path) -> None:
     with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
         records = records_of(Reading(source.name, stream), "\t")
         _, header = next(records, (0, []))
-        columns = Columns(header, source.name)
+        columns = TranslationColumns(header, source.name)
         for _, cells in records:
             columns.take(found, cells)
     found.files.append(source.name)
 
 
-class Columns:
+class TranslationColumns:
     """Which column of a file of translations holds what."""
 
     def __init__(self, header: Sequence[str], name: str) -> None:

@@ -430,7 +430,9 @@ class TestChoosing:
         (result,) = run_project(load_project(choosy.folder)).collections
         (choice,) = result.choices
         assert [tuple(trial.options.values()) for trial in choice.trials] == [(2, 0.5), (2, 0.0), (1, 0.5), (1, 0.0)]
-        assert choice.chosen == {"value": 1, "tilt": 0.5}
+        assert choice.chosen == {"value": 1, "tilt": 0.5}, "the first of equals is named"
+        lines = gzip.decompress((choosy.folder / "results/runs/small/choosy.trec.gz").read_bytes()).decode()
+        assert {line.split()[4] for line in lines.splitlines()} == {"1.5"}, "and it is the one that is used: 1 + tilt"
 
     def test_weights_are_tuned_on_train_queries_and_kept(self, choosy):
         with_split(choosy)

@@ -55,8 +55,12 @@ def load_module(name: str) -> ModuleType:
 
 
 def _source_of(folder: Path, name: str) -> Path | None:
-    """Return the file of a module or package that is in a folder."""
-    return next((file for file in (folder / name / "__init__.py", folder / f"{name}.py") if file.is_file()), None)
+    """Return the file of a module or package in a folder; a folder of modules counts where Python knows no other."""
+    for file in (folder / name / "__init__.py", folder / f"{name}.py"):
+        if file.is_file():
+            return file
+    is_package = any((folder / name).glob("*.py")) and importlib.util.find_spec(name) is None
+    return folder / name if is_package else None
 
 
 def _prefix(folder: Path) -> str:
@@ -71,23 +75,38 @@ def _load_from(folder: Path, name: str) -> ModuleType:
     with _LOADING:
         if full_name in sys.modules:
             return sys.modules[full_name]
-        inside = Path(_load_from(folder, parent).__path__[0]) if parent else folder
+        inside = folder
+        if parent:
+            places = getattr(_load_from(folder, parent), "__path__", None)
+            if places is None:
+                raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
+            inside = Path(places[0])
         file = _source_of(inside, own)
         if file is None:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        loader = _ProjectLoader(full_name, str(file), folder)
-        inner = [str(file.parent)] if file.name == "__init__.py" else None
-        spec = importlib.util.spec_from_file_location(full_name, file, loader=loader, submodule_search_locations=inner)
-        assert spec is not None  # noqa: S101 (a loader is given)
-        module = sys.modules[full_name] = importlib.util.module_from_spec(spec)
-        try:
-            loader.exec_module(module)
-        except BaseException:
-            del sys.modules[full_name]
-            raise
+        module = sys.modules[full_name] = _run_module(full_name, file, folder)
         if parent:
             setattr(sys.modules[_prefix(folder) + parent], own, module)
         return module
+
+
+def _run_module(full_name: str, file: Path, folder: Path) -> ModuleType:
+    """Return a new module with what its file defines; one that fails is forgotten."""
+    if file.is_dir():
+        package = ModuleType(full_name)
+        package.__path__ = [str(file)]
+        return package
+    loader = _ProjectLoader(full_name, str(file), folder)
+    inner = [str(file.parent)] if file.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(full_name, file, loader=loader, submodule_search_locations=inner)
+    assert spec is not None  # noqa: S101 (a loader is given)
+    module = sys.modules[full_name] = importlib.util.module_from_spec(spec)
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[full_name]
+        raise
+    return module
 
 
 class _ProjectLoader(SourceFileLoader):

@@ -171,7 +171,7 @@ def _with_value(data: Any, steps: Sequence[str | int], value: Any) -> Any:
     """Return data in which another value lies at a place."""
     if not steps:
         return value
-    changed = dict(data) if isinstance(data, dict) else list(data)
+    changed: Any = dict(data) if isinstance(data, dict) else list(data)
     changed[steps[0]] = _with_value(data[steps[0]], steps[1:], value)
     return changed
 

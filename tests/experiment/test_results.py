@@ -10,7 +10,7 @@ import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.experiment.collection import Part
+from rankscope.experiment.collection import CollectionPart
 from rankscope.experiment.project import load_project
 from rankscope.experiment.results import (
     BenchmarkRecord,
@@ -64,7 +64,7 @@ SYSTEMS = st.builds(
 CHOICES = st.builds(Choice, TEXTS, TEXTS, COUNTS, OPTIONS, several(st.builds(Trial, OPTIONS, maybe(NUMBERS))))
 SIZES = st.builds(SplitSizes, COUNTS, COUNTS, st.sampled_from(["all", "train", "holdout", "drawn"]))
 COLLECTIONS = st.builds(
-    CollectionRecord, TEXTS, st.dictionaries(TEXTS, st.builds(Part, COUNTS, TEXTS), max_size=2), SIZES,
+    CollectionRecord, TEXTS, st.dictionaries(TEXTS, st.builds(CollectionPart, COUNTS, TEXTS), max_size=2), SIZES,
     several(SYSTEMS), several(CHOICES), several(TEXTS), maybe(OPTIONS), maybe(OPTIONS),
 )  # fmt: skip
 BENCHMARKS = st.builds(

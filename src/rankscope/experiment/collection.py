@@ -74,7 +74,7 @@ class CollectionSpec(CollectionOptions, kw_only=True):
     name: str
 
 
-class Part(Record):
+class CollectionPart(Record):
     """One part of a collection: how many entries it holds, and the hash of its content."""
 
     n: int
@@ -124,19 +124,19 @@ class Collection:
         return tuple(Query(query, texts[query], self.queries.attributes_of(query)) for query in self.queries.ids)
 
     @cached_property
-    def parts(self) -> Mapping[str, Part]:
+    def parts(self) -> Mapping[str, CollectionPart]:
         """Each part with its size and content hash."""
         scan = self.docs.scan
         return {
-            "docs": Part(scan.n_docs, scan.sha256),
+            "docs": CollectionPart(scan.n_docs, scan.sha256),
             "queries": self._part("queries", len(self.queries), lambda: queries_digest(self.queries)),
             "qrels": self._part("qrels", len(self.qrels.rows), lambda: qrels_digest(self.qrels)),
         }
 
-    def _part(self, part: Literal["queries", "qrels"], n: int, digest: Callable[[], str]) -> Part:
+    def _part(self, part: Literal["queries", "qrels"], n: int, digest: Callable[[], str]) -> CollectionPart:
         key = f"{part} {sorted(self.spec.columns.get(part, {}).items())} {sorted(self.spec.attributes.items())}"
         found = self._cache.get(key, Path(self.where[part]), lambda: {"sha256": digest()})
-        return Part(n, found["sha256"])
+        return CollectionPart(n, found["sha256"])
 
     @property
     def hashes(self) -> dict[str, str]:

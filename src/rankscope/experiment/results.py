@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import field
 
 from rankscope.comparison.records import Comparison, Spread
-from rankscope.experiment.collection import Part
+from rankscope.experiment.collection import CollectionPart
 from rankscope.measures.scores import Scores
 from rankscope.records import Record
 
@@ -139,7 +139,7 @@ class CollectionResult(Record, eq=False):
     """All systems on one collection."""
 
     name: str
-    parts: dict[str, Part]
+    parts: dict[str, CollectionPart]
     split: TrainTestSplit
     systems: tuple[SystemResult, ...]
     scores: Scores | None
@@ -251,7 +251,7 @@ class CollectionRecord(Record):
     """All systems on one collection."""
 
     name: str
-    parts: dict[str, Part]
+    parts: dict[str, CollectionPart]
     queries: SplitSizes
     systems: tuple[SystemResult, ...]
     choices: tuple[Choice, ...]

@@ -18,9 +18,9 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import OptionError, RankscopeWarning
 from rankscope.light import names_of, replace
-from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
+from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.spec import Measure
 from rankscope.native import n_cores
 

@@ -36,9 +36,9 @@ from rankscope.evaluation import (
     swapped,
 )
 from rankscope.io.ids import as_id, byte_order
-from rankscope.measures.evaluate import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
+from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.spec import Measure, Workings
 
 EMPTY_LIST = "empty list"

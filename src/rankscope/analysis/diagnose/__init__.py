@@ -24,9 +24,9 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.evaluation import chosen_profile, decide_measures, decide_policies, id_notes, load_side_data, swapped
-from rankscope.measures.evaluate import check_grades, count
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
+from rankscope.measures.scoring import check_grades, count
 from rankscope.measures.spec import Measure
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Evaluate: from hits to the scores of a run, the policies on undefined scores applied in one place."""
+"""From hits to the scores of a run; the policies on undefined scores are applied here and nowhere else."""
 
 from __future__ import annotations
 

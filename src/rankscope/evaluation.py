@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, notes_or_raise, raise_or_warn
 from rankscope.align.policies import CHOICES, Policies
 from rankscope.arrays import read_only
@@ -199,10 +200,13 @@ def evaluate(
     return scores
 
 
-def evaluate_request(request: EvaluateRequest, qrels: QrelsLike, runs: RunsLike) -> Scores:
+def evaluate_request(
+    request: EvaluateRequest, qrels: QrelsLike, runs: RunsLike, *, align_run: Callable[..., Hits] = align
+) -> Scores:
     """Return the scores that a request asks for; qrels and runs that are loaded already are taken as they are.
 
-    Nothing is warned of: what must be said of the data is in the notes of the scores.
+    Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` aligns one run; a
+    caller that needs the hits, too, gives one that keeps them.
     """
     measures, policies = request.measures, request.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
@@ -214,7 +218,7 @@ def evaluate_request(request: EvaluateRequest, qrels: QrelsLike, runs: RunsLike)
     weight_of = load_weights(request.queries, request.weights, judged, measures)
     side = load_side_data(embeddings=request.embeddings, docs=request.docs, ontology=request.ontology)
     check_side_data(measures, judged, side)
-    scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads)
+    scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads, align_run=align_run)
     by_id = any(measure.spec.finds_judged_docs for measure in measures)
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         if by_id:
@@ -302,13 +306,14 @@ def score_all(
     *,
     side: Mapping[Need, Any],
     threads: int | None,
+    align_run: Callable[..., Hits],
 ) -> tuple[tuple[RunScores, tuple[str, ...]], ...]:
     """Score every run, several at a time; each comes with what must be said of data that its docs lack."""
     n_threads = threads or n_cores()
     looks_at_docs = any(measure.spec.needs for measure in measures)
 
     def score(run: Run, per_run: int | None) -> tuple[RunScores, tuple[str, ...]]:
-        hits = align(qrels, run, policies, threads=per_run)
+        hits = align_run(qrels, run, policies, threads=per_run)
         if not looks_at_docs:
             return scores_of(hits, run, measures, policies), ()
         from rankscope.measures.extras import lacking_notes
@@ -337,10 +342,42 @@ def trec_eval_text(
     options: ReadOptions | None = None,
     **policies: Unpack[PolicyOptions],
 ) -> str:
-    """Return exactly the text that trec_eval prints for one run.
+    r"""Return exactly the text that trec_eval prints for one run.
 
-    `complete` is its -c: queries that the run does not answer count as 0. As there, ids that match nothing are no
-    error; a warning tells of them.
+    Parameters
+    ----------
+    qrels, run
+        Judgments and a run, as `evaluate` takes them. Ids that match nothing are only warned of.
+    measures
+        Names of trec_eval's measures, or of groups: ``"official"``, ``"all_trec"``, ``"set"``.
+    profile
+        The version: ``"trec_eval-9"`` or ``"trec_eval-10"``.
+    per_query
+        Print every query, as -q does.
+    complete
+        Queries that the run does not answer count as 0, as with -c.
+    options
+        How files are read.
+    **policies
+        Those of `evaluate`, such as ``min_rel`` (-l), ``depth`` (-M) and ``judged_only`` (-J).
+
+    Returns
+    -------
+    str
+        The lines.
+
+    Raises
+    ------
+    OptionError
+        There is no such version.
+    MeasureError
+        trec_eval has no such measure.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.trec_eval_text({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["map"])
+    'map                   \tall\t1.0000\n'
     """
     from rankscope.measures.profiles import VERSIONS
     from rankscope.measures.trec_text import TrecText

@@ -16,7 +16,7 @@ import re
 import textwrap
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -25,10 +25,12 @@ from rankscope.errors import OptionError, did_you_mean
 AnyRecord = TypeVar("AnyRecord")
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True):
     """A result: its values stay as they are, and two records of the same values are equal."""
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What somebody asks for, from a command line, a project file, Python keywords or an HTTP body."""
 

@@ -114,7 +114,7 @@ def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
 
 
 def named_after(report: Report, name: str) -> Report:
-    """Return a part of the report in which all headings and charts are told apart by the collection's name."""
+    """Return a part of the report in which all headings and charts differ by the collection's name."""
     return Report(
         report.title,
         tuple(named_block(block, name) for block in report.first_screen),
@@ -341,7 +341,7 @@ def left_out_blocks(result: CollectionResult) -> Iterator[Block]:
     """Say first of all which systems could not be evaluated, and why."""
     for system in result.left_out:
         if system.finding is not None:
-            words = f"{system.finding.in_one_line}. To mend it, {system.finding.hint}."
+            words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
             yield Verdict(f"{system.name} is left out.", words, "bad", system.name)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.comparison.records import Comparison, Group
+from rankscope.comparison.verdict import level_words, short_words
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
@@ -14,12 +16,11 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, ChartLayout, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, GRID, MUTED, TONE_MARKERS, TONES, marker
 from rankscope.report.charts.scale import Scale, linear_axis
+from rankscope.report.charts.sources import better_of, identifier
 from rankscope.report.charts.svg import group, rectangle, straight, tip
 from rankscope.report.charts.text import text_width
+from rankscope.report.comparison_pair import TONES as VERDICT_TONES
 from rankscope.report.document import Tone
-
-if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, Group
 
 
 class ForestRow(Record):
@@ -51,10 +52,6 @@ class ForestChart(Chart):
     @classmethod
     def from_comparison(cls, comparison: Comparison, group: Group | None = None) -> ForestChart:
         """Return every pair of a group, by default the first, with its difference."""
-        from rankscope.comparison.verdict import level_words, short_words
-        from rankscope.report.charts.sources import better_of, identifier
-        from rankscope.report.comparison_pair import TONES as VERDICT_TONES
-
         group = group or comparison.groups[0]
         rows = [
             ForestRow(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.arrays import read_only
@@ -77,13 +78,36 @@ def evaluate(
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options, threads=threads)
     wanted = decide_measures(chosen, measures)
     loaded = load_runs(runs, options=options)
+    return evaluate_loaded(
+        judged, loaded, wanted, decided, profile=profile, threads=threads, embeddings=embeddings, docs=docs,
+        ontology=ontology, anyway=anyway, queries=queries, weights=weights,
+    )  # fmt: skip
+
+
+def evaluate_loaded(
+    judged: Qrels,
+    loaded: Sequence[Run],
+    wanted: Sequence[Measure],
+    decided: Policies,
+    *,
+    profile: str | None,
+    threads: int | None,
+    embeddings: Any,
+    docs: Any,
+    ontology: Any,
+    anyway: bool,
+    queries: Any,
+    weights: str | None,
+    align_run: Callable[..., Hits] = align,
+) -> Scores:
+    """Score runs by measures and policies that are decided; `align_run` may keep what alignment found."""
     for run in loaded:
         raise_or_warn(swapped(judged, run, decided), anyway=anyway)
     check_grades(judged, wanted, decided)
     weight_of = load_weights(queries, weights, judged, wanted)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     check_side_data(wanted, judged, side)
-    scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
+    scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads, align_run=align_run)
     by_id = any(map(finds_judged_docs, wanted))
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         if by_id:
@@ -182,13 +206,14 @@ def score_all(
     *,
     side: Mapping[Need, Any],
     threads: int | None,
+    align_run: Callable[..., Hits] = align,
 ) -> tuple[tuple[RunScores, tuple[str, ...]], ...]:
     """Score every run, several at a time; each comes with what must be said of data that its docs lack."""
     n_threads = threads or n_cores()
     looks_at_docs = any(measure.spec.needs for measure in measures)
 
     def score(run: Run, per_run: int | None) -> tuple[RunScores, tuple[str, ...]]:
-        hits = align(qrels, run, policies, threads=per_run)
+        hits = align_run(qrels, run, policies, threads=per_run)
         if not looks_at_docs:
             return scores_of(hits, run, measures, policies), ()
         from rankscope.measures.extras import lacking_notes

@@ -123,6 +123,24 @@ def json_schema(kind: Any) -> dict[str, Any]:
     return schema
 
 
+def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with its definitions where they are used, so that it can be part of another one."""
+    definitions = schema.get("$defs", {})
+
+    def inline(part: Any) -> Any:
+        if isinstance(part, list):
+            return [inline(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        more = {name: inline(value) for name, value in part.items() if name not in ("$ref", "$defs")}
+        if "$ref" not in part:
+            return more
+        return {**inline(definitions[part["$ref"].rpartition("/")[2]]), **more}
+
+    inlined: dict[str, Any] = inline(schema)
+    return inlined
+
+
 def field_docs(kind: type[Any]) -> dict[str, str]:
     """Return what the string below each field of a class says of it; empty where the source cannot be read."""
     found: dict[str, str] = {}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 
@@ -21,10 +21,11 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import chosen_profile, decide_measures, decide_policies, evaluate_loaded
+from rankscope.evaluation import evaluate_request
+from rankscope.light import replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import AGGREGATES, Scores
-from rankscope.measures.spec import Measure
+from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
 
 LARGEST_SCORE = 1e100
 USUAL_MARGIN = 0.01
@@ -32,9 +33,9 @@ USUAL_MARGIN = 0.01
 
 
 def compare(
-    qrels: Any,
-    runs: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
+    qrels: QrelsLike,
+    runs: RunsLike,
+    measures: MeasuresLike = None,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Tell which of several runs is better, how sure that is, and where the difference sits.
@@ -83,32 +84,21 @@ def compare(
     return compare_runs(qrels, runs, request_of(options, function="compare", known=CompareOptions, measures=measures))
 
 
-def compare_runs(qrels: Any, runs: Any, request: CompareRequest) -> Comparison:
+def compare_runs(qrels: QrelsLike, runs: RunsLike, request: CompareRequest) -> Comparison:
     """Compare runs as a request says; measures and policies are decided here and nowhere else."""
-    profile = chosen_profile(request.profile)
-    policies = decide_policies(profile, request.policies)
+    scoring = request.scoring()
+    policies = scoring.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
-    loaded = [run if run.name else run.renamed("run") for run in load_runs(runs, options=request.options)]
-    measures = decide_measures(profile, request.measures)
+    loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
     table = None if request.queries is None else load_queries(request.queries)
-    primary = primary_of(request, [measure.name for measure in measures])
-    measure = next(each for each in measures if each.name == primary)
+    primary = primary_of(request, [measure.name for measure in scoring.measures])
+    measure = next(each for each in scoring.measures if each.name == primary)
     aligned = AlignedRuns(judged, number_docs=can_decompose(measure, policies))
-    scores = evaluate_loaded(
-        judged,
-        loaded,
-        measures,
-        policies,
-        profile=request.profile,
-        threads=request.threads,
-        embeddings=request.embeddings,
-        docs=request.docs,
-        ontology=request.ontology,
-        anyway=request.anyway or request.problems is not None,
-        queries=None if request.weights is None else table,
-        weights=request.weights,
-        align_run=aligned.align,
+    scores = evaluate_request(
+        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=aligned.align
     )
+    for note in scores.notes:
+        warnings.warn(note, RankscopeWarning, stacklevel=3)
     n_relevant = relevant_counts(judged, policies)
     if measure.spec.about_relevance and not request.anyway and not any(n_relevant.values()):
         raise InputError(
@@ -183,9 +173,9 @@ def comparison_input(
     )
 
 
-def id_problems(qrels: Qrels, runs: Iterable[Run], scores: Scores) -> dict[str, str]:
+def id_problems(qrels: Qrels, runs: Mapping[str, Run], scores: Scores) -> dict[str, str]:
     """Return which runs have ids that match nothing; there are only such where these were to be scored anyway."""
-    found = ((str(run.name), find_mismatch(qrels, run, scores[str(run.name)].counts)) for run in runs)
+    found = ((name, find_mismatch(qrels, run, scores[name].counts)) for name, run in runs.items())
     return {name: f"{finding.message}." for name, finding in found if finding is not None and finding.level == "error"}
 
 

@@ -12,14 +12,14 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from rankscope.align.policies import Policies
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.light import names_of
+from rankscope.evaluation import EvaluateRequest
 from rankscope.records import Options, Record
 from rankscope.stats.family import CORRECTIONS, rank_of_critical
 from rankscope.stats.interval import N_RESAMPLES
 from rankscope.stats.paired import ON_REQUEST
+from rankscope.typing import EvaluateOptions
 
 LARGEST_ALPHA = 0.5
 FEWEST_RESAMPLES = 99
@@ -160,11 +160,12 @@ class CompareRequest(Options):
         """The further tests to print."""
         return words_of(self.also)
 
-    @property
-    def policies(self) -> dict[str, Any]:
-        """What is said of ties, duplicates, missing queries and thresholds; a query not answered counts as empty."""
-        given = {name: getattr(self, name) for name in names_of(Policies)}
-        return {**given, "missing": self.missing or "zero"}
+    def scoring(self) -> EvaluateRequest:
+        """Decide how runs are scored; a query that a run does not answer counts as empty unless said otherwise."""
+        own = {"measures", "queries", *ScoreOptions.__annotations__, "unjudged", "missing"} - {"weights"}
+        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
+        given["anyway"] = self.anyway or self.problems is not None
+        return EvaluateRequest.decide(self.measures, caller="compare", missing=self.missing or "zero", **given)
 
     def settings(self, margin: float) -> Settings:
         """Return what the statistics are made with; the margin is the one given, or the usual one of the measure."""
@@ -197,28 +198,10 @@ class ScoreOptions(TypedDict, total=False):
     problems: Mapping[str, str] | None
 
 
-class CompareOptions(ScoreOptions, total=False):
+class CompareOptions(ScoreOptions, EvaluateOptions, total=False):
     """The options of `compare`, for type checkers and editors: those of scores, and how runs become scores."""
 
-    unjudged: Literal["auto", "uncertain", "irrelevant"] | str  # noqa: PYI051 (the words are for editors)
-    anyway: bool
-    profile: str | None
-    options: ReadOptions | None
-    qrels_options: ReadOptions | None
-    threads: int | None
-    embeddings: Any
-    docs: Any
-    ontology: Any
-    ties: str | None
-    precision: str | None
-    duplicates: str | None
-    self_match: str | None
-    missing: str | None
-    no_relevant: str | None
-    undefined: str | None
-    depth: int | None
-    judged_only: bool | None
-    min_rel: float | None
+    unjudged: Literal["auto", "uncertain", "irrelevant"]
 
 
 def request_of(options: Mapping[str, Any], *, function: str, known: type[Any], measures: Any = None) -> CompareRequest:

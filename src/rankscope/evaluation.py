@@ -194,54 +194,19 @@ def evaluate(
     >>> scores["bm25"]["q1", "AP"]
     0.5
     """
-<<<<<<< HEAD
-    chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options, threads=threads)
-    wanted = decide_measures(chosen, measures)
-    loaded = load_runs(runs, options=options)
-    return evaluate_loaded(
-        judged, loaded, wanted, decided, profile=profile, threads=threads, embeddings=embeddings, docs=docs,
-        ontology=ontology, anyway=anyway, queries=queries, weights=weights,
-    )  # fmt: skip
-
-
-def evaluate_loaded(
-    judged: Qrels,
-    loaded: Sequence[Run],
-    wanted: Sequence[Measure],
-    decided: Policies,
-    *,
-    profile: str | None,
-    threads: int | None,
-    embeddings: Any,
-    docs: Any,
-    ontology: Any,
-    anyway: bool,
-    queries: Any,
-    weights: str | None,
-    align_run: Callable[..., Hits] = align,
-) -> Scores:
-    """Score runs by measures and policies that are decided; `align_run` may keep what alignment found."""
-    for run in loaded:
-        raise_or_warn(swapped(judged, run, decided), anyway=anyway)
-    check_grades(judged, wanted, decided)
-    weight_of = load_weights(queries, weights, judged, wanted)
-    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    check_side_data(wanted, judged, side)
-    scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads, align_run=align_run)
-    by_id = any(map(finds_judged_docs, wanted))
-=======
     scores = evaluate_request(EvaluateRequest.decide(measures, **options), qrels, runs)
     for note in scores.notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     return scores
 
 
-def evaluate_request(request: EvaluateRequest, qrels: QrelsLike, runs: RunsLike) -> Scores:
+def evaluate_request(
+    request: EvaluateRequest, qrels: QrelsLike, runs: RunsLike, *, align_run: Callable[..., Hits] = align
+) -> Scores:
     """Return the scores that a request asks for; qrels and runs that are loaded already are taken as they are.
 
-    Nothing is warned of: what must be said of the data is in the notes of the scores.
+    Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` may keep what
+    alignment found, for those who look at it again.
     """
     measures, policies = request.measures, request.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
@@ -253,9 +218,8 @@ def evaluate_request(request: EvaluateRequest, qrels: QrelsLike, runs: RunsLike)
     weight_of = load_weights(request.queries, request.weights, judged, measures)
     side = load_side_data(embeddings=request.embeddings, docs=request.docs, ontology=request.ontology)
     check_side_data(measures, judged, side)
-    scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads)
+    scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads, align_run=align_run)
     by_id = any(measure.spec.finds_judged_docs for measure in measures)
->>>>>>> wt-meas
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         if by_id:
             notes += notes_or_raise(find_mismatch(judged, run, scores.counts), anyway=request.anyway)

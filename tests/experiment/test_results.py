@@ -10,6 +10,7 @@ import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rankscope.comparison.records import LanguageSpread
 from rankscope.experiment.collection import CollectionPart
 from rankscope.experiment.project import load_project
 from rankscope.experiment.results import (
@@ -25,10 +26,11 @@ from rankscope.experiment.results import (
     SystemResult,
     Trial,
     UnknownDocs,
+    benchmark_record,
 )
 from rankscope.experiment.runner import run_project
 from rankscope.records import from_json, to_json
-from rankscope.report.benchmark_json import benchmark_record, json_text, run_schema
+from rankscope.report.benchmark_json import json_text, run_schema
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project
@@ -65,11 +67,14 @@ CHOICES = st.builds(Choice, TEXTS, TEXTS, COUNTS, OPTIONS, several(st.builds(Tri
 SIZES = st.builds(SplitSizes, COUNTS, COUNTS, st.sampled_from(["all", "train", "holdout", "drawn"]))
 COLLECTIONS = st.builds(
     CollectionRecord, TEXTS, st.dictionaries(TEXTS, st.builds(CollectionPart, COUNTS, TEXTS), max_size=2), SIZES,
-    several(SYSTEMS), several(CHOICES), several(TEXTS), maybe(OPTIONS), maybe(OPTIONS),
+    several(SYSTEMS), several(CHOICES), several(TEXTS), st.none(), st.none(),
 )  # fmt: skip
+SPREADS = st.builds(
+    LanguageSpread, TEXTS, st.dictionaries(TEXTS, maybe(NUMBERS), max_size=2), maybe(NUMBERS), maybe(NUMBERS)
+)
 BENCHMARKS = st.builds(
     BenchmarkRecord, TEXTS, st.builds(ProjectReference, TEXTS, TEXTS), TEXTS, several(COUNTS), COUNTS, COUNTS, COUNTS,
-    several(COLLECTIONS), several(OPTIONS), st.builds(RunTimes, TEXTS, TEXTS),
+    several(COLLECTIONS), several(SPREADS), st.builds(RunTimes, TEXTS, TEXTS),
 )  # fmt: skip
 
 

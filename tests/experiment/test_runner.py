@@ -192,7 +192,7 @@ class TestRunning:
         assert result.scores.measures == ("RR@10", "P@5")
         assert result.comparison.settings.margin == 0.2
         assert result.comparison.settings.seed == 3
-        asked_for = {(part.attribute, part.value) for c in result.comparison for part in c.slices if part.asked_for}
+        asked_for = {(part.attribute, part.value) for pair in result.comparison for part in pair.strata if part.asked_for}
         assert asked_for == {("difficulty", "easy"), ("difficulty", "hard")}
         assert any("no attribute mood" in note for note in result.notes)
         assert any("each of the seeds 3, 4" in note or "depend on the seed" in note for note in result.notes)
@@ -209,7 +209,7 @@ class TestRunning:
             means[name] = float((weights * scores.column("nDCG@10")).sum() / weights.sum())  # by hand
             assert scores.mean()["nDCG@10"].value == pytest.approx(means[name])
         pair = result.comparison["one", "other"].pair
-        assert (pair.mean_a, pair.mean_b) == (pytest.approx(means["one"]), pytest.approx(means["other"]))
+        assert (pair.mean.a, pair.mean.b) == (pytest.approx(means["one"]), pytest.approx(means["other"]))
         assert pair.delta == pytest.approx(means["other"] - means["one"])
         assert pair.n_effective == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
         manifest = json.loads((small.folder / "results/manifest.json").read_text())
@@ -227,7 +227,7 @@ class TestRunning:
         sums = (ordered - ordered.mean()).reshape(5, 8).sum(axis=1)
         half = 2.7764451051977987 * np.sqrt(5 / 4 * (sums**2).sum()) / 40
         assert pair.n_units == 5
-        assert pair.ci_t.high - pair.ci_t.low == pytest.approx(2 * half)
+        assert pair.ci_check.t.high - pair.ci_check.t.low == pytest.approx(2 * half)
         manifest = json.loads((small.folder / "results/manifest.json").read_text())
         assert manifest["collections"]["small"]["group"] == "session"
 

@@ -78,7 +78,8 @@ def test_what_failed_is_counted_and_the_rest_is_right(project):
     failing = {f"q{i}" for i in range(N_QUERIES) if unreliable.fails(f"q{i}", 1)} | {GARBAGE}
     assert 10 <= len(failing) <= 30, "about one in ten"
     with Loopback(unreliable) as server:
-        benchmark = run_project(project(server, attempts=1))
+        loaded = project(server, attempts=1)
+        benchmark = run_project(loaded)
         (result,) = benchmark.collections
         (web,) = result.systems
         assert {answer.query for answer in web.failures} == failing
@@ -101,7 +102,7 @@ def test_what_failed_is_counted_and_the_rest_is_right(project):
 
         # Running again asks for these alone, and now they are answered, but for those that fail a second time.
         n_before = dict(unreliable.attempts)
-        again = run_project(benchmark.project).collections[0].systems[0]
+        again = run_project(loaded).collections[0].systems[0]
         assert {q for q, n in unreliable.attempts.items() if n > n_before[q]} == failing
         assert {answer.query for answer in again.failures} == {q for q in failing if unreliable.fails(q, 2)}
 

@@ -17,9 +17,9 @@ from rankscope.experiment.answer_store import AnswerLog, AnswerStore, AnswerSumm
 from rankscope.experiment.collection import load_collection
 from rankscope.experiment.journal import JournalStore
 from rankscope.experiment.project import load_project
+from rankscope.experiment.results import benchmark_record
 from rankscope.experiment.runner import RunOptions, TaskResult, execute, gather, plan_tasks, run_project
 from rankscope.experiment.session import CollectionSession
-from rankscope.report.benchmark_json import benchmark_record
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project, without_times

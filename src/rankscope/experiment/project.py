@@ -16,7 +16,7 @@ from rankscope.errors import FormatError, InputError, MeasureError, OptionError,
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
 from rankscope.experiment.environment import with_environment
 from rankscope.io.source import missing
-from rankscope.measures.evaluate import DEFAULT_MEASURES
+from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema, replace
 from rankscope.systems.working_directory import working_directory
 

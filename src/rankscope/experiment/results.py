@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import numpy as np
 from msgspec import field
 
-from rankscope.comparison.records import Comparison, Spread
+from rankscope._version import __version__
+from rankscope.comparison.groups import spread_of
+from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import CollectionPart
 from rankscope.measures.scores import Scores
+from rankscope.measures.scores_record import ScoresRecord, scores_record
 from rankscope.records import Record
 
 SplitKind = Literal["all", "train", "holdout", "drawn"]
@@ -209,7 +211,7 @@ class Benchmark(Record, eq=False):
         return sum(len(result.left_out) for result in self.collections)
 
     @property
-    def spreads(self) -> tuple[Spread, ...]:
+    def spreads(self) -> tuple[LanguageSpread, ...]:
         """Each system's primary measure over collections that differ in language; none where they do not."""
         results = [result for result in self.collections if result.scores is not None]
         languages = {result.language for result in results}
@@ -219,11 +221,10 @@ class Benchmark(Record, eq=False):
         return tuple(language_spread(name, self.project.primary, results) for name in shared)
 
 
-def language_spread(system: str, primary: str, results: Sequence[CollectionResult]) -> Spread:
+def language_spread(system: str, primary: str, results: Sequence[CollectionResult]) -> LanguageSpread:
     """Return a system's means by language, each language counting the same."""
-    means = [(r.language, r.scores[system].mean()[primary].value) for r in results if r.scores is not None]
-    values = np.array([value for _, value in means])
-    return Spread(system, tuple(means), float(values.mean()), float(values.var()))
+    means = {r.language: r.scores[system].mean()[primary].value for r in results if r.scores is not None}
+    return spread_of(system, means)
 
 
 # What is stored
@@ -256,9 +257,9 @@ class CollectionRecord(Record):
     systems: tuple[SystemResult, ...]
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
-    evaluation: dict[str, Any] | None
+    evaluation: ScoresRecord | None
     """As `rankscope evaluate --format json` prints it."""
-    comparison: dict[str, Any] | None
+    comparison: Comparison | None
     """As `rankscope compare --format json` prints it."""
 
 
@@ -285,6 +286,35 @@ class BenchmarkRecord(Record):
     n_left_out: int
     """Systems that are not evaluated, over all collections: see their finding."""
     collections: tuple[CollectionRecord, ...]
-    languages: tuple[dict[str, Any], ...]
+    languages: tuple[LanguageSpread, ...]
     """Each system's primary measure over collections that differ in language."""
     times: RunTimes
+
+
+def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
+    """Return what is stored of a benchmark."""
+    project = benchmark.project
+    return BenchmarkRecord(
+        __version__,
+        ProjectReference(project.file, project.sha256),
+        project.primary,
+        project.seeds,
+        benchmark.depth,
+        benchmark.n_failed,
+        benchmark.n_left_out,
+        tuple(
+            CollectionRecord(
+                result.name,
+                result.parts,
+                SplitSizes(len(result.split.measured), len(result.split.train), result.split.how),
+                result.systems,
+                result.choices,
+                result.notes,
+                None if result.scores is None else scores_record(result.scores),
+                result.comparison,
+            )
+            for result in benchmark.collections
+        ),
+        benchmark.spreads,
+        RunTimes(benchmark.started, benchmark.finished),
+    )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from rankscope.comparison.group import LANGUAGE
+from rankscope.comparison.groups import LANGUAGE
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.costs import costs_of
@@ -37,7 +37,6 @@ from rankscope.experiment.run_files import RunFiles, run_rows
 from rankscope.experiment.scoring import check_judgments, mean_over_answered, notes_on, score_runs, seed_note
 from rankscope.experiment.session import CollectionSession
 from rankscope.experiment.train_test import train_test_split
-from rankscope.experiment.warning_notes import collect_notes
 from rankscope.io.rows import RunRows
 from rankscope.records import Options, Record, replace
 from rankscope.systems.answers import Clock
@@ -303,27 +302,24 @@ def gather(
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     runs = {system.name: files.open(system.name, str(system.run)) for system in kept}
     session.on_progress("evaluating", 0, 1)
-    warned: list[str] = []
-    with collect_notes(warned):
-        docs = files.docs_of(runs)
-        if runs:
-            check_judgments(collection, docs, anyway=options.anyway)
-        scores, comparisons = score_runs(
-            project,
-            collection,
-            split,
-            runs,
-            doc_data=session.doc_data.arguments(project.measures, docs) if runs else {},
-            baseline=options.baseline,
-            problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
-        )
+    docs = files.docs_of(runs)
+    unjudged = check_judgments(collection, docs, anyway=options.anyway) if runs else ()
+    scores, comparisons, noted = score_runs(
+        project,
+        collection,
+        split,
+        runs,
+        doc_data=session.doc_data.arguments(project.measures, docs) if runs else {},
+        baseline=options.baseline,
+        problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
+    )
     comparison = comparisons[0] if comparisons else None
     wanted = options.baseline or systems[0].name
     notes = [
         *notes_on(project, collection, split, tuple(choices.values()), systems, depth=session.depth),
         *session.doc_data.notes,
         *([seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []),
-        *warned,
+        *dict.fromkeys((*unjudged, *noted)),
     ]
     if comparison is not None and comparison.baseline != wanted:
         notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.align.matching import compare_docs, raise_or_warn
+from rankscope.align.matching import compare_docs, notes_or_raise
 from rankscope.comparison import compare
 from rankscope.comparison.records import Comparison
 from rankscope.data.run import Run
-from rankscope.evaluation import evaluate
+from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.collection import Collection, counted
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Choice, SystemResult, TrainTestSplit
 from rankscope.experiment.tuning import select_qrels
+from rankscope.experiment.warning_notes import collect_notes
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 
@@ -29,21 +30,24 @@ def score_runs(
     doc_data: Mapping[str, Any],
     baseline: str | None,
     problems: Mapping[str, str],
-) -> tuple[Scores | None, list[Comparison]]:
-    """Return the scores of runs, and where there are two or more, their comparison with each seed of the project.
+) -> tuple[Scores | None, list[Comparison], list[str]]:
+    """Return the scores of runs, where there are two or more their comparison with each seed, and what was noted.
 
     `problems` says of systems why they cannot be compared.
     """
     if not runs:
-        return None, []
+        return None, [], []
     qrels = select_qrels(collection.qrels, split.measured)
     weights = collection.spec.weights
     comparisons: list[Comparison] = []
+    notes: list[str] = []
     if len(runs) == 1:
         table = None if weights is None else collection.queries
-        scores = evaluate(
-            qrels, dict(runs), project.measures, missing="zero", anyway=True, queries=table, weights=weights, **doc_data
+        request = EvaluateRequest.decide(
+            project.measures, missing="zero", anyway=True, queries=table, weights=weights, **doc_data
         )
+        scores = evaluate_request(request, qrels, dict(runs))
+        notes += dict.fromkeys(scores.notes)
     else:
         options: dict[str, Any] = {
             "problems": problems,
@@ -56,27 +60,27 @@ def score_runs(
             **({} if project.margin is None else {"margin": project.margin}),
             **doc_data,
         }
-        comparisons = [compare(qrels, dict(runs), project.measures, seed=seed, **options) for seed in project.seeds]
+        with collect_notes(notes):
+            comparisons = [compare(qrels, dict(runs), project.measures, seed=seed, **options) for seed in project.seeds]
         scores = comparisons[0].scores
     for origin in (scores.qrels.origin, *(run.origin for run in scores.values())):
         if origin is not None:
             _ = origin.sha256  # now, as the files may be others by the time that somebody asks
-    return scores, comparisons
+    return scores, comparisons, notes
 
 
-def check_judgments(collection: Collection, docs: Mapping[str, None], *, anyway: bool) -> None:
-    """Refuse judgments of another collection: not one of the docs that any system has retrieved is judged.
+def check_judgments(collection: Collection, docs: Mapping[str, None], *, anyway: bool) -> tuple[str, ...]:
+    """Refuse judgments of another collection, or note them: not one doc that any system has retrieved is judged.
 
     A single run may miss all judged docs, as its ids are known to be right.
     """
     found = compare_docs(collection.name, collection.qrels, docs)
-    if found is not None and found.level == "error":
-        raise_or_warn(found, anyway=anyway)
+    return notes_or_raise(found, anyway=anyway) if found is not None and found.level == "error" else ()
 
 
 def seed_note(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
     """Say whether verdicts depend on the seed."""
-    verdicts = [tuple(compared.verdict.code for compared in comparison) for comparison in comparisons]
+    verdicts = [tuple(pair.final_verdict.code for pair in comparison) for comparison in comparisons]
     listed = ", ".join(map(str, seeds))
     if len(set(verdicts)) == 1:
         return f"The verdicts are the same with each of the seeds {listed}."

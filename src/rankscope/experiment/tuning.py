@@ -11,13 +11,12 @@ import numpy as np
 
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, OptionError
-from rankscope.evaluation import evaluate
+from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.answer_store import TunedWeights
 from rankscope.experiment.builder import ConfiguredSystem
 from rankscope.experiment.manifest import fingerprint_of
 from rankscope.experiment.project import SystemEntry
 from rankscope.experiment.results import Choice, Trial
-from rankscope.experiment.warning_notes import collect_notes
 from rankscope.io.rows import QrelsRows
 from rankscope.systems.base import Ranking
 from rankscope.systems.registry import system_names_in
@@ -175,7 +174,7 @@ def mean_score(qrels: Qrels, rankings: Mapping[str, Ranking], measure: str, doc_
     run = {query: dict(ranking) for query, ranking in rankings.items() if ranking}
     if not run:
         return math.nan
-    with collect_notes([]):  # what there is to say of queries without an answer is said of the results
-        scores = evaluate(qrels, {"run": run}, measure, missing="zero", anyway=True, **doc_data)["run"]
+    request = EvaluateRequest.decide(measure, missing="zero", anyway=True, **doc_data)
+    scores = evaluate_request(request, qrels, {"run": run})["run"]
     value = scores.mean()[measure].value
     return -value if measure in scores.lower_is_better else value

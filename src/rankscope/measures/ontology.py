@@ -77,24 +77,35 @@ def _animals() -> Extras:
 
 
 @measure(
-    "MaxOntSim", "Highest ontology similarity", family=Family.ONTOLOGY, needs=[Need.ONTOLOGY],
-    formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)", range=(0, 1), undefined=_UNDEFINED,
+    "MaxOntSim",
+    "Highest ontology similarity",
+    family=Family.ONTOLOGY,
+    needs=[Need.ONTOLOGY],
+    formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)",
+    range=(0, 1),
+    undefined=_UNDEFINED,
     cite="Lin, An Information-Theoretic Definition of Similarity, ICML 1998; Seco, Veale & Hayes, ECAI 2004",
-    monotone=False, aliases=("max_ont_sim",),
+    monotone=False,
+    aliases=("max_ont_sim",),
     example=Example(
-        [None], [1, 1], 1 / 3, {"k": 1},
-        "cat and dog are mammals, as are 4 of 8 terms: 2·(1 - ln 4/ln 8) / (1 + 1); cat and sparrow share nothing", _animals(),
+        [None],
+        [1, 1],
+        1 / 3,
+        {"k": 1},
+        "cat and dog are mammals, as are 4 of 8 terms: 2·(1 - ln 4/ln 8) / (1 + 1); cat and sparrow share nothing",
+        _animals(),
     ),
-)  # fmt: skip
+)
 def max_similarity(
     _hits: Hits, extras: Extras, *, k: int | None = None, sim: str = "lin", ic: str = "graph", rel: float | None = None
 ) -> Floats:
     """Answers: how close did the ranking come to any of the expected terms?
 
-    `sim` says how close two terms are, from the information content (IC) of their most informative common ancestor (MICA):
-    lin = 2·IC(MICA) / (IC(a) + IC(b)); resnik = IC(MICA) / highest IC; jc = 1 / (1 + IC(a) + IC(b) - 2·IC(MICA));
-    rel = lin·(1 - p(MICA)). phentrieve_hybrid and phentrieve_simple are the depth formulas of Phentrieve, bit for bit.
-    `ic` comes from the graph, 1 - ln(n) / ln(N) with n the number of terms at or below a term, or from annotations, -ln p.
+    `sim` says how close two terms are, from the information content (IC) of their most informative common ancestor
+    (MICA): lin = 2·IC(MICA) / (IC(a) + IC(b)); resnik = IC(MICA) / highest IC; jc = 1 / (1 + IC(a) + IC(b) -
+    2·IC(MICA)); rel = lin·(1 - p(MICA)). phentrieve_hybrid and phentrieve_simple are the depth formulas of Phentrieve,
+    bit for bit. `ic` comes from the graph, 1 - ln(n) / ln(N) with n the number of terms at or below a term, or from
+    annotations, -ln p.
 
     lin over the graph is the default: it needs nothing but the ontology, and is 1 for the same term and only for it.
     """
@@ -105,20 +116,32 @@ def max_similarity(
 
 
 @measure(
-    "MeanBestMatch", "Mean best match", family=Family.ONTOLOGY, needs=[Need.ONTOLOGY],
+    "MeanBestMatch",
+    "Mean best match",
+    family=Family.ONTOLOGY,
+    needs=[Need.ONTOLOGY],
     formula=r"\frac{1}{|\text{expected}|} \sum_{e \in \text{expected}} \max_{t \in \text{top } k} sim(e, t)",
-    range=(0, 1), undefined=_UNDEFINED, monotone=False, aliases=("average_max_similarity",),
+    range=(0, 1),
+    undefined=_UNDEFINED,
+    monotone=False,
+    aliases=("average_max_similarity",),
     cite="Pesquita et al., Metrics for GO based protein semantic similarity, BMC Bioinformatics 2008; Lin, ICML 1998",
     example=Example(
-        [None], [1, 1], 1 / 6, {"k": 1}, "cat is 1/3 similar to dog, as both are mammals, and 0 to sparrow: (1/3 + 0) / 2", _animals(),
+        [None],
+        [1, 1],
+        1 / 6,
+        {"k": 1},
+        "cat is 1/3 similar to dog, as both are mammals, and 0 to sparrow: (1/3 + 0) / 2",
+        _animals(),
     ),
-)  # fmt: skip
+)
 def mean_best_match(
     _hits: Hits, extras: Extras, *, k: int | None = None, sim: str = "lin", ic: str = "graph", rel: float | None = None
 ) -> Floats:
     """Answers: how close did the ranking come to each of the expected terms, on average?
 
-    One direction of the best-match average: from the expected terms to the ranking. `sim` and `ic` are those of MaxOntSim.
+    One direction of the best-match average: from the expected terms to the ranking. `sim` and `ic` are those of
+    MaxOntSim.
     """
     matches = best_matches(extras, k=k, sim=sim, ic=ic, rel=1.0 if rel is None else rel)
     n_expected = np.bincount(matches.queries, minlength=matches.n_queries)

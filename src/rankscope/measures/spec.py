@@ -133,7 +133,9 @@ class MeasureSpec(LightRecord, eq=False):
 IF_UNDEFINED = {
     "zero": "it counts as 0, as in trec_eval; no_relevant='exclude' leaves queries without relevant docs out",
     "policy": "it is left out of the mean, and counted; undefined='zero' counts it as 0, undefined='error' refuses it",
-    "skip": "it is left out of the mean, and counted, as 0 would look like the best score; undefined='error' refuses it",
+    "skip": (
+        "it is left out of the mean, and counted, as 0 would look like the best score; undefined='error' refuses it"
+    ),
 }
 """What becomes of an undefined score."""
 

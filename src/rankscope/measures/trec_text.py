@@ -239,10 +239,18 @@ NICKNAMES: dict[str, list[str]] = {
     "official": [*HEADERS, *list(TABLE)[: list(TABLE).index("P") + 1]],
     "all_trec": [*HEADERS, *TABLE],
     "set": [
-        *HEADERS, "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall", "set_relative_P", "set_map",
+        *HEADERS,
+        "num_ret",
+        "num_rel",
+        "num_rel_ret",
+        "utility",
+        "set_P",
+        "set_recall",
+        "set_relative_P",
+        "set_map",
         "set_F",
     ],
-}  # fmt: skip
+}
 
 
 def requested(names: Iterable[str], version: int) -> dict[str, str]:
@@ -282,9 +290,11 @@ class TrecText:
         """Yield the lines of the output for one run."""
         chosen = requested(self.names, self.version)
         table = [
-            line for base, entry in TABLE.items() if base in chosen
+            line
+            for base, entry in TABLE.items()
+            if base in chosen
             for line in entry.lines(chosen[base] or entry.default, self.version)
-        ]  # fmt: skip
+        ]
         rel = self.policies.relevance_level
         columns = [(line, line.scores(hits, rel)) for line in table]
         if self.per_query:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from rankscope.align.top import TopDocs
 from rankscope.arrays import Bools, Floats, Ints, log2, safe_divide
 from rankscope.data.embeddings import Block, Embeddings, make_embeddings, squared_lengths
 from rankscope.data.qrels import Qrels
+from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import ndcg
 from rankscope.measures.sets import _level
@@ -285,8 +285,7 @@ def novelty_ndcg(
     return safe_divide(hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal / log2(hits.ideal_ranks + 1)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TradeOff:
+class TradeOff(LightRecord, eq=False):
     """Where each query stands between relevance and diversity."""
 
     relevance: Floats

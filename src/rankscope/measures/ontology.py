@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -13,15 +12,14 @@ from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
 from rankscope.data.ontology import Ontology, id_notes, is_literal
 from rankscope.data.qrels import Qrels
-from rankscope.errors import RankscopeWarning
+from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import Example, Family, Measure, measure
 
 _UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BestMatches:
+class BestMatches(LightRecord, eq=False):
     """How similar the closest of the top terms is to each expected term, all queries one after another."""
 
     queries: Ints
@@ -32,11 +30,8 @@ class BestMatches:
 
 def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float) -> BestMatches:
     """Compare every expected term with the top k terms of its query; 0 where nothing was retrieved."""
-    expected = [
-        [term for term, grade in extras.qrels.judged[query].items() if grade >= rel] for query in extras.top.query_ids
-    ]
+    expected = expected_terms(extras, rel)
     top = extras.top.cut(k)
-    report_ids(extras, [term for terms in expected for term in terms], literal=is_literal(sim))
     n_expected, n_top = (np.array([len(terms) for terms in side], dtype=np.int64) for side in (expected, top))
     ids = [term for side in (expected, top) for terms in side for term in terms]
     codes = extras.ontology.codes(ids, literal=is_literal(sim))
@@ -52,11 +47,25 @@ def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float
     return BestMatches(queries, best, len(top))
 
 
-def report_ids(extras: Extras, expected: list[str], *, literal: bool) -> None:
-    """Warn of ids that the ontology does not know, over the whole depth, so that every k says the same."""
-    ids = [*expected, *(term for terms in extras.top.docs for term in terms)]
-    for note in id_notes(extras.ontology, extras.ontology.report_ids(ids), literal=literal):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
+def expected_terms(extras: Extras, rel: float) -> list[list[str]]:
+    """Return the relevant terms of every query."""
+    judged = (extras.qrels.judged[query] for query in extras.top.query_ids)
+    return [[term for term, grade in grades.items() if grade >= rel] for grades in judged]
+
+
+def ontology_notes(measures: Iterable[Measure], extras: Extras, *, rel: float) -> Iterator[str]:
+    """Say which ids the ontology does not know, over the whole depth, so that every k says the same."""
+    said: set[str] = set()
+    for measure_ in measures:
+        if Need.ONTOLOGY in measure_.spec.needs:
+            given = measure_.arguments(rel=rel)
+            seen = extras.judged_only() if measure_.options.get("judged_only") else extras
+            level = 1.0 if given["rel"] is None else given["rel"]
+            ids = [term for terms in (*expected_terms(seen, level), *seen.top.docs) for term in terms]
+            report = seen.ontology.report_ids(ids)
+            notes = dict.fromkeys(id_notes(seen.ontology, report, literal=is_literal(given["sim"])))
+            yield from (note for note in notes if note not in said)
+            said.update(notes)
 
 
 def or_undefined(scores: Floats, matches: BestMatches, sim: str) -> Floats:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from itertools import chain, pairwise
 from typing import Any
@@ -22,6 +21,7 @@ from rankscope.arrays import Floats
 from rankscope.data.doc_fields import DocTable, values_in, whole_value
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
+from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import Example, Family, measure
@@ -210,8 +210,7 @@ def dates_of(field: Mapping[str, Any], docs: Iterable[str]) -> list[datetime]:
     return sorted(as_date(field[doc], doc) for doc in docs if doc in field)
 
 
-@dataclass(frozen=True, slots=True)
-class TemporalStatistics:
+class TemporalStatistics(LightRecord):
     """How dates are spread."""
 
     n_dates: int

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import math
 import re
 import textwrap
 from functools import cache
@@ -36,6 +37,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 replace = msgspec.structs.replace
+
+
+def or_none(number: float) -> float | None:
+    """Return a number as records hold it: None where it is NaN or infinite."""
+    return number if math.isfinite(number) else None
+
+
+def or_nan(number: float | None) -> float:
+    """Return a number of a record to calculate with: NaN where it is None."""
+    return math.nan if number is None else number
 
 
 def to_builtins(record: Any) -> Any:

@@ -19,7 +19,7 @@ from rankscope.errors import MeasureError
 from rankscope.io.rows import QrelsRows
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CLARKE_2008 = (
     "Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and Diversity in "
@@ -50,8 +50,8 @@ _DATA = Extras(
 """Of docs that add the same, the greedy ideal takes the last by id: d, c, b, a."""
 
 
-def _example(score: float, params: dict[str, object], working: str) -> Example:
-    return Example([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", _DATA)
+def _example(score: float, params: dict[str, object], working: str) -> MeasureExample:
+    return MeasureExample([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", _DATA)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def _ranks(k: int) -> Ints:
 @measure(
     "alpha_DCG",
     "Discounted cumulative gain by subtopic",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=r"\sum_{r \le k} \frac{1}{\log_2(r + 1)} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t}",
     range=(0, math.inf),
@@ -129,7 +129,7 @@ def alpha_dcg(
 @measure(
     "alpha_nDCG",
     "Normalised discounted cumulative gain by subtopic",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=r"\alpha\text{-DCG}_k / \text{greedy ideal } \alpha\text{-DCG}_k",
     range=_TO_IDEAL,
@@ -158,7 +158,7 @@ def alpha_ndcg(
 @measure(
     "ERR_IA",
     "Intent-aware expected reciprocal rank",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=(
         r"\frac{1}{S} \sum_{r \le k} \frac{1}{r} \sum_{t} [\text{relevant to } t] (1 - "
@@ -189,7 +189,7 @@ def err_ia(
 @measure(
     "nERR_IA",
     "Normalised intent-aware expected reciprocal rank",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=r"\text{ERR-IA}_k / \text{greedy ideal ERR-IA}_k",
     range=_TO_IDEAL,
@@ -220,7 +220,7 @@ def patience_weights(ranks: Ints, beta: float) -> Floats:
 @measure(
     "NRBP",
     "Novelty- and rank-biased precision",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=(
         r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] "
@@ -252,7 +252,7 @@ def nrbp(
 @measure(
     "nNRBP",
     "Normalised novelty- and rank-biased precision",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=r"\mathrm{NRBP}_k / \text{greedy ideal } \mathrm{NRBP}_k",
     range=_TO_IDEAL,
@@ -282,7 +282,7 @@ def normalised_nrbp(
 @measure(
     "StRecall",
     "Subtopic recall",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=r"|\{\text{subtopics with a relevant doc in top } k\}| / S",
     range=(0, 1),
@@ -300,7 +300,7 @@ def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: f
 @measure(
     "P_IA",
     "Intent-aware precision",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=r"\frac{1}{S} \sum_{t} P_t@k",
     range=(0, 1),
@@ -318,7 +318,7 @@ def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = Non
 @measure(
     "AP_IA",
     "Intent-aware average precision",
-    family=Family.DIVERSITY,
+    family=MeasureFamily.DIVERSITY,
     needs=_NEEDS,
     formula=r"\frac{1}{S} \sum_{t} \mathrm{AP}_t",
     range=(0, 1),

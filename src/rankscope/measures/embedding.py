@@ -16,7 +16,7 @@ from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import ndcg
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _FEWER_THAN_TWO = "fewer than two of the first k docs have a vector"
 _SAME = 1e-9  # a doc is a repetition of its own copy also where its cosine is 1 less a rounding error
@@ -67,7 +67,7 @@ def mean_distance(block: Block, kind: str) -> Floats:
 @measure(
     "ILD",
     "Intra-list diversity",
-    family=Family.EMBEDDING,
+    family=MeasureFamily.EMBEDDING,
     needs=[Need.EMBEDDINGS],
     about_relevance=False,
     monotone=False,
@@ -76,7 +76,7 @@ def mean_distance(block: Block, kind: str) -> Floats:
     undefined=_FEWER_THAN_TWO,
     cite=_ZIEGLER,
     aliases=("intra_list_diversity", "intra_list_distance", "semantic_diversity"),
-    example=Example(
+    example=MeasureExample(
         [None, None, None],
         [1],
         2 / 3,
@@ -128,7 +128,7 @@ def median_distance_of(block: Block, kind: str) -> Floats:
 @measure(
     "MinDistance",
     "Smallest pairwise distance",
-    family=Family.EMBEDDING,
+    family=MeasureFamily.EMBEDDING,
     needs=[Need.EMBEDDINGS],
     about_relevance=False,
     monotone=False,
@@ -137,7 +137,7 @@ def median_distance_of(block: Block, kind: str) -> Floats:
     undefined=_FEWER_THAN_TWO,
     cite="Drosou & Pitoura, Search Result Diversification, SIGMOD Record 2010 (the MaxMin criterion)",
     aliases=("min_pairwise_distance",),
-    example=Example(
+    example=MeasureExample(
         [None, None, None],
         [1],
         1,
@@ -160,7 +160,7 @@ def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: 
 @measure(
     "MedianDistance",
     "Median pairwise distance",
-    family=Family.EMBEDDING,
+    family=MeasureFamily.EMBEDDING,
     needs=[Need.EMBEDDINGS],
     about_relevance=False,
     monotone=False,
@@ -169,7 +169,7 @@ def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: 
     undefined=_FEWER_THAN_TWO,
     cite=_ZIEGLER,
     aliases=("median_pairwise_distance",),
-    example=Example(
+    example=MeasureExample(
         [None, None, None],
         [1],
         1,
@@ -205,7 +205,7 @@ def repeated_share(block: Block, threshold: float) -> Floats:
 @measure(
     "Redundancy",
     "Share of near-duplicates",
-    family=Family.EMBEDDING,
+    family=MeasureFamily.EMBEDDING,
     needs=[Need.EMBEDDINGS],
     about_relevance=False,
     monotone=False,
@@ -215,7 +215,7 @@ def repeated_share(block: Block, threshold: float) -> Floats:
     undefined="none of the first k docs has a vector",
     cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005",
     aliases=("redundancy_rate",),
-    example=Example(
+    example=MeasureExample(
         [None, None, None],
         [1],
         1 / 3,
@@ -244,7 +244,7 @@ def _novelty_example() -> Extras:
 @measure(
     "NoveltyNDCG",
     "Novelty-weighted nDCG",
-    family=Family.EMBEDDING,
+    family=MeasureFamily.EMBEDDING,
     needs=[Need.EMBEDDINGS],
     monotone=False,
     formula=(
@@ -254,7 +254,7 @@ def _novelty_example() -> Extras:
     range=(0, 1),
     cite="the RAG benchmark dartboard, which calls it alpha-NDCG; gains after Carbonell & Goldstein, MMR, SIGIR 1998",
     aliases=("novelty_ndcg",),
-    example=Example(
+    example=MeasureExample(
         [1, 1, 0],
         [1, 1],
         (1 + 0.9 / math.log2(3)) / (1 + 1 / math.log2(3)),
@@ -302,7 +302,7 @@ def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str
 @measure(
     "RelDiv",
     "Relevance and diversity in one",
-    family=Family.EMBEDDING,
+    family=MeasureFamily.EMBEDDING,
     needs=[Need.EMBEDDINGS],
     monotone=False,
     formula=r"1 / (w / \mathrm{nDCG}_k + (1-w) / \mathrm{ILD}_k)",
@@ -311,7 +311,7 @@ def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str
     if_undefined="policy",
     cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
     aliases=("relevance_diversity",),
-    example=Example(
+    example=MeasureExample(
         [1, None, None],
         [1],
         0.8,

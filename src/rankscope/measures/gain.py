@@ -20,7 +20,7 @@ from rankscope.arrays import (
 )
 from rankscope.errors import GradeError
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, Workings, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
 _JK = "Järvelin & Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002"
 _COMPAT_DEPTH = 1000
@@ -101,13 +101,13 @@ def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -
 @measure(
     "CG",
     "Cumulative gain",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\sum_{r \le k} g_r",
     range=(0, math.inf),
     undefined="never",
     cite=_JK,
-    example=Example([2, None, 1], [2, 1, 1], 3, {"k": 3}, "2 + 0 + 1"),
+    example=MeasureExample([2, None, 1], [2, 1, 1], 3, {"k": 3}, "2 + 0 + 1"),
 )
 def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what are the first k docs worth together, whatever their order?"""
@@ -117,13 +117,13 @@ def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", r
 @measure(
     "NCG",
     "Normalised cumulative gain",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\mathrm{CG}_k / \mathrm{ICG}_k",
     range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Rosset et al., Optimizing Query Evaluations using Reinforcement Learning, SIGIR 2018",
-    example=Example([2, None, 1], [2, 2, 1], 3 / 5, {"k": 3}, "(2 + 0 + 1) of the best (2 + 2 + 1)"),
+    example=MeasureExample([2, None, 1], [2, 2, 1], 3 / 5, {"k": 3}, "(2 + 0 + 1) of the best (2 + 2 + 1)"),
 )
 def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what share of the gain that k docs could bring do the first k bring, whatever their order?"""
@@ -135,7 +135,7 @@ def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel
 @measure(
     "DCG",
     "Discounted cumulative gain",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\sum_{r \le k} g_r / \log_2(r + 1)",
     range=(0, math.inf),
@@ -143,7 +143,7 @@ def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel
     cite=_JK,
     aliases={"dcg": {}, "dcg_burges": {"gain": "exp2"}},
     elsewhere={"ranx": "dcg@{k}", "trec_eval": "dcg"},
-    example=Example([2, None, 1], [2, 1], 2.5, {"k": 3}, "2/log2(2) + 1/log2(4) = 2 + 0.5"),
+    example=MeasureExample([2, None, 1], [2, 1], 2.5, {"k": 3}, "2/log2(2) + 1/log2(4) = 2 + 0.5"),
     workings=_dcg_workings,
 )
 def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
@@ -154,7 +154,7 @@ def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | 
 @measure(
     "nDCG",
     "Normalised discounted cumulative gain",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\mathrm{DCG}_k / \mathrm{IDCG}_k",
     range=(0, 1),
@@ -162,7 +162,7 @@ def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | 
     cite=_JK,
     aliases={"NDCG": {}, "ndcg_cut": {}, "ndcg_burges": {"gain": "exp2"}, "nDCG_exp": {"gain": "exp2"}},
     elsewhere={"trec_eval": "ndcg, ndcg_cut_{k}", "ranx": "ndcg@{k}", "ir_measures": "nDCG@{k}"},
-    example=Example(
+    example=MeasureExample(
         [0, 1, 2],
         [2, 1, 0],
         (1 / math.log2(3) + 1) / (2 + 1 / math.log2(3)),
@@ -221,13 +221,13 @@ def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
 @measure(
     "ERR",
     "Expected reciprocal rank",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     formula=r"\sum_{r \le k} \frac{R_r}{r} \prod_{i<r} (1 - R_i), \quad R = \frac{2^g - 1}{2^{g_{max}}}",
     range=(0, 1),
     undefined="never",
     cite="Chapelle et al., Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
     elsewhere={"gdeval": "err@{k} (max_grade=4)", "ir_measures": "ERR@{k} (max_grade=4)"},
-    example=Example(
+    example=MeasureExample(
         [1, 2], [2, 1, 0], 0.25 + 0.75 * 0.75 / 2, {}, "grades up to 2: ¼ stop at rank 1, ¾ of the other ¾ at rank 2"
     ),
     workings=_err_workings,
@@ -241,12 +241,12 @@ def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any
 @measure(
     "nERR",
     "Normalised expected reciprocal rank",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     formula=r"\mathrm{ERR}_k / \text{ideal ERR}_k",
     range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Sakai, Metrics, Statistics, Tests, PROMISE Winter School 2013",
-    example=Example(
+    example=MeasureExample(
         [1, 2],
         [2, 1, 0],
         (0.25 + 0.75 * 0.75 / 2) / (0.75 + 0.25 * 0.25 / 2),
@@ -292,7 +292,7 @@ def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: 
 @measure(
     "RBP",
     "Rank-biased precision",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"(1-p) \sum_{r \le k} g_r\, p^{r-1}",
     range=(0, 1),
@@ -304,7 +304,7 @@ def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: 
         "trec_eval": "rbp (version 10)",
         "ir_measures": "RBP(p={p}, rel={rel})",
     },
-    example=Example([1, 0, 1], [1, 1], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
+    example=MeasureExample([1, 0, 1], [1, 1], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
     workings=_rbp_workings,
 )
 def rank_biased_precision(
@@ -327,7 +327,7 @@ def rank_biased_precision(
 @measure(
     "RBP_resid",
     "Residual of rank-biased precision",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     formula=r"p^{n} + (1-p) \sum_{\text{unjudged } r} p^{r-1}",
     range=(0, 1),
     better="lower",
@@ -336,7 +336,9 @@ def rank_biased_precision(
     about_relevance=False,
     monotone=False,
     elsewhere={"trec_eval": "rbp_resid (version 10)"},
-    example=Example([1, None], [1], 0.64 + 0.2 * 0.8, {"p": 0.8}, "0.8² for what follows the list, 0.2·0.8 for rank 2"),
+    example=MeasureExample(
+        [1, None], [1], 0.64 + 0.2 * 0.8, {"p": 0.8}, "0.8² for what follows the list, 0.2·0.8 for rank 2"
+    ),
 )
 def rbp_residual(hits: Hits, *, k: int | None = None, p: float = 0.8) -> Floats:
     """Answers: how much could rank-biased precision still rise if every unseen or unjudged doc were perfect?"""
@@ -379,7 +381,7 @@ def inst_of_query(ranks: list[int], gains: list[float], hope: float) -> float:
 @measure(
     "INST",
     "INST",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     graded=True,
     formula=(
         r"\sum_r W_r g_r, \quad W_{r+1}/W_r = \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2,\; T_r = "
@@ -390,7 +392,7 @@ def inst_of_query(ranks: list[int], gains: list[float], hope: float) -> float:
     monotone=False,
     cite="Moffat, Bailey, Scholer & Thomas, Incorporating User Expectations and Behavior, TOIS 2017",
     elsewhere={"ir_measures": "INST(T={T}, max_rel={max_grade}) (gain='linear')"},
-    example=Example(
+    example=MeasureExample(
         [1], [1], 6 / math.pi**2, {"T": 1}, "after the hit T_1 = 0, so weights fall as 1/r² and W_1 = 6/π²"
     ),
 )
@@ -411,14 +413,14 @@ def inst(
 @measure(
     "MeanGain",
     "Mean gain, relevance score",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}",
     range=(0, 1),
     undefined="nothing was retrieved, or with over='judged' none of it judged",
     if_undefined="policy",
     cite="Järvelin & Kekäläinen, TOIS 2002 (cumulated gain per rank)",
     aliases=("relevance_score",),
-    example=Example([3, None], [3, 1], 1 / 2, {"max_grade": 3}, "(3/3 + 0) over 2 docs"),
+    example=MeasureExample([3, None], [3, 1], 1 / 2, {"max_grade": 3}, "(3/3 + 0) over 2 docs"),
     monotone=False,
 )
 def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: str = "retrieved") -> Floats:
@@ -464,14 +466,14 @@ def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
 @measure(
     "Compat",
     "Compatibility with the ideal ranking",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)",
     range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021",
     aliases=("Compatibility",),
     elsewhere={"ir_measures": "Compat(p={p}) (it stops at the end of the list)"},
-    example=Example([2, 1], [2, 1, 0], 1, {}, "the ranking is the ideal one"),
+    example=MeasureExample([2, 1], [2, 1, 0], 1, {}, "the ranking is the ideal one"),
 )
 def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
     """Answers: how similar is the ranking to the most similar ideal one, by rank-biased overlap?
@@ -491,12 +493,14 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
 @measure(
     "Q",
     "Q-measure",
-    family=Family.GAIN,
+    family=MeasureFamily.GAIN,
     formula=r"\frac{1}{R} \sum_r [\text{relevant at } r] \frac{rel_r + \beta\, cg_r}{r + \beta\, cg^*_r}",
     range=(0, 1),
     cite="Sakai, New Performance Metrics Based on Multigrade Relevance, NTCIR-4, 2004",
     aliases=("Q_measure", "QMeasure"),
-    example=Example([0, 2], [2, 1], (1 + 2) / (2 + 3) / 2, {}, "at rank 2: (1 + 2)/(2 + 3), over 2 relevant docs"),
+    example=MeasureExample(
+        [0, 2], [2, 1], (1 + 2) / (2 + 3) / 2, {}, "at rank 2: (1 + 2)/(2 + 3), over 2 relevant docs"
+    ),
 )
 def q_measure(hits: Hits, *, beta: float = 1.0, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what is average precision when grades count, blending gain with precision?"""

@@ -14,7 +14,7 @@ from rankscope.data.ontology import Ontology, id_notes, is_literal
 from rankscope.data.qrels import Qrels
 from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
-from rankscope.measures.spec import Example, Family, Measure, measure
+from rankscope.measures.spec import Measure, MeasureExample, MeasureFamily, measure
 
 _UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
 
@@ -88,7 +88,7 @@ def _animals() -> Extras:
 @measure(
     "MaxOntSim",
     "Highest ontology similarity",
-    family=Family.ONTOLOGY,
+    family=MeasureFamily.ONTOLOGY,
     needs=[Need.ONTOLOGY],
     formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)",
     range=(0, 1),
@@ -96,7 +96,7 @@ def _animals() -> Extras:
     cite="Lin, An Information-Theoretic Definition of Similarity, ICML 1998; Seco, Veale & Hayes, ECAI 2004",
     monotone=False,
     aliases=("max_ont_sim",),
-    example=Example(
+    example=MeasureExample(
         [None],
         [1, 1],
         1 / 3,
@@ -127,7 +127,7 @@ def max_similarity(
 @measure(
     "MeanBestMatch",
     "Mean best match",
-    family=Family.ONTOLOGY,
+    family=MeasureFamily.ONTOLOGY,
     needs=[Need.ONTOLOGY],
     formula=r"\frac{1}{|\text{expected}|} \sum_{e \in \text{expected}} \max_{t \in \text{top } k} sim(e, t)",
     range=(0, 1),
@@ -135,7 +135,7 @@ def max_similarity(
     monotone=False,
     aliases=("average_max_similarity",),
     cite="Pesquita et al., Metrics for GO based protein semantic similarity, BMC Bioinformatics 2008; Lin, ICML 1998",
-    example=Example(
+    example=MeasureExample(
         [None],
         [1, 1],
         1 / 6,

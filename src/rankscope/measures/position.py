@@ -10,7 +10,7 @@ from rankscope.align.hits import Hits
 from rankscope.arrays import Floats, safe_divide
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.sets import _level, n_found
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CITE = "a plain description of the ranking; see Järvelin & Kekäläinen, TOIS 2002, on why one discounts it"
 _UNDEFINED = "no relevant doc was found within k"
@@ -19,14 +19,14 @@ _UNDEFINED = "no relevant doc was found within k"
 @measure(
     "FirstRel",
     "Rank of the first relevant doc",
-    family=Family.POSITION,
+    family=MeasureFamily.POSITION,
     formula=r"\min \{r : \text{relevant at } r\}",
     range=(1, math.inf),
     better="lower",
     undefined=_UNDEFINED,
     cite=_CITE,
     aliases=("BestPos", "best_position", "first_relevant_rank"),
-    example=Example([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
+    example=MeasureExample([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
 )
 def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: at which rank does the first relevant doc stand?"""
@@ -36,7 +36,7 @@ def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None =
 @measure(
     "LastRel",
     "Rank of the last relevant doc found",
-    family=Family.POSITION,
+    family=MeasureFamily.POSITION,
     formula=r"\max \{r : \text{relevant at } r\}",
     range=(1, math.inf),
     better="lower",
@@ -44,7 +44,7 @@ def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None =
     cite=_CITE,
     monotone=False,
     aliases=("WorstPos", "worst_position"),
-    example=Example([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
+    example=MeasureExample([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
 )
 def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how far down does a reader go to see every relevant doc that was found?"""
@@ -57,7 +57,7 @@ def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = 
 @measure(
     "MeanRel",
     "Mean rank of the relevant docs found",
-    family=Family.POSITION,
+    family=MeasureFamily.POSITION,
     formula=r"\text{mean} \{r : \text{relevant at } r\}",
     range=(1, math.inf),
     better="lower",
@@ -65,7 +65,7 @@ def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = 
     cite=_CITE,
     monotone=False,
     aliases=("AvgPos", "average_position", "mean_position"),
-    example=Example([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
+    example=MeasureExample([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
 )
 def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: at which rank do the relevant docs that were found stand, on average?

@@ -24,7 +24,7 @@ from rankscope.errors import InputError, MeasureError
 from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _FAIRNESS = "Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018"
 _NOTHING = "nothing was retrieved"
@@ -69,7 +69,7 @@ _TOPICS = {"a": {"topics": ["soup", "beans"]}, "b": {"topics": ["soup"]}, "c": {
 @measure(
     "TopicCoverage",
     "Topic coverage of the collection",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -78,7 +78,7 @@ _TOPICS = {"a": {"topics": ["soup", "beans"]}, "b": {"topics": ["soup"]}, "c": {
     undefined="no doc of the table has a topic",
     aliases=("topic_coverage", "subtopic_coverage"),
     cite="the podcast search parakeet; after Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003",
-    example=Example(
+    example=MeasureExample(
         [None, None],
         [1],
         2 / 4,
@@ -102,7 +102,7 @@ def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: s
 @measure(
     "TopicRecall",
     "Topic recall of the query",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     monotone=False,
     formula=r"|\text{topics of relevant docs that the top } k \text{ have}| / |\text{topics of relevant docs}|",
@@ -111,7 +111,7 @@ def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: s
     if_undefined="policy",
     aliases=("topic_recall",),
     cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003 (subtopic recall)",
-    example=Example(
+    example=MeasureExample(
         [1, 0],
         [1, 1, 0],
         2 / 4,
@@ -146,7 +146,7 @@ def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
 @measure(
     "Distinct",
     "Distinct values",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -160,7 +160,7 @@ def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
         "ResultUniqueness": {"field": "id"},
         "result_uniqueness": {"field": "id"},
     },
-    example=Example(
+    example=MeasureExample(
         [None, None, None, None],
         [1],
         2 / 4,
@@ -279,7 +279,7 @@ _DATES = {"a": {"date": "2024-01-01"}, "b": {"date": "2024-01-04"}, "c": {"date"
 @measure(
     "DateDistinct",
     "Temporal coverage",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -288,7 +288,7 @@ _DATES = {"a": {"date": "2024-01-01"}, "b": {"date": "2024-01-04"}, "c": {"date"
     undefined="fewer than two of the first k docs have a date",
     cite="the podcast search parakeet (temporal coverage)",
     aliases=("temporal_coverage", "temporal_uniformity", "DateDistinctAdjacent"),
-    example=Example(
+    example=MeasureExample(
         [None] * 4,
         [1],
         1 / 2,
@@ -311,7 +311,7 @@ def date_distinct(hits: Hits, extras: Extras, *, k: int | None = None, field: st
 @measure(
     "DateSpan",
     "Date span in days",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -320,7 +320,7 @@ def date_distinct(hits: Hits, extras: Extras, *, k: int | None = None, field: st
     undefined="none of the first k docs has a date",
     cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
     aliases=("date_span",),
-    example=Example([None] * 4, [1], 3, {"k": 4}, "from 1 to 4 January", extras=_example(_DATES)),
+    example=MeasureExample([None] * 4, [1], 3, {"k": 4}, "from 1 to 4 January", extras=_example(_DATES)),
 )
 def date_span(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
     """Answers: how many days lie between the oldest and the newest of the first k docs?
@@ -335,7 +335,7 @@ def date_span(hits: Hits, extras: Extras, *, k: int | None = None, field: str = 
 @measure(
     "GapEntropy",
     "Evenness of dates",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -344,7 +344,7 @@ def date_span(hits: Hits, extras: Extras, *, k: int | None = None, field: str = 
     undefined="fewer than three of the first k docs have a date",
     cite="Shannon, A Mathematical Theory of Communication, 1948 (entropy of the gaps, divided by the most it can be)",
     aliases=("gap_entropy",),
-    example=Example(
+    example=MeasureExample(
         [None] * 3,
         [1],
         -(0.25 * math.log(0.25) + 0.75 * math.log(0.75)) / math.log(2),
@@ -367,7 +367,7 @@ def gap_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str 
 @measure(
     "ContentDiversity",
     "Diversity of sources and dates",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -376,7 +376,7 @@ def gap_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str 
     undefined="fewer than two docs were retrieved",
     cite="the podcast search parakeet (content diversity)",
     aliases=("content_diversity",),
-    example=Example(
+    example=MeasureExample(
         [None] * 4,
         [1],
         (3 / 4 + 2 / 4) / 2,
@@ -415,7 +415,7 @@ def content_diversity(
 @measure(
     "CategoryEntropy",
     "Evenness of categories",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -424,7 +424,7 @@ def content_diversity(
     undefined="the first k docs have fewer than two values, or the table has a single one",
     cite="Shannon, A Mathematical Theory of Communication, 1948",
     aliases=("category_entropy",),
-    example=Example(
+    example=MeasureExample(
         [None] * 3,
         [1],
         -(1 / 3 * math.log(1 / 3) + 2 / 3 * math.log(2 / 3)) / math.log(2),
@@ -462,7 +462,7 @@ _SHOP: dict[str, dict[str, Any]] = {"a": {}, "b": {}, "c": {}, "d": {}}
 @measure(
     "CatalogCoverage",
     "Catalogue coverage over all queries",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -472,7 +472,7 @@ _SHOP: dict[str, dict[str, Any]] = {"a": {}, "b": {}, "c": {}, "d": {}}
     undefined="the table has no docs",
     cite="Ge, Delgado-Battenfeld & Jannach, Beyond Accuracy: Coverage and Serendipity, RecSys 2010",
     aliases=("catalog_coverage", "catalogue_coverage"),
-    example=Example(
+    example=MeasureExample(
         [None, None],
         [1],
         2 / 4,
@@ -501,7 +501,7 @@ def gini_of(counts: Iterable[int], n: int) -> float:
 @measure(
     "Gini",
     "Concentration of attention over all queries",
-    family=Family.VARIETY,
+    family=MeasureFamily.VARIETY,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -512,7 +512,7 @@ def gini_of(counts: Iterable[int], n: int) -> float:
     undefined="no doc of the table is shown",
     cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009",
     aliases=("gini_index",),
-    example=Example(
+    example=MeasureExample(
         [None, None],
         [1],
         1 / 2,
@@ -561,7 +561,7 @@ _GROUPS = _example({"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group":
 @measure(
     "Exposure",
     "Exposure of a group",
-    family=Family.FAIRNESS,
+    family=MeasureFamily.FAIRNESS,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -570,7 +570,7 @@ _GROUPS = _example({"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group":
     undefined=_NO_ATTENTION,
     cite=_FAIRNESS,
     aliases=("group_exposure",),
-    example=Example(
+    example=MeasureExample(
         [None] * 3,
         [1],
         1.5 / (1.5 + 1 / math.log2(3)),
@@ -609,7 +609,7 @@ def exposure(
 @measure(
     "GroupShare",
     "Rank-biased share of a group",
-    family=Family.FAIRNESS,
+    family=MeasureFamily.FAIRNESS,
     needs=[Need.DOCS],
     about_relevance=False,
     monotone=False,
@@ -621,7 +621,7 @@ def exposure(
         "Group Representation, WWW 2019"
     ),
     aliases=("group_share",),
-    example=Example(
+    example=MeasureExample(
         [None] * 3,
         [1],
         (1 + 0.25) / (1 + 0.5 + 0.25),

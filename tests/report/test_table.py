@@ -5,7 +5,8 @@ import io
 
 import pytest
 
-from rankscope.report.table import Cell, Table, print_table, to_csv, to_latex, to_markdown, transposed
+from rankscope.report.render import render_table
+from rankscope.report.table import Cell, Table, print_table, to_csv, transposed
 
 ODD = 'a|b_c & 50% #1 $x {y} ~z ^w \\n "q", [red]'
 
@@ -17,7 +18,7 @@ def table():
 
 
 def test_markdown_keeps_its_columns(table):
-    lines = to_markdown(table).splitlines()
+    lines = render_table(table, "markdown").splitlines()
     assert lines[0] == "| run | P(rel=2)@5 |"
     assert lines[2].startswith("| a\\|b_c & 50% ")
     assert "^w \\\\n" in lines[2]
@@ -27,20 +28,20 @@ def test_markdown_keeps_its_columns(table):
 
 
 def test_markdown_does_not_take_backslashes_and_breaks_for_markup():
-    text = to_markdown(Table(["run", "x"], [[Cell("a\\|b\nc"), Cell("1")]]))
-    assert "\\<b>\\*" in to_markdown(Table(["run"], [[Cell("<b>*")]]))
+    text = render_table("markdown", Table(["run", "x"], [[Cell("a\\|b\nc"), Cell("1")]]))
+    assert "\\<b>\\*" in render_table("markdown", Table(["run"], [[Cell("<b>*")]]))
     assert text.splitlines()[2] == "| a\\\\\\|b c | 1 |"
 
 
 def test_latex_escapes_what_is_special(table):
-    text = to_latex(table)
+    text = render_table(table, "latex")
     assert r"a|b\_c \& 50\% \#1 \$x \{y\} \textasciitilde{}z \textasciicircum{}w \textbackslash{}n" in text
     assert r"& \textbf{0.5000} \\" in text
     assert "\\begin{tabular}{lr}" in text
 
 
 def test_latex_notes_are_comments_on_one_line():
-    text = to_latex(Table(["run"], [[Cell("a")]], notes=("first\nsecond",)))
+    text = render_table("latex", Table(["run"], [[Cell("a")]], notes=("first\nsecond",)))
     assert [line for line in text.splitlines() if "second" in line] == ["% first second"]
 
 

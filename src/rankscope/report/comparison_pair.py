@@ -13,7 +13,7 @@ from rankscope.arrays import Floats
 from rankscope.comparison.records import Compared, Comparison, Group, QueryChange, Slice
 from rankscope.comparison.verdict import Code, decimals, differs, measure_words, signed, unit_word
 from rankscope.report.charts.sources import all_queries, column_of
-from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, Verdict
+from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, VerdictBlock
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
@@ -39,11 +39,11 @@ def in_group(title: str, group: Group) -> str:
     return f"{title}, {group.name}"
 
 
-def verdict_block(compared: Compared, group: Group) -> Verdict:
+def verdict_block(compared: Compared, group: Group) -> VerdictBlock:
     """Return the verdict on one pair."""
     pair, verdict = compared.pair, compared.verdict
     subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
-    return Verdict(
+    return VerdictBlock(
         verdict.text, verdict.reason, TONES[verdict.code], subject, (*verdict.cautions, *missing_words(compared))
     )
 

@@ -10,7 +10,7 @@ import pytest
 from reading import XHTML, parse_html
 from report_samples import LONG, many_systems, nasty, two_systems
 
-from rankscope.report.document import Figure, Report, TableBlock, Verdict
+from rankscope.report.document import Figure, Report, TableBlock, VerdictBlock
 from rankscope.report.render import render
 from rankscope.report.table import Cell, Table
 
@@ -80,7 +80,7 @@ def test_the_verdict_is_first_and_its_tone_is_said_by_a_shape():
     assert first.get("class") == "verdict good"
     assert first.find(".//{http://www.w3.org/2000/svg}circle") is not None
     pages = [
-        render(Report("t", (Verdict("h", "r", tone),), (), ()), "html")
+        render(Report("t", (VerdictBlock("h", "r", tone),), (), ()), "html")
         for tone in ("good", "caution", "bad", "neutral")
     ]
     shapes = {re.search('<svg class="shape".*?</svg>', page)[0] for page in pages}

@@ -9,9 +9,6 @@ from rankscope.records import from_json, to_json
 from rankscope.report.document import Estimate, Report
 from rankscope.report.render import FORMS, render
 
-sys.path.append(str(Path(__file__).parent / "render"))
-
-
 REPORTS = {"two": two_systems(), "many": many_systems(["a", "b_c", "d|e"])}
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.registry import Entry, Registry
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rankscope.report.document import Report
     from rankscope.report.table import Table
 
@@ -60,7 +62,7 @@ def render_table(table: Table, form: str) -> str:
 def form_of(path: str | Path) -> Form:
     """Return the form that the ending of a file's name asks for."""
     try:
-        return ENDINGS[Path(path).suffix.lower()]
+        return ENDINGS[os.path.splitext(path)[1].lower()]  # noqa: PTH122 (pathlib takes long to load)
     except KeyError:
         endings = ", ".join(ENDINGS)
         raise OptionError(f"{path}: the ending does not say what to write", hint=f"use one of {endings}") from None

@@ -92,6 +92,6 @@ def with_texts(part: Part, change: Callable[[str], str]) -> Part:
     elif part is not None and not isinstance(part, int | float):
         from rankscope.records import replace
 
-        names = [name for name in part.__struct_fields__ if name not in NOT_READ]
-        changed = replace(part, **{name: with_texts(getattr(part, name), change) for name in names})
+        names = [name for name in changed.__struct_fields__ if name not in NOT_READ]
+        changed = replace(changed, **{name: with_texts(getattr(part, name), change) for name in names})
     return cast("Part", changed)

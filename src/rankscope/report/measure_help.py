@@ -55,33 +55,8 @@ def example_lines(example: Example) -> Iterator[str]:
     yield f"score{f' with {params}' if params else ''}: {example.score:.4f} ({example.working})"
 
 
-_SIGNS = [
-    "sum",
-    "Σ",
-    "prod",
-    "Π",
-    "cdot",
-    "·",
-    "le",
-    "≤",
-    "ge",
-    "≥",
-    "alpha",
-    "α",
-    "beta",
-    "β",
-    "epsilon",
-    "ε",
-    "cap",
-    "∩",
-    "cup",
-    "∪",
-    "bigcup",
-    "∪",
-    "in",
-    "∈",
-]
-_WORDS = dict(zip(_SIGNS[::2], _SIGNS[1::2], strict=True)) | {"quad": " ", "left": "", "right": "", ";": "", ",": ""}
+_SIGNS = "sum Σ prod Π cdot · le ≤ ge ≥ alpha α beta β epsilon ε cap ∩ cup ∪ bigcup ∪ in ∈"
+_WORDS = dict(re.findall(r"(\w+) (\S)", _SIGNS)) | {"quad": " ", "left": "", "right": "", ";": "", ",": ""}
 """How the words of LaTeX read in a terminal; others, such as log and min, stay as they are."""
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 

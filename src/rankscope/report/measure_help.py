@@ -56,7 +56,13 @@ def example_lines(example: Example) -> Iterator[str]:
 
 
 _SIGNS = "sum Σ prod Π cdot · le ≤ ge ≥ alpha α beta β epsilon ε cap ∩ cup ∪ bigcup ∪ in ∈"
-_WORDS = dict(re.findall(r"(\w+) (\S)", _SIGNS)) | {"quad": " ", "left": "", "right": "", ";": "", ",": ""}
+_WORDS: dict[str, str] = dict(re.findall(r"(\w+) (\S)", _SIGNS)) | {
+    "quad": " ",
+    "left": "",
+    "right": "",
+    ";": "",
+    ",": "",
+}
 """How the words of LaTeX read in a terminal; others, such as log and min, stay as they are."""
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 

@@ -18,7 +18,7 @@ from rankscope.measures.profiles import PROFILES, Profile
 from rankscope.measures.registry import REGISTRY
 from rankscope.predecessors.importers import test_case_schema
 from rankscope.report import benchmark_json, comparison_json, diagnosis, evaluation, findings
-from rankscope.report.teaching import measure_markdown, usual_name
+from rankscope.report.measure_help import measure_markdown, usual_name
 
 HERE = Path(__file__).parent / "generated"
 NOTICE = "<!-- Made from the code by scripts/docs: change the code, not this page. -->\n"

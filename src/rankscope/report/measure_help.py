@@ -55,11 +55,14 @@ def example_lines(example: MeasureExample) -> Iterator[str]:
     yield f"score{f' with {params}' if params else ''}: {example.score:.4f} ({example.working})"
 
 
-_WORDS = {
-    "sum": "Σ", "prod": "Π", "cdot": "·", "le": "≤", "ge": "≥", "beta": "β", "epsilon": "ε", "quad": " ", "left": "",
-    "right": "", ";": "", ",": "", "{": "{", "}": "}", " ": " ", "cap": "∩", "cup": "∪", "bigcup": "∪", "alpha": "α",
-    "in": "∈", "max": "max", "min": "min",
-}  # fmt: skip
+_SIGNS = "sum Σ prod Π cdot · le ≤ ge ≥ alpha α beta β epsilon ε cap ∩ cup ∪ bigcup ∪ in ∈"
+_WORDS: dict[str, str] = dict(re.findall(r"(\w+) (\S)", _SIGNS)) | {
+    "quad": " ",
+    "left": "",
+    "right": "",
+    ";": "",
+    ",": "",
+}
 """How the words of LaTeX read in a terminal; others, such as log and min, stay as they are."""
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 

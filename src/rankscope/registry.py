@@ -25,7 +25,7 @@ Part = TypeVar("Part")
 
 
 class Entry(NamedTuple):
-    """Where a part is, as "module:object", and what it is in a few words."""
+    """Where a part is, as "module:object" or "module", and what it is in a few words."""
 
     target: str
     summary: str = ""
@@ -99,6 +99,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
 
 def load_object(target: str) -> Any:
-    """Return what "package.module:object" names."""
+    """Return what "package.module:object" names, or "package.module"."""
     module, _, name = target.partition(":")
-    return getattr(import_module(module), name)
+    loaded = import_module(module)
+    return getattr(loaded, name) if name else loaded

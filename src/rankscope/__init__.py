@@ -13,13 +13,16 @@ from rankscope._version import __version__
 
 if TYPE_CHECKING:
     from rankscope.align.policies import Policies
+    from rankscope.analysis.diagnose import diagnose
+    from rankscope.analysis.explain import explain
+    from rankscope.analysis.robustness import robustness
     from rankscope.comparison import compare, compare_scores
     from rankscope.comparison.records import Comparison
     from rankscope.data.loading import ReadOptions, load_qrels, load_run
     from rankscope.data.qrels import Qrels
     from rankscope.data.run import Run
     from rankscope.errors import RankscopeError, RankscopeWarning
-    from rankscope.evaluation import diagnose, evaluate, explain, robustness
+    from rankscope.evaluation import evaluate
     from rankscope.io import convert
     from rankscope.measures.parse import parse_measure, parse_measures
     from rankscope.measures.scores import Aggregate, RunScores, Scores
@@ -40,14 +43,14 @@ _HOME = {
     "compare": "rankscope.comparison",
     "compare_scores": "rankscope.comparison",
     "convert": "rankscope.io",
-    "diagnose": "rankscope.evaluation",
+    "diagnose": "rankscope.analysis.diagnose",
     "evaluate": "rankscope.evaluation",
-    "explain": "rankscope.evaluation",
+    "explain": "rankscope.analysis.explain",
     "load_qrels": "rankscope.data.loading",
     "load_run": "rankscope.data.loading",
     "parse_measure": "rankscope.measures.parse",
     "parse_measures": "rankscope.measures.parse",
-    "robustness": "rankscope.evaluation",
+    "robustness": "rankscope.analysis.robustness",
 }
 
 __all__ = [

@@ -16,26 +16,18 @@ from rankscope.arrays import read_only
 from rankscope.data.loading import ReadOptions, load_qrels, load_run, load_runs
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.errors import MeasureError, OptionError, RankscopeWarning
+from rankscope.errors import OptionError, RankscopeWarning
 from rankscope.light import names_of, replace
-from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
+from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.spec import Measure
 from rankscope.native import n_cores
 
 if TYPE_CHECKING:  # loaded when they are used
-    from rankscope.analysis.diagnose import Diagnosis
-    from rankscope.analysis.explain import Explanation
-    from rankscope.analysis.robustness import Robustness
-    from rankscope.analysis.validate import Finding
+    from rankscope.align.finding import Finding
     from rankscope.measures.extras import Need
     from rankscope.measures.profiles import Profile
-
-SEEN_DOCS = 10
-"""How many docs a reader is taken to see, where a diagnosis is not told otherwise."""
-POOL_CUTS = (10, 50, 100, 1000)
-"""The depths of the candidate pool that a diagnosis looks at."""
 
 
 def evaluate(
@@ -211,80 +203,6 @@ def info_of(qrels: Qrels) -> QrelsInfo:
     return QrelsInfo(len(qrels), qrels.origin)
 
 
-def explain(
-    qrels: Any,
-    run: Any,
-    query: Any,
-    measure: str | Measure,
-    *,
-    profile: str | None = None,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
-    embeddings: Any = None,
-    docs: Any = None,
-    ontology: Any = None,
-    **policies: Any,
-) -> Explanation:
-    """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`.
-
-    What `evaluate` would refuse, ids that match nothing or arguments that look swapped, is explained with a warning.
-    """
-    from rankscope.analysis.explain import explain as explain_score
-    from rankscope.io.ids import as_id
-
-    chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
-    wanted = decide_measures(chosen, measure)
-    if len(wanted) != 1:
-        raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    check_side_data(wanted, judged, side)
-    loaded = load_run(run, options=options)
-    raise_or_warn(swapped(judged, loaded, decided), anyway=True)
-    hits = align(judged, loaded, decided)
-    if finds_judged_docs(wanted[0]):
-        raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
-    return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
-
-
-def diagnose(
-    qrels: Any,
-    run: Any,
-    *,
-    k: int = SEEN_DOCS,
-    pool_cuts: Sequence[int] = POOL_CUTS,
-    profile: str | None = None,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
-    embeddings: Any = None,
-    anyway: bool = False,
-    **policies: Any,
-) -> Diagnosis:
-    """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
-
-    `k` is how many docs a reader sees, `pool_cuts` are depths of the candidate pool; `embeddings` show
-    which results repeat one another; the other arguments are those of `evaluate`.
-    """
-    from rankscope.analysis.diagnose import check_cuts  # nothing else needs it
-    from rankscope.analysis.diagnose import diagnose as diagnose_run
-
-    check_cuts([k, *pool_cuts])
-    chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
-    measure = decide_measures(chosen, f"nDCG@{k}")[0]
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    loaded = load_run(run, options=options)
-    raise_or_warn(swapped(judged, loaded, decided), anyway=anyway)
-    vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
-    hits = align(judged, loaded, decided)
-    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
-    diagnosis = diagnose_run(judged, loaded, measure, decided, hits=hits, pool_cuts=pool_cuts, embeddings=vectors)
-    for note in id_notes(judged, loaded):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
-    return diagnosis
-
-
 def trec_eval_text(
     qrels: Any,
     run: Any,
@@ -319,22 +237,6 @@ def trec_eval_text(
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     tag = loaded.tag or loaded.name or "rankscope"
     return "".join(f"{line}\n" for line in text.lines(hits, tag=tag))
-
-
-def robustness(
-    scores: Scores, measure: str, *, baseline: str | None = None, alpha: float = 1.0
-) -> dict[str, Robustness]:
-    """Return how evenly each run serves its queries by one measure, and how much it risks against a baseline run.
-
-    `alpha` says how much more a loss against the baseline counts than a gain.
-    """
-    from rankscope.analysis.robustness import robustness as robustness_of
-
-    reference = None if baseline is None else scores[baseline].column(measure)
-    return {
-        name: robustness_of(run.column(measure), baseline=None if name == baseline else reference, alpha=alpha)
-        for name, run in scores.items()
-    }
 
 
 def chosen_profile(name: str | None) -> Profile | None:

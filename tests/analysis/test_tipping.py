@@ -20,9 +20,9 @@ from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 COVID = Path(__file__).parents[2].parent / "shared" / "data" / "runs" / "trec-covid-round1"

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.align.hits import Counts
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE, Qrels
 from rankscope.data.run import DictSource, Run, TableSource
 from rankscope.errors import InputError, RankscopeWarning
-from rankscope.measures.scores import Counts
 
 if TYPE_CHECKING:
     from rankscope.align.finding import Finding  # loaded where there is something to find

@@ -22,8 +22,8 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
 from rankscope.light import replace
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.rank import first_relevant_ranks
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure, Workings
 
 KINDS = {

@@ -153,8 +153,8 @@ def run(args: argparse.Namespace) -> int:
 def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
     """Write a build server's file in which every comparison that could not be made is an error, not missing."""
     from rankscope.data.loading import name_of
-    from rankscope.measures.evaluate import DEFAULT_MEASURES
     from rankscope.measures.parse import parse_measures
+    from rankscope.measures.scoring import DEFAULT_MEASURES
     from rankscope.report.comparison_cases import error_case
     from rankscope.report.render import to_junit
 
@@ -239,8 +239,8 @@ def refuse_options_of_runs(args: argparse.Namespace) -> None:
 
 def measures_from(args: argparse.Namespace) -> list[str] | None:
     """Return the measures asked for; a primary one that is not among them is added."""
-    from rankscope.measures.evaluate import DEFAULT_MEASURES
     from rankscope.measures.parse import parse_measures
+    from rankscope.measures.scoring import DEFAULT_MEASURES
 
     if not args.primary:
         return args.measures or None

@@ -26,8 +26,8 @@ from rankscope.cli.style import Later
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError
 from rankscope.evaluation import evaluate, trec_eval_text
-from rankscope.measures.evaluate import DEFAULT_MEASURES
 from rankscope.measures.scores import Scores
+from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
     json_lines,
     json_text,

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.align.hits import Counts
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
 from rankscope.io.ids import as_id
-from rankscope.measures.scores import Counts, QrelsInfo, RunScores, Scores
+from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 
 QUERY_NAMES = ("query", "query_id", "query-id", "qid", "topic", "topic_id", "_id", "id")
 SYSTEM_NAMES = ("run", "system", "model", "variant", "name", "tag")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.align.hits import Counts
 from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.data.run import Origin
 from rankscope.errors import InputError, OptionError, did_you_mean
@@ -48,23 +49,6 @@ class Aggregate(LightRecord):
 
     def __float__(self) -> float:
         return self.value
-
-
-class Counts(LightRecord):
-    """How much of a run could be scored."""
-
-    queries: int
-    """Queries scored."""
-    missing: int
-    """Queries of the qrels that the run does not answer."""
-    not_in_qrels: int
-    """Queries of the run that have no judgments; they are left out."""
-    no_relevant: int
-    """Scored queries without any relevant doc."""
-    retrieved: int
-    """Docs retrieved for the scored queries, within the depth."""
-    unjudged: int
-    """Of these, docs that nobody judged."""
 
 
 class RunScores(LightRecord, eq=False):

@@ -19,9 +19,9 @@ from rankscope.align.policies import Policies
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, offsets_of
 from rankscope.data.qrels import Qrels
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measure
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 

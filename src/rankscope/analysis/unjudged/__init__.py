@@ -34,8 +34,8 @@ from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 __all__ = [

@@ -32,8 +32,8 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError
 from rankscope.light import replace
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.gain import gains_of
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 STANDS_AT, CAUTIOUS_AT = 0.8, 0.6

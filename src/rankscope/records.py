@@ -43,9 +43,12 @@ def to_builtins(record: Any) -> Any:
     return msgspec.to_builtins(record, enc_hook=_builtin_of)
 
 
-def to_json(record: Any, *, indent: int | None = 2) -> str:
-    """Return a record as JSON; NaN and infinity are refused, as JSON has neither."""
-    return json.dumps(to_builtins(record), indent=indent, ensure_ascii=False, allow_nan=False)
+def to_json(record: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
+    """Return a record as JSON; NaN and infinity are refused, as JSON has neither.
+
+    `ascii_only` writes all other characters as escapes: for ids and paths that may hold bytes that are not text.
+    """
+    return json.dumps(to_builtins(record), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> AnyRecord:
@@ -60,7 +63,7 @@ def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> A
 def from_builtins(kind: type[AnyRecord], data: Any, *, where: str = "") -> AnyRecord:
     """Return the record that dicts, lists, texts and numbers hold; what does not fit is an error that says where."""
     try:
-        return msgspec.convert(data, kind)
+        return msgspec.convert(data, kind, str_keys=True)  # the keys of JSON are texts
     except msgspec.ValidationError as error:
         raise in_our_words(kind, data, error, where) from None
 
@@ -102,13 +105,19 @@ def _value_at(data: Any, path: str) -> Any:
 
 @cache
 def json_schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description."""
+    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description.
+
+    It describes what is written: a `Record` is written with all of its fields, and no others.
+    """
     schema = msgspec.json.schema(kind)
     for record in _records_in(kind):
-        properties = schema.get("$defs", {}).get(record.__name__, {}).get("properties", {})
+        definition = schema.get("$defs", {}).get(record.__name__, {})
+        properties = definition.get("properties", {})
         for name, text in field_docs(record).items():
             if name in properties:
                 properties[name].setdefault("description", text)
+        if issubclass(record, Record):
+            definition.update(required=list(properties), additionalProperties=False)
     return schema
 
 

@@ -295,7 +295,7 @@ def test_weights_and_queries_that_do_not_count():
     assert found.difference_at(0.0, "low", "high", counted=counted, weights=weights) == -1
     check = found.check("low", "high", counted=counted, weights=weights)
     assert (check.difference, check.n_unjudged) == (-1, 1)
-    assert found.point(check) is None
+    assert found.point(check, counted=counted, weights=weights) is None
     assert found.check("low", "high", counted=counted, weights=np.array([0.0, 1.0, 1.0])).n_unjudged == 0
     with pytest.raises(InputError, match="2 values are given for 3 queries"):
         found.check("low", "high", counted=np.array([True, False]))

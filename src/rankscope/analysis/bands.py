@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -18,6 +17,7 @@ from rankscope.errors import MeasureError, OptionError, did_you_mean
 from rankscope.measures.parse import is_known, parse_measure
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
 SCHEMA_HINT = 'write `[bands]`, then `"nDCG@10" = [[0, 0.5, "poor"], [0.5, 0.8, "good"], [0.8, 1, "very good"]]`'
 ROUNDING = 1e-9
@@ -25,8 +25,7 @@ ROUNDING = 1e-9
 N_FIELDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Record):
     """A word for scores from `low` up to, but not including, `high`; the last band includes `high`."""
 
     low: float
@@ -42,14 +41,13 @@ class Band:
         return f"{self.word}, {self.span}"
 
 
-@dataclass(frozen=True, slots=True)
-class BandProfile:
+class BandProfile(Record):
     """The bands of some measures, by the measure's name with its cut-off (`P@10`) or for all cut-offs (`nDCG`)."""
 
     name: str
     description: str
     bands: Mapping[str, tuple[Band, ...]]
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: tuple[str, ...] = ()
     """Where a table that others published was repaired, and how."""
 
     def of(self, measure: Measure) -> tuple[Band, ...]:

@@ -9,8 +9,8 @@ left over: the parts add up to the difference.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from rankscope.align.alignment import align
@@ -25,6 +25,7 @@ from rankscope.light import replace
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure, Workings
+from rankscope.records import Record
 
 KINDS = {
     "lost": "relevant docs that the first system shows and the second does not",
@@ -36,20 +37,18 @@ KINDS = {
 """What can have become of a doc that made a difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class MovementPart(Record):
     """What docs of one kind contribute to the difference."""
 
     n_docs: int
     """Pairs of query and doc."""
     total: float
     """Their changes, added up over all queries."""
-    mean: float
-    """The same per query: the means of all kinds add up to the difference of the mean scores."""
+    mean: float | None
+    """The same per query: the means of all kinds add up to the difference of the mean scores; None of no query."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocMove:
+class DocMove(Record):
     """A doc that made a difference for one query."""
 
     doc_id: str
@@ -68,8 +67,7 @@ class DocMove:
         return self.part_b - self.part_a
 
 
-@dataclass(frozen=True, slots=True)
-class QueryMove:
+class QueryMove(Record):
     """A query whose score differs, with the docs that made the difference, the most important first."""
 
     query_id: str
@@ -86,23 +84,22 @@ class QueryMove:
         return self.score_b - self.score_a
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Movement:
+class Movement(Record):
     """Where the difference between two systems comes from."""
 
     measure: str
     n_queries: int
     """Queries that count in the comparison."""
-    difference: float
-    """The mean score of the second system less that of the first."""
-    by_class: Mapping[str, Part]
+    difference: float | None
+    """The mean score of the second system minus that of the first; None where no query counts."""
+    by_class: Mapping[str, MovementPart]
     """By what became of the docs: `KINDS`, in this order, also where there are none."""
     n_unjudged_a: int
     """Unjudged docs among those that the measure looks at, over all queries."""
     n_unjudged_b: int
-    by_rank_a: Floats
+    by_rank_a: tuple[float, ...]
     """What rank 1, 2, … of the first system contributes to its mean score."""
-    by_rank_b: Floats
+    by_rank_b: tuple[float, ...]
     queries: tuple[QueryMove, ...]
     """The queries that moved most."""
 
@@ -136,19 +133,18 @@ def movement(
             hint="it can for nDCG, DCG, AP, RR, P, R, RBP, ERR and Success, averaged over queries",
         )
     given = [align(qrels, run, policies) if hits is None else hits for run, hits in ((run_a, hits_a), (run_b, hits_b))]
-    docs = Docs.of(qrels)
+    docs = JudgedDocs.of(qrels)
     hits = paired(*given)
-    sides = [Side.of(each, run, docs, measure, policies) for each, run in zip(hits, (run_a, run_b), strict=True)]
+    sides = [SystemParts.of(each, run, docs, measure, policies) for each, run in zip(hits, (run_a, run_b), strict=True)]
     counted = ~np.isnan(sides[0].scores) & ~np.isnan(sides[1].scores)
     shares = counted.astype(np.float64)
     if weight_of is not None:
         shares *= np.array([weight_of[query] for query in sides[0].query_ids])
     shares /= max(float(shares.sum()), 1e-300)
-    return moved(docs, sides[0], sides[1], measure, counted, shares=shares, limit=limit)
+    return movement_of(docs, sides[0], sides[1], measure, counted, shares=shares, limit=limit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Docs:
+class JudgedDocs(msgspec.Struct, frozen=True, eq=False):
     """All judged docs of all queries, numbered."""
 
     query_ids: tuple[str, ...]
@@ -158,7 +154,7 @@ class Docs:
     """Qrels that have a doc's number in place of its grade, so that alignment tells which docs it found."""
 
     @classmethod
-    def of(cls, qrels: Qrels) -> Docs:
+    def of(cls, qrels: Qrels) -> JudgedDocs:
         """Give every judged doc a number, query by query."""
         offsets = offsets_of([len(qrels.judged[query]) for query in qrels.query_ids]).tolist()
         numbered = {
@@ -178,8 +174,7 @@ class Docs:
         return numbers[self.grades[numbers] >= 0] if hits.only_judged else numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class SystemParts(msgspec.Struct, frozen=True, eq=False):
     """One system: its scores, and where each judged doc stands and what it contributes."""
 
     query_ids: tuple[str, ...]
@@ -194,7 +189,7 @@ class Side:
     """By query."""
 
     @classmethod
-    def of(cls, hits: Hits, run: Run, docs: Docs, measure: Measure, policies: Policies) -> Side:
+    def of(cls, hits: Hits, run: Run, docs: JudgedDocs, measure: Measure, policies: Policies) -> SystemParts:
         """Look at one system."""
         scores = score_hits(hits, [measure], policies)[0][:, 0]
         if measure.options.get("judged_only"):
@@ -211,18 +206,23 @@ class Side:
             n_unjudged=n_unjudged(hits, k),
         )
 
-    def only(self, counted: Bools) -> Side:
+    def only(self, counted: Bools) -> SystemParts:
         """Return the docs of some of the queries; the queries stay as they are."""
         kept = counted[self.query]
-        return Side(
-            self.query_ids, self.scores, self.query[kept], self.docs[kept], self.ranks[kept], self.parts[kept],
+        return SystemParts(
+            self.query_ids,
+            self.scores,
+            self.query[kept],
+            self.docs[kept],
+            self.ranks[kept],
+            self.parts[kept],
             np.where(counted, self.n_unjudged, 0.0),
-        )  # fmt: skip
+        )
 
-    def by_rank(self, shares: Floats) -> Floats:
+    def by_rank(self, shares: Floats) -> tuple[float, ...]:
         """Return what each rank contributes to the mean score, in which each query has its share."""
         added = np.bincount(self.ranks, weights=self.parts * shares[self.query], minlength=1)[1:]
-        return added.astype(np.float64)
+        return tuple(added.astype(np.float64).tolist())
 
     def spread(self, n_docs: int) -> tuple[Ints, Floats]:
         """Return the rank (0 where it is not shown) and the part of every judged doc."""
@@ -247,15 +247,17 @@ def success_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
     return Workings(terms=first.astype(np.float64))
 
 
-def moved(docs: Docs, a: Side, b: Side, measure: Measure, counted: Bools, *, shares: Floats, limit: int) -> Movement:
+def movement_of(
+    docs: JudgedDocs, a: SystemParts, b: SystemParts, measure: Measure, counted: Bools, *, shares: Floats, limit: int
+) -> Movement:
     """Compare the two systems over the queries that count, each with its share in the mean."""
     n_queries = int(counted.sum())
     side_a, side_b = a.only(counted), b.only(counted)
-    moves = Moves.of(docs, side_a, side_b)
+    moves = DocMoves.of(docs, side_a, side_b)
     return Movement(
         measure=measure.name,
         n_queries=n_queries,
-        difference=in_order_sum(((b.scores - a.scores) * shares)[counted]) if n_queries else float("nan"),
+        difference=in_order_sum(((b.scores - a.scores) * shares)[counted]) if n_queries else None,
         by_class={kind: moves.part(kind, shares) for kind in KINDS},
         n_unjudged_a=int(side_a.n_unjudged.sum()),
         n_unjudged_b=int(side_b.n_unjudged.sum()),
@@ -271,13 +273,12 @@ def most_moved(changes: Floats, limit: int) -> list[int]:
     return [i for i in order.tolist() if changes[i] != 0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
+class DocMoves(msgspec.Struct, frozen=True, eq=False):
     """The docs that made a difference, with their ranks and parts on both sides."""
 
-    all_docs: Docs
-    a: Side
-    b: Side
+    all_docs: JudgedDocs
+    a: SystemParts
+    b: SystemParts
     query: Ints
     docs: Ints
     ranks_a: Ints
@@ -288,7 +289,7 @@ class Moves:
     """Places in `KINDS`."""
 
     @classmethod
-    def of(cls, docs: Docs, a: Side, b: Side) -> Moves:
+    def of(cls, docs: JudgedDocs, a: SystemParts, b: SystemParts) -> DocMoves:
         """Put both sides together and keep the docs whose part changed."""
         n = len(docs.ids)
         (ranks_a, parts_a), (ranks_b, parts_b) = a.spread(n), b.spread(n)
@@ -296,16 +297,24 @@ class Moves:
         query[a.docs], query[b.docs] = a.query, b.query
         changed = np.flatnonzero(parts_a != parts_b)
         return cls(
-            docs, a, b, query[changed], changed, ranks_a[changed], ranks_b[changed], parts_a[changed], parts_b[changed],
+            docs,
+            a,
+            b,
+            query[changed],
+            changed,
+            ranks_a[changed],
+            ranks_b[changed],
+            parts_a[changed],
+            parts_b[changed],
             kinds_of(ranks_a, ranks_b)[changed],
-        )  # fmt: skip
+        )
 
-    def part(self, kind: str, shares: Floats) -> Part:
+    def part(self, kind: str, shares: Floats) -> MovementPart:
         """Return what the docs of a kind contribute."""
         chosen = self.kinds == list(KINDS).index(kind)
         changes = (self.parts_b - self.parts_a)[chosen]
-        mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else float("nan")
-        return Part(int(chosen.sum()), in_order_sum(changes), mean)
+        mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else None
+        return MovementPart(int(chosen.sum()), in_order_sum(changes), mean)
 
     def query_docs(self, query: int) -> list[int]:
         """Return the docs of a query, those that made the greatest difference first."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +14,14 @@ from numpy.typing import ArrayLike
 from rankscope.arrays import Floats
 from rankscope.errors import InputError, OptionError
 from rankscope.measures.scores import Scores, summarise
+from rankscope.records import Record
 
 ABSTENTION_RATES = tuple(i / 10 for i in range(10))
 """The shares of queries that are dropped, one after another: 0, 10 %, …, 90 %."""
 CONFIDENCES = ("max", "gap", "std")
 
 
-@dataclass(frozen=True, slots=True)
-class Robustness:
+class Robustness(Record):
     """How evenly a run serves its queries; None where the baseline or the confidence was not given."""
 
     n_queries: int

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 FOUND_SOMETHING = 1
@@ -15,7 +14,8 @@ def check_test_cases(path: str, *, as_json: bool) -> int:
 
     problems = problems_of(read_json(path))
     if as_json:
-        print(json.dumps([dataclasses.asdict(problem) for problem in problems], indent=1, ensure_ascii=False))
+        records = [{"where": problem.where, "what": problem.what} for problem in problems]
+        print(json.dumps(records, indent=1, ensure_ascii=False))
     else:
         for problem in problems:
             print(f"{path}: {problem}")

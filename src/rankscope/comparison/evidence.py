@@ -148,7 +148,8 @@ class Evidence:
 
     def claim_check(self, pair: Pair, tipping: TippingTable) -> UnjudgedCheck | None:
         """Return whether a claim survives."""
-        check = tipping.check(pair.a, pair.b, counted=self.counted(pair), weights=self.weights)
+        counted = self.counted(pair)
+        check = tipping.check(pair.a, pair.b, counted=counted, weights=self.weights)
         if check is None:
             return None
         look = self.n_pairs <= FEW_PAIRS or (check.strength == "not_safe" and self.n_pairs <= LOOK_UP_TO)
@@ -159,7 +160,7 @@ class Evidence:
             judged_relevant=check.judged_relevant,
             from_all_systems=check.from_all_systems,
             tested_share=check.r95 * (CAUTIOUS_AT if check.strength == "not_safe" else STANDS_AT),
-            tipping_point=tipping.point(check) if look else None,
+            tipping_point=tipping.point(check, counted=counted, weights=self.weights) if look else None,
             tipping_point_known=look,
         )
 

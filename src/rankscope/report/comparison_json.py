@@ -216,7 +216,7 @@ def movement_record(movement: Movement) -> dict[str, Any]:
             name: {"n_docs": part.n_docs, "total": number(part.total)} for name, part in movement.by_class.items()
         },
         "unjudged": {"a": movement.n_unjudged_a, "b": movement.n_unjudged_b},
-        "by_rank": {"a": movement.by_rank_a.tolist(), "b": movement.by_rank_b.tolist()},
+        "by_rank": {"a": list(movement.by_rank_a), "b": list(movement.by_rank_b)},
         "queries": [
             {
                 "query": query.query_id,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from rankscope.analysis.chart_data import BANDS, band_counts
 from rankscope.analysis.movement import Movement
+from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.arrays import Floats
 from rankscope.comparison.records import Compared, Comparison, Group, QueryChange, Slice
 from rankscope.comparison.verdict import Code, decimals, differs, measure_words, signed, unit_word
@@ -202,8 +202,8 @@ def rank_blocks(comparison: Comparison, compared: Compared) -> Iterator[Block]:
     counts = []
     for system in (pair.a, pair.b):
         values = figures.column_of(comparison.scores, system, pair.measure, ids)[counted]
-        counts.append(band_counts(np.rint(1 / np.where(values > 0, values, math.nan))))
-    rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(BANDS, *counts, strict=True)]
+        counts.append(count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))))
+    rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(RANK_BANDS, *counts, strict=True)]
     yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))
 
 
@@ -306,7 +306,8 @@ def kinds_table(compared: Compared, movement: Movement) -> Table:
     ]
     unjudged = f"{movement.n_unjudged_a} before, {movement.n_unjudged_b} now"
     rows.append([Cell("unjudged"), Cell(unjudged), Cell("+0.0000", raw="0.0")])
-    rows.append([Cell("together"), Cell(""), Cell(f"{movement.difference:+.4f}", raw=repr(movement.difference))])
+    difference = math.nan if movement.difference is None else movement.difference
+    rows.append([Cell("together"), Cell(""), Cell(f"{difference:+.4f}", raw=repr(difference))])
     note = (
         "docs whose part of the score changed: the part in the one ranking minus the part in the other, as a share of "
         "the mean over queries; the parts add up"
@@ -330,7 +331,7 @@ def ranks_table(pair: Pair, movement: Movement) -> Table:
 
 def by_rank(movement: Movement) -> tuple[Floats, Floats]:
     """Return what each rank contributes, for both systems."""
-    return movement.by_rank_a, movement.by_rank_b
+    return np.array(movement.by_rank_a), np.array(movement.by_rank_b)
 
 
 def moves_table(movement: Movement) -> Table:

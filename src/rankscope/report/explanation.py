@@ -109,7 +109,7 @@ def conclusion(explanation: Explanation) -> Iterator[str]:
         yield f"{explanation.sum_name} = {number(total)}"
     if divisor is not None:
         yield f"{explanation.divisor_name} = {number(divisor)}"
-    if math.isnan(score):
+    if score is None:
         yield f"{name} is undefined here: {explanation.why_undefined}"
     elif explanation.why_undefined:
         yield f"{name} = {number(score)} (undefined: {explanation.why_undefined}; counts as 0)"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rankscope.align.policies import Policies
-from rankscope.analysis import chart_data as charting
+from rankscope.analysis import overview
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.errors import OptionError
 from rankscope.evaluation import chosen_profile, decide_policies, evaluate
@@ -52,7 +52,7 @@ def first_measure(measures: Any) -> str:
 
 def curves(qrels: Any, runs: Any, measure: str, **options: Any) -> Chart:
     """Draw a measure over its cut-off, with intervals where few lines share the chart."""
-    cuts, scores = charting.at_cuts(qrels, runs, measure, **options)
+    cuts, scores = overview.scores_by_cutoff(qrels, runs, measure, **options)
     base = measure.partition("@")[0]
     lines = []
     for name, run in scores.items():
@@ -73,9 +73,9 @@ def curves(qrels: Any, runs: Any, measure: str, **options: Any) -> Chart:
 
 def precision_recall(qrels: Any, runs: Any, **options: Any) -> Chart:
     """Draw interpolated precision over recall."""
-    scores = charting.precision_recall(qrels, runs, **options)
+    scores = overview.precision_by_recall(qrels, runs, **options)
     lines = [
-        Line(name, charting.RECALLS, [aggregate.value for aggregate in run.mean().values()])
+        Line(name, overview.RECALLS, [aggregate.value for aggregate in run.mean().values()])
         for name, run in scores.items()
     ]
     subtitle = ", ".join(filter(None, ("interpolated, mean over queries", weighted_words(scores))))
@@ -84,9 +84,9 @@ def precision_recall(qrels: Any, runs: Any, **options: Any) -> Chart:
 
 def positions(qrels: Any, runs: Any, **options: Any) -> Chart:
     """Draw where the first relevant doc stands."""
-    counts = charting.first_positions(qrels, runs, **options)
+    counts = overview.first_hit_bands(qrels, runs, **options)
     systems_ = [Counts(name, values) for name, values in counts.items()]
-    return charts.positions(charting.BANDS, systems_, title="Where the first relevant doc stands")
+    return charts.positions(overview.RANK_BANDS, systems_, title="Where the first relevant doc stands")
 
 
 def overlap(qrels: Any, runs: Any, **options: Any) -> Chart:
@@ -97,8 +97,8 @@ def overlap(qrels: Any, runs: Any, **options: Any) -> Chart:
     given = {name: options[name] for name in names_of(Policies) if name in options}
     policies = decide_policies(chosen_profile(options.get("profile")), given)
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=options.get("qrels_options"))
-    depth = min(charting.SEEN, policies.depth or charting.SEEN)
-    found = charting.overlap(judged, loaded, policies, depth=depth)
+    depth = min(overview.SEEN_DOCS, policies.depth or overview.SEEN_DOCS)
+    found = overview.run_overlap(judged, loaded, policies, depth=depth)
     return charts.overlap(
         found.names,
         found.shared.tolist(),

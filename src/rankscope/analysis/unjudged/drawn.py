@@ -7,9 +7,9 @@ precision) return the same several times faster.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -23,8 +23,7 @@ from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Retrieved:
+class Retrieved(msgspec.Struct, frozen=True, eq=False):
     """What one system retrieved within the depth of the measure."""
 
     judged: Hits

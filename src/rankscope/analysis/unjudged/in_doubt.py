@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -17,8 +17,7 @@ from rankscope.data.run import Run
 from rankscope.errors import InputError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnjudgedDocs:
+class UnjudgedDocs(msgspec.Struct, frozen=True, eq=False):
     """The unjudged docs that one system retrieved within the depth of a measure, query by query, by rank."""
 
     ranks: Ints
@@ -58,8 +57,7 @@ def unjudged_docs(run: Run, hits: Hits, policies: Policies, draws: Draws, *, dep
     return UnjudgedDocs(ranks[unjudged], keys, offsets_of(counts))
 
 
-@dataclass(frozen=True, eq=False)
-class DocsInDoubt:
+class DocsInDoubt(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The unjudged docs of one system for some queries, with what chance says of them."""
 
     queries: Ints

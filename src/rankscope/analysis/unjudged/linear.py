@@ -27,9 +27,9 @@ The lowest difference is the highest one with the systems exchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -43,8 +43,7 @@ _MOST_STEPS = 100
 _SLACK = 1e-15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(msgspec.Struct, frozen=True, kw_only=True):
     """A measure as a sum of gain times weight over docs, and what it is divided by."""
 
     gain: Callable[[Floats], Floats]
@@ -115,9 +114,12 @@ def _f_measure(given: dict[str, Any], _: float) -> Form:
     k, beta_squared = given["k"], float(given["beta"]) ** 2
     share = beta_squared / (1 + beta_squared)  # (1 + b²) found / (b² R + k), for precision found/k and recall found/R
     return Form(
-        gain=binary(given), weight=every_rank, k=k, ideal_weight=lambda ranks: np.full(len(ranks), share),
+        gain=binary(given),
+        weight=every_rank,
+        k=k,
+        ideal_weight=lambda ranks: np.full(len(ranks), share),
         divisor=k / (1 + beta_squared),
-    )  # fmt: skip
+    )
 
 
 def _cumulative(weight: Callable[[Ints], Floats], *, normalised: bool) -> Callable[[dict[str, Any], float], Form]:
@@ -259,8 +261,7 @@ class LinearProblem:
         return best
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choices:
+class Choices(msgspec.Struct, frozen=True, eq=False):
     """For every query and every number m of docs in doubt: the sum of the m greatest slopes."""
 
     query: Ints

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -19,8 +19,7 @@ from rankscope.light import replace
 from rankscope.measures.spec import Measure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class Pool(msgspec.Struct, frozen=True, eq=False):
     """One entry per query and unjudged doc, query by query."""
 
     n_queries: int

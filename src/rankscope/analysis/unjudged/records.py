@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
-from rankscope.arrays import Bools, Floats
+import msgspec
+
+from rankscope.arrays import Floats
+from rankscope.records import Record
 
 NEARLY_ZERO = 1e-9
 """What rounding alone may make of a difference of 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettleDoc:
+class SettleDoc(Record):
     """A doc to judge for one query."""
 
     query_id: str
@@ -25,8 +26,7 @@ class SettleDoc:
     rank_b: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(Record):
     """The same comparison by other ways of dealing with unjudged docs."""
 
     judged_only: float
@@ -38,8 +38,7 @@ class Sensitivity:
     residual_b: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unjudged:
+class Unjudged(msgspec.Struct, frozen=True, eq=False):
     """What unjudged docs among the first k could do to the difference between two systems, the second minus the first.
 
     All numbers are means over the queries that count in the comparison. Only docs in the first k ranks of either
@@ -90,8 +89,7 @@ def straddles_zero(low: float, high: float) -> bool:
     return low <= NEARLY_ZERO and high >= -NEARLY_ZERO and high - low > NEARLY_ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class TippingCheck:
+class TippingCheck(Record):
     """Whether the unjudged docs of the system that is behind could close the gap, were they relevant often enough."""
 
     behind: str
@@ -111,13 +109,9 @@ class TippingCheck:
     strength: Literal["stands", "cautious", "not_safe"]
     """stands: the gap stays if the unjudged docs are relevant at 0.8 r95; cautious: only at 0.6 r95; not_safe: it is
     gone at 0.6 r95 already."""
-    counted: Bools = field(repr=False, compare=False)
-    """The queries that count, in the order of the qrels."""
-    weights: Floats | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SameCheck:
+class SameCheck(Record):
     """Whether two systems stay as close as they are when the unjudged docs of either are relevant at 0.8 r95.
 
     All differences are the second system's mean less the first's, better up.

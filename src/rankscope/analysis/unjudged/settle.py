@@ -10,9 +10,9 @@ difference has to be judged. In practice one judges the first few and compares a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from rankscope.analysis.unjudged.pool import Pool
@@ -41,8 +41,7 @@ class Problem(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Queue:
+class Queue(msgspec.Struct, frozen=True, eq=False):
     """The docs in doubt that can change the difference, the most important first."""
 
     query_ids: tuple[str, ...]

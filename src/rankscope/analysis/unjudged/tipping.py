@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from rankscope.light import replace
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
 STANDS_AT, CAUTIOUS_AT = 0.8, 0.6
 """The two rates that decide, as shares of r95."""
@@ -67,7 +68,7 @@ def supports_tipping(measure: Measure, policies: Policies) -> bool:
     return of_grades and keeps_unjudged(measure, policies)
 
 
-class RelevantShare(NamedTuple):
+class RelevantShare(Record):
     """How many of a system's judged docs are relevant."""
 
     share: float
@@ -160,17 +161,20 @@ class TippingTable:
             n_judged=relevant.n_judged,
             from_all_systems=relevant.from_all_systems,
             strength=strength,
-            counted=counted,
-            weights=weights,
         )
 
-    def point(self, check: TippingCheck) -> float | None:
+    def point(
+        self, check: TippingCheck, *, counted: Bools | None = None, weights: Floats | None = None
+    ) -> float | None:
         """Return the lowest rate of relevance that closes the gap, or None where no rate does.
+
+        `counted` and `weights` are those that the check was made with.
 
         The mean over the draws need not rise with every step of the rate. So it is looked for where the check says that
         it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
         """
-        gap = self._gap(check.behind, check.ahead, shares_of(check.counted, check.weights))
+        counted = self._queries_of(check.behind, check.ahead, counted, weights)
+        gap = self._gap(check.behind, check.ahead, shares_of(counted, weights))
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
         open_at, end = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}[
             check.strength

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
-from rankscope.align.matching import find_mismatch, raise_or_warn
+from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.ranking import ranked_docs
 from rankscope.align.reference import considered
@@ -30,9 +30,7 @@ from rankscope.evaluation import (
     chosen_profile,
     decide_measures,
     decide_policies,
-    finds_judged_docs,
     load_side_data,
-    swapped,
 )
 from rankscope.io.ids import as_id, byte_order
 from rankscope.measures.extras import Extras, Need
@@ -139,9 +137,9 @@ def explain(
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     check_side_data(wanted, judged, side)
     loaded = load_run(run, options=options)
-    raise_or_warn(swapped(judged, loaded, decided), anyway=True)
+    raise_or_warn(find_swap(judged, loaded, decided), anyway=True)
     hits = align(judged, loaded, decided)
-    if finds_judged_docs(wanted[0]):
+    if wanted[0].spec.finds_judged_docs:
         raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
     return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
 
@@ -220,7 +218,8 @@ def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measu
     with warnings.catch_warnings():  # the user has been warned already, when the whole list was scored
         warnings.simplefilter("ignore", RankscopeWarning)
         reached = [
-            float(measure(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0]) for n in range(len(docs) + 1)
+            float(measure.score(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0])
+            for n in range(len(docs) + 1)
         ]
     counted = [0.0 if math.isnan(score) else score for score in reached]
     parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]

@@ -127,9 +127,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def chart_help() -> str:
     """Return which charts there are."""
-    from rankscope.report.run_figures import KINDS
+    from rankscope.report.charts import charts_from
 
-    return f"write one chart to -o FILE.svg or .png: {', '.join(KINDS)}"
+    return f"write one chart to -o FILE.svg or .png: {', '.join(charts_from('runs'))}"
 
 
 def bands_help() -> str:

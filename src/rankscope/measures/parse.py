@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.errors import MeasureError, did_you_mean
+from rankscope.measures import gain, position, rank, sets  # noqa: F401 (the usual measures register themselves)
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
 
@@ -64,7 +65,7 @@ def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Meas
     found: dict[Measure, None] = {}
     for name in names:
         if isinstance(name, Measure):
-            found[name] = None
+            found[Measure.of(name.spec, name.options)] = None
         elif isinstance(name, str):
             for part in split_outside(name, " ,\t\n"):
                 found.update(dict.fromkeys(parse_one(part)))
@@ -75,7 +76,7 @@ def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Meas
     return tuple(found)
 
 
-def parse_measure(name: str) -> Measure:
+def parse_measure(name: str | Measure) -> Measure:
     """Return the one measure that is named."""
     measures = parse_measures(name)
     if len(measures) != 1:
@@ -88,7 +89,7 @@ def parse_one(text: str) -> list[Measure]:
     if text.lower() in GROUPS:
         return [measure for name in GROUPS[text.lower()] for measure in parse_one(name)]
     plain, at, cutoff = text.partition("@")
-    if plain.lower() in ALIASES.loaded and cutoff.isdecimal() == bool(at):  # nDCG@10, AP: no need to look closer
+    if plain.lower() in ALIASES.entries and cutoff.isdecimal() == bool(at):  # nDCG@10, AP: no need to look closer
         return build(plain, {}, split_cutoffs(cutoff), text)
     match = re.fullmatch(_NAME, text, re.DOTALL)
     if match is None:

@@ -71,7 +71,7 @@ def score_hits(
     """
     values = np.empty((len(hits), len(measures)))
     for i, measure in enumerate(measures):
-        values[:, i] = measure(hits, rel=policies.relevance_level, extras=extras)
+        values[:, i] = measure.score(hits, rel=policies.relevance_level, extras=extras)
     undefined = np.isnan(values)
     for i, measure in enumerate(measures):
         spec, becomes_zero = measure.spec, undefined[:, i]

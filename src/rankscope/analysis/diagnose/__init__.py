@@ -9,7 +9,7 @@ from typing import Any
 from rankscope._version import __version__
 from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
-from rankscope.align.matching import find_mismatch, raise_or_warn
+from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
 from rankscope.analysis.diagnose.checks import findings_of
@@ -22,7 +22,7 @@ from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeWarning
-from rankscope.evaluation import chosen_profile, decide_measures, decide_policies, id_notes, load_side_data, swapped
+from rankscope.evaluation import chosen_profile, decide_measures, decide_policies, id_notes, load_side_data
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scoring import check_grades, count
@@ -94,7 +94,7 @@ def diagnose(
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_run(run, options=options)
-    raise_or_warn(swapped(judged, loaded, decided), anyway=anyway)
+    raise_or_warn(find_swap(judged, loaded, decided), anyway=anyway)
     vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
@@ -126,7 +126,7 @@ def diagnose_run(
         )
     if embeddings is not None:
         extras = Extras(qrels, top_docs(run, view.hits.query_ids, policies, depth=k), embeddings=embeddings)
-        view = replace(view, redundancy=parse_measures(f"Redundancy@{k}")[0](view.hits, extras=extras))
+        view = replace(view, redundancy=parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras))
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
     worst = worst_queries(view)

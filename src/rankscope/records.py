@@ -39,9 +39,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 replace = msgspec.structs.replace
 
 
-def or_none(number: float) -> float | None:
+def or_none(number: float | None) -> float | None:
     """Return a number as records hold it: None where it is NaN or infinite."""
-    return number if math.isfinite(number) else None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def or_nan(number: float | None) -> float:

@@ -124,11 +124,12 @@ def test_an_undefined_score_can_be_explained(undefined):
 
 
 def test_unjudged_docs_of_a_run_that_misses_queries():
-    """The judged share is over queries that retrieve anything: both docs of q1 and the one of q2 are judged."""
+    """The second run alone has an unjudged doc; the first answers nothing for q3, where the second is right."""
     qrels = {**{q: {**docs, "z": 0} for q, docs in QRELS.items()}, "q1": {"a": 1, "b": 0}}
     runs = [rs.Run(RUN), rs.Run({"q1": ["a", "x"], "q2": ["b"], "q3": ["c"]})]
     found = unjudged_effect(rs.Qrels(qrels), *runs, rs.parse_measure("nDCG@2"), rs.Policies())
-    assert (found.judged_a, found.judged_b) == (1, pytest.approx(2.5 / 3))
+    assert [(doc.query_id, doc.doc_id) for doc in found.docs()] == [("q1", "x")]
+    assert (found.n_unjudged, found.useless) == (1, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("undefined", ["skip", "error"])

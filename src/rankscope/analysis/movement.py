@@ -15,7 +15,7 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.aligned import AlignedRun, JudgedDocs
+from rankscope.analysis.aligned import AlignedRun, JudgedDocs, on_shared_queries
 from rankscope.analysis.unjudged.pool import n_unjudged
 from rankscope.arrays import Bools, Floats, Ints, in_order_sum
 from rankscope.data.qrels import Qrels
@@ -36,7 +36,7 @@ KINDS = {
 """What can have become of a doc that made a difference."""
 
 
-class MovementPart(Record):
+class KindTotal(Record):
     """What docs of one kind contribute to the difference."""
 
     n_docs: int
@@ -91,7 +91,7 @@ class Movement(Record):
     """Queries that count in the comparison."""
     difference: float | None
     """The mean score of the second system minus that of the first; None where no query counts."""
-    by_class: Mapping[str, MovementPart]
+    by_class: Mapping[str, KindTotal]
     """By what became of the docs: `KINDS`, in this order, also where there are none."""
     n_unjudged_a: int
     """Unjudged docs among those that the measure looks at, over all queries."""
@@ -141,7 +141,7 @@ def movement_of(
 ) -> Movement:
     """Take the difference between two runs apart that are aligned already, their docs being numbered."""
     check_support(measure, policies)
-    a, b = both_answered(run_a, run_b)
+    a, b = on_shared_queries(run_a, run_b)
     sides = [SystemParts.of(each, measure, policies) for each in (a, b)]
     counted = ~np.isnan(sides[0].scores) & ~np.isnan(sides[1].scores)
     shares = counted.astype(np.float64)
@@ -158,18 +158,6 @@ def check_support(measure: Measure, policies: Policies) -> None:
             f"a difference in {measure.name} cannot be taken apart doc by doc",
             hint="it can for nDCG, DCG, AP, RR, P, R, RBP, ERR and Success, averaged over queries",
         )
-
-
-def both_answered(a: AlignedRun, b: AlignedRun) -> tuple[AlignedRun, AlignedRun]:
-    """Return two runs with the queries that both have."""
-    if a.hits.query_ids == b.hits.query_ids:
-        return a, b
-    both = set(a.hits.query_ids) & set(b.hits.query_ids)
-    first, second = (
-        run.select(np.array([query in both for query in run.hits.query_ids]), max_grade=run.hits.max_grade)
-        for run in (a, b)
-    )
-    return first, second
 
 
 class SystemParts(msgspec.Struct, frozen=True, eq=False):
@@ -310,12 +298,12 @@ class DocMoves(msgspec.Struct, frozen=True, eq=False):
             kinds_of(ranks_a, ranks_b)[changed],
         )
 
-    def part(self, kind: str, shares: Floats) -> MovementPart:
+    def part(self, kind: str, shares: Floats) -> KindTotal:
         """Return what the docs of a kind contribute."""
         chosen = self.kinds == list(KINDS).index(kind)
         changes = (self.parts_b - self.parts_a)[chosen]
         mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else None
-        return MovementPart(int(chosen.sum()), in_order_sum(changes), mean)
+        return KindTotal(int(chosen.sum()), in_order_sum(changes), mean)
 
     def query_docs(self, query: int) -> list[int]:
         """Return the docs of a query, those that made the greatest difference first."""

@@ -1,23 +1,23 @@
-r"""Measures that are sums over docs, divided by what an ideal list would have: P, R, DCG, nDCG, RBP and their kin.
+r"""Measures that are sums over docs, divided by what an ideal list would have: P, R, DCG, nDCG, RBP and the like.
 
 The difference of one query is
 
     (N + sum of gain(u) * slope(u)) / I,        slope(u) = weight of u's rank in B - weight of u's rank in A
 
-over the docs u in doubt. N is what judged docs make of it. I is a constant for P, DCG and RBP. For recall and nDCG it
-grows with what the docs in doubt are worth, since they then belong to the ideal list, too: with gains that take the
+over the unjudged docs u. N is what the judged docs contribute. I is a constant for P, DCG and RBP. For recall and nDCG it
+grows with what the unjudged docs are worth, since they then belong to the ideal list, too: with gains that take the
 levels 0 < l_1 < l_2 < …, I = sum of (l_j - l_{j-1}) * W(number of docs worth at least l_j), where W adds up the
 weights of the ideal's ranks and bends downwards.
 
 The highest difference, exactly:
 
-1. All docs in doubt worth nothing or the most. For any number m of good ones, I is fixed, so the m with the greatest
+1. All unjudged docs worth nothing or the most. For any number m of good ones, I is fixed, so the m with the greatest
    slopes are best; the best m is found by trying all. For binary gains, and where I is constant, that is all.
 2. With several levels, in between may be better still: a doc that is good, but does not push up the ideal as the best
    ones do. Whether a difference of x can be exceeded is whether N + sum of gain * slope - x * I can exceed 0, and that
    falls apart into one choice of m for every level, each again by trying all. A choice for a higher level never has
    more docs than one for a lower level as long as x >= 0, since fewer judged docs reach it and so each costs more; hence
-   the choices fit together. Setting x to what the choice gives, until it stays (Dinkelbach 1967), ends in a few steps.
+   the sums fit together. Setting x to what the choice gives, until it stays (Dinkelbach 1967), ends in a few steps.
 3. Where even the highest difference is below 0, step 1 is exact: a larger ideal then helps, and helps most when all
    good docs are as good as can be.
 
@@ -34,7 +34,7 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.unjudged.pool import Pool
+from rankscope.analysis.unjudged.pool import UnjudgedPool
 from rankscope.arrays import Bools, Floats, Ints, log2, offsets_of, running_sum, segment_sum
 from rankscope.measures.gain import gains_of
 from rankscope.measures.spec import Measure
@@ -43,7 +43,7 @@ _MOST_STEPS = 100
 _SLACK = 1e-15
 
 
-class Form(msgspec.Struct, frozen=True, kw_only=True):
+class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
     """A measure as a sum of gain times weight over docs, and what it is divided by."""
 
     gain: Callable[[Floats], Floats]
@@ -75,46 +75,48 @@ def first_ranks(k: int | None, weight: Callable[[Ints], Floats]) -> Callable[[In
     return weight if k is None else lambda ranks: np.where(ranks <= k, weight(ranks), 0.0)
 
 
-def binary(given: dict[str, Any]) -> Callable[[Floats], Floats]:
+def binary_gain(given: dict[str, Any]) -> Callable[[Floats], Floats]:
     """Return a gain of 1 for relevant docs."""
     return lambda grades: (grades >= given["rel"]).astype(np.float64)
 
 
-def graded(given: dict[str, Any]) -> Callable[[Floats], Floats]:
+def graded_gain(given: dict[str, Any]) -> Callable[[Floats], Floats]:
     """Return the gains that the measure asks for."""
     return lambda grades: gains_of(grades, given["gain"], given["rel"])
 
 
-def scaled(given: dict[str, Any], top: float, *, gain: Any) -> Callable[[Floats], Floats]:
+def scaled_gain(given: dict[str, Any], top: float, *, gain: Any) -> Callable[[Floats], Floats]:
     """Return gains as a share of the most on the scale."""
     most = float(top if given["max_grade"] is None else given["max_grade"])
     scale = gains_of(np.array([most]), gain, None)[0]
     return lambda grades: gains_of(grades, gain, given.get("rel")) / scale
 
 
-def _precision(given: dict[str, Any], _: float) -> Form:
-    return Form(gain=binary(given), weight=every_rank, k=given["k"], divisor=float(given["k"]))
+def _precision(given: dict[str, Any], _: float) -> LinearForm:
+    return LinearForm(gain=binary_gain(given), weight=every_rank, k=given["k"], divisor=float(given["k"]))
 
 
-def _precision_of_shown(given: dict[str, Any], _: float) -> Form:
-    return Form(gain=binary(given), weight=every_rank, k=given.get("k"), over_shown=True)
+def _precision_of_shown(given: dict[str, Any], _: float) -> LinearForm:
+    return LinearForm(gain=binary_gain(given), weight=every_rank, k=given.get("k"), over_shown=True)
 
 
-def _recall(given: dict[str, Any], _: float) -> Form:
+def _recall(given: dict[str, Any], _: float) -> LinearForm:
     k = given.get("k")
-    return Form(gain=binary(given), weight=every_rank, k=k, ideal_weight=every_rank, divisor=0.0)
+    return LinearForm(gain=binary_gain(given), weight=every_rank, k=k, ideal_weight=every_rank, divisor=0.0)
 
 
-def _capped_recall(given: dict[str, Any], _: float) -> Form:
+def _capped_recall(given: dict[str, Any], _: float) -> LinearForm:
     k = given["k"]
-    return Form(gain=binary(given), weight=every_rank, k=k, ideal_weight=first_ranks(k, every_rank), divisor=0.0)
+    return LinearForm(
+        gain=binary_gain(given), weight=every_rank, k=k, ideal_weight=first_ranks(k, every_rank), divisor=0.0
+    )
 
 
-def _f_measure(given: dict[str, Any], _: float) -> Form:
+def _f_measure(given: dict[str, Any], _: float) -> LinearForm:
     k, beta_squared = given["k"], float(given["beta"]) ** 2
     share = beta_squared / (1 + beta_squared)  # (1 + b²) found / (b² R + k), for precision found/k and recall found/R
-    return Form(
-        gain=binary(given),
+    return LinearForm(
+        gain=binary_gain(given),
         weight=every_rank,
         k=k,
         ideal_weight=lambda ranks: np.full(len(ranks), share),
@@ -122,27 +124,27 @@ def _f_measure(given: dict[str, Any], _: float) -> Form:
     )
 
 
-def _cumulative(weight: Callable[[Ints], Floats], *, normalised: bool) -> Callable[[dict[str, Any], float], Form]:
-    def form(given: dict[str, Any], _: float) -> Form:
+def _cumulative(weight: Callable[[Ints], Floats], *, normalised: bool) -> Callable[[dict[str, Any], float], LinearForm]:
+    def form(given: dict[str, Any], _: float) -> LinearForm:
         k = given["k"]
         if not normalised:
-            return Form(gain=graded(given), weight=weight, k=k)
-        return Form(gain=graded(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
+            return LinearForm(gain=graded_gain(given), weight=weight, k=k)
+        return LinearForm(gain=graded_gain(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
 
     return form
 
 
-def _rank_biased(given: dict[str, Any], top: float) -> Form:
+def _rank_biased(given: dict[str, Any], top: float) -> LinearForm:
     gain, p = given["gain"], float(given["p"])
-    gains = binary(given) if gain == "binary" else scaled(given, top, gain=gain)
-    return Form(gain=gains, weight=lambda ranks: (1 - p) * np.power(p, ranks - 1.0), k=given["k"])
+    gains = binary_gain(given) if gain == "binary" else scaled_gain(given, top, gain=gain)
+    return LinearForm(gain=gains, weight=lambda ranks: (1 - p) * np.power(p, ranks - 1.0), k=given["k"])
 
 
-def _mean_gain(given: dict[str, Any], top: float) -> Form:
-    return Form(gain=scaled(given, top, gain="linear"), weight=every_rank, k=given["k"], over_shown=True)
+def _mean_gain(given: dict[str, Any], top: float) -> LinearForm:
+    return LinearForm(gain=scaled_gain(given, top, gain="linear"), weight=every_rank, k=given["k"], over_shown=True)
 
 
-FORMS: dict[str, Callable[[dict[str, Any], float], Form]] = {
+FORMS: dict[str, Callable[[dict[str, Any], float], LinearForm]] = {
     "P": _precision,
     "P_ret": _precision_of_shown,
     "SetP": _precision_of_shown,
@@ -179,12 +181,12 @@ def has_own_scale(given: dict[str, Any]) -> bool:
     return given.get("max_grade") == "query" and given.get("gain") != "binary"
 
 
-class LinearProblem:
-    """The differences of one such measure, for any grades of the docs in doubt."""
+class LinearBounds:
+    """The differences of one such measure, for any grades of the unjudged docs."""
 
     exact = True
 
-    def __init__(self, form: Form, pool: Pool, hits: tuple[Hits, Hits], *, top: float) -> None:
+    def __init__(self, form: LinearForm, pool: UnjudgedPool, hits: tuple[Hits, Hits], *, top: float) -> None:
         self.pool, self.form = pool, form
         weights_a = doc_weights(form, hits[0], pool.query, pool.rank_a)
         self.slopes = doc_weights(form, hits[1], pool.query, pool.rank_b) - weights_a
@@ -202,7 +204,7 @@ class LinearProblem:
         return self.form.ideal_weight is not None
 
     def divisor(self, n_good: Ints, queries: Ints | None = None) -> Floats:
-        """Return the divisor of queries (by default of all) in which so many docs in doubt are worth the most."""
+        """Return the divisor of queries (by default of all) in which so many unjudged docs are worth the most."""
         total = np.full(len(n_good), self.form.divisor)
         for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
             total += step * self.ideal_sums[(judged if queries is None else judged[queries]) + n_good]
@@ -213,7 +215,7 @@ class LinearProblem:
         return np.divide(numerator, divisor, out=np.zeros_like(numerator), where=divisor > 0)
 
     def matters(self) -> Bools:
-        """Tell which docs in doubt can change the difference at all."""
+        """Tell which unjudged docs can change the difference at all."""
         tilts: Bools = self.slopes != 0
         if not self.is_normalised:
             return tilts
@@ -232,27 +234,27 @@ class LinearProblem:
             low, high = np.minimum(low, change), np.maximum(high, change)
         return low, high
 
-    def extremes(self, free: Ints) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest difference of each query when only these docs are in doubt."""
-        return -self.highest(free, -1.0), self.highest(free, 1.0)
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest difference of each query."""
+        return -self.highest(-1.0), self.highest(1.0)
 
-    def highest(self, free: Ints, sign: float) -> Floats:
+    def highest(self, sign: float) -> Floats:
         """Return the highest difference of each query, or with sign -1 of the systems exchanged."""
-        choices = Choices.of(self.pool.query[free], sign * self.slopes[free], self.pool.n_queries)
+        sums = SlopeSums.of(self.pool.query, sign * self.slopes, self.pool.n_queries)
         start = sign * self.judged_part
         most = float(self.levels[-1])
-        divisor = self.divisor(choices.n_good, choices.query)
-        best = choices.best(self.quotient(start[choices.query] + most * choices.slope_sum, divisor))
-        return self.refined(choices, start, best) if self.is_normalised and len(self.levels) > 1 else best
+        divisor = self.divisor(sums.n_good, sums.query)
+        best = sums.best(self.quotient(start[sums.query] + most * sums.slope_sum, divisor))
+        return self.refined(sums, start, best) if self.is_normalised and len(self.levels) > 1 else best
 
-    def refined(self, choices: Choices, start: Floats, best: Floats) -> Floats:
+    def refined(self, sums: SlopeSums, start: Floats, best: Floats) -> Floats:
         """Raise the highest difference where gains in between do better than nothing or the most."""
         for _ in range(_MOST_STEPS):
             numerator, divisor = start.copy(), np.full(len(start), self.form.divisor)
             for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
-                ideal = self.ideal_sums[judged[choices.query] + choices.n_good]
-                chosen = choices.last_best(choices.slope_sum - best[choices.query] * ideal)
-                numerator += step * choices.slope_sum[chosen]
+                ideal = self.ideal_sums[judged[sums.query] + sums.n_good]
+                chosen = sums.last_best(sums.slope_sum - best[sums.query] * ideal)
+                numerator += step * sums.slope_sum[chosen]
                 divisor += step * ideal[chosen]
             better = np.where(best >= 0, np.maximum(best, self.quotient(numerator, divisor)), best)
             if np.all(better - best <= _SLACK):
@@ -261,8 +263,8 @@ class LinearProblem:
         return best
 
 
-class Choices(msgspec.Struct, frozen=True, eq=False):
-    """For every query and every number m of docs in doubt: the sum of the m greatest slopes."""
+class SlopeSums(msgspec.Struct, frozen=True, eq=False):
+    """For every query and every number m of unjudged docs: the sum of the m greatest slopes."""
 
     query: Ints
     n_good: Ints
@@ -270,8 +272,8 @@ class Choices(msgspec.Struct, frozen=True, eq=False):
     starts: Ints
 
     @classmethod
-    def of(cls, doc_query: Ints, slopes: Floats, n_queries: int) -> Choices:
-        """Make the choices of all queries, the empty choice included."""
+    def of(cls, doc_query: Ints, slopes: Floats, n_queries: int) -> SlopeSums:
+        """Return the sums of all queries, those of no doc included."""
         counts = np.bincount(doc_query, minlength=n_queries) + 1
         starts = offsets_of(counts)[:-1]
         query = np.repeat(np.arange(n_queries), counts)
@@ -290,7 +292,7 @@ class Choices(msgspec.Struct, frozen=True, eq=False):
         return np.maximum.reduceat(np.where(is_best, np.arange(len(values)), -1), self.starts)
 
 
-def doc_weights(form: Form, hits: Hits, query: Ints, ranks: Ints) -> Floats:
+def doc_weights(form: LinearForm, hits: Hits, query: Ints, ranks: Ints) -> Floats:
     """Return what each doc counts at its rank (0: not listed) in one system's list, per unit of gain."""
     counted = (ranks > 0) if form.k is None else (ranks > 0) & (ranks <= form.k)
     weights = np.where(counted, form.weight(np.maximum(ranks, 1)), 0.0)
@@ -300,20 +302,20 @@ def doc_weights(form: Form, hits: Hits, query: Ints, ranks: Ints) -> Floats:
     return weights / np.maximum(shown, 1)[query]
 
 
-def judged_sum(form: Form, hits: Hits) -> Floats:
+def judged_sum(form: LinearForm, hits: Hits) -> Floats:
     """Return what the judged docs of each query add up to."""
     gains = np.where(hits.grades >= 0, form.gain(np.maximum(hits.grades, 0.0)), 0.0)
     return hits.per_query(gains * doc_weights(form, hits, hits.segments, hits.ranks))
 
 
-def gain_levels(form: Form, hits: Hits, top: float) -> Floats:
+def gain_levels(form: LinearForm, hits: Hits, top: float) -> Floats:
     """Return the gains above 0 that a grade from 0 to the top can have, rising: whole grades, and those of the qrels."""
     grades = np.concatenate([np.arange(0.0, top + 1), hits.ideal_grades, [top]])
     gains = np.unique(form.gain(np.unique(grades[grades <= top])))
     return gains[gains > 0] if gains[-1] > 0 else gains[-1:]
 
 
-def ideal_sums(form: Form, hits: Hits, pool: Pool) -> Floats:
+def ideal_sums(form: LinearForm, hits: Hits, pool: UnjudgedPool) -> Floats:
     """Return what an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
     longest = int((np.diff(hits.ideal_offsets) + pool.counts).max(initial=0)) + 1
     if form.ideal_weight is None:

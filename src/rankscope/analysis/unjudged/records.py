@@ -1,4 +1,4 @@
-"""What is told of unjudged docs: how much they could change, and which of them to judge."""
+"""What is known of unjudged docs: how much they could change, and which of them to judge."""
 
 from __future__ import annotations
 
@@ -33,16 +33,13 @@ class Sensitivity(Record):
     """The difference when docs without a judgment are removed from both lists."""
     bpref: float
     """The difference by bpref, which looks at judged docs only; NaN where grades are fractions and no threshold is set."""
-    residual_a: float
-    """What rank-biased precision of the first system could still gain, on average (RBP_resid)."""
-    residual_b: float
 
 
-class Unjudged(msgspec.Struct, frozen=True, eq=False):
+class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
     """What unjudged docs among the first k could do to the difference between two systems, the second minus the first.
 
     All numbers are means over the queries that count in the comparison. Only docs in the first k ranks of either
-    system are in doubt; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
+    system are looked at; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
     grade these docs from 0 to the top grade, not for judgments of other docs, nor for other judgments of judged ones.
     """
 
@@ -52,9 +49,6 @@ class Unjudged(msgspec.Struct, frozen=True, eq=False):
     """The best grade that an unjudged doc may turn out to have."""
     n_unjudged: int
     """Pairs of query and doc in the first k ranks of either system that nobody judged."""
-    judged_a: float
-    """The share of the first k docs that is judged, in the first system."""
-    judged_b: float
     useless: float
     """The difference if every unjudged doc gets grade 0; that is how most measures count them."""
     perfect: float
@@ -67,13 +61,9 @@ class Unjudged(msgspec.Struct, frozen=True, eq=False):
     query_low: Floats
     """The same by query; NaN where a query does not count."""
     query_high: Floats
-    n_to_settle: int
-    """How many docs to judge, best first, until the sign is settled, if they turn out as useless as they count now.
-
-    The fewest possible for measures that are sums (P, DCG, RBP …), few for the others; 0 where it is settled.
-    """
     n_certain: int
-    """How many docs to judge until the sign is settled whatever their grades: all that can change the difference."""
+    """How many docs to judge until the sign is settled whatever their grades: all that can change the difference,
+    0 where it is settled."""
     sensitivity: Sensitivity
     docs: Callable[..., tuple[SettleDoc, ...]]
     """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""

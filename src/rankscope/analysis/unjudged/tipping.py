@@ -22,12 +22,18 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged.drawn import DrawnHits, DrawnPrecisions, DrawnScores, DrawnSums, Retrieved
-from rankscope.analysis.unjudged.draws import N_DRAWS, Draws
-from rankscope.analysis.unjudged.in_doubt import DocsInDoubt, rows_in_other, unjudged_docs
 from rankscope.analysis.unjudged.linear import FORMS, is_sum
 from rankscope.analysis.unjudged.pool import keeps_unjudged
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
 from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
+from rankscope.analysis.unjudged.sampled_docs import SampledDocs, rows_in_other, unjudged_docs
+from rankscope.analysis.unjudged.sampled_scores import (
+    RetrievedDocs,
+    SampledHits,
+    SampledPrecisions,
+    SampledScores,
+    SampledSums,
+)
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
@@ -107,7 +113,7 @@ class TippingTable:
         given = measure.arguments(rel=policies.relevance_level)
         self._depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
         relevant = relevant_grades(qrels.ideal[1], given)
-        self._draws = Draws(seed=seed, grades=relevant)
+        self._draws = RandomJudgments(seed=seed, grades=relevant)
         self._ideal = qrels.ideal
         self._hits, self._scores, self._counts = {}, {}, {}
         for name, found in ((name, run.hits) for name, run in runs.items()):
@@ -117,19 +123,19 @@ class TippingTable:
             self._hits[name] = on_all_queries(found, place, qrels)
             self._counts[name] = judged_counts(self._hits[name], given, self._depth)
         self._drawn = self._way_to_score(measure, given)
-        self._retrieved: dict[str, Retrieved] = {}
+        self._retrieved: dict[str, RetrievedDocs] = {}
 
-    def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> DrawnScores:
+    def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
         """Return the fastest way to score all draws."""
         relevant, (_, grades) = self._draws.grades, self._ideal
         if is_sum(measure, self._policies):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
             if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
                 longest = max((int(each.n_retrieved.max(initial=0)) for each in self._hits.values()), default=0)
-                return DrawnSums(form, self._ideal, relevant, longest=min(longest, self._depth or longest))
+                return SampledSums(form, self._ideal, relevant, longest=min(longest, self._depth or longest))
         if measure.base == "AP":
-            return DrawnPrecisions(self._ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
-        return DrawnHits(measure, self._policies, self._ideal, relevant)
+            return SampledPrecisions(self._ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
+        return SampledHits(measure, self._policies, self._ideal, relevant)
 
     def check(
         self, a: str, b: str, *, counted: Bools | None = None, weights: Floats | None = None
@@ -230,13 +236,13 @@ class TippingTable:
         both: Bools = ~np.isnan(self._scores[a] + self._scores[b])
         return both if counted is None else counted
 
-    def _gap(self, first: str, second: str, shares: Floats) -> Gap:
+    def _gap(self, first: str, second: str, shares: Floats) -> ScoreGap:
         """Return how far two systems are apart, depending on the unjudged docs of the first."""
         now = np.nan_to_num(self._scores[first]) - np.nan_to_num(self._scores[second])
         systems = self._system(first), self._system(second)
-        return Gap(self._drawn, self._draws, systems, now, shares=shares, sign=self._sign)
+        return ScoreGap(self._drawn, self._draws, systems, now, shares=shares, sign=self._sign)
 
-    def _system(self, name: str) -> Retrieved:
+    def _system(self, name: str) -> RetrievedDocs:
         """Return what a system retrieved; its run is read once."""
         if name not in self._retrieved:
             hits = self._hits[name]
@@ -246,14 +252,14 @@ class TippingTable:
         return self._retrieved[name]
 
 
-class Gap:
+class ScoreGap:
     """The mean difference between two systems, better up, at any rate of relevance among the first's unjudged docs."""
 
     def __init__(
         self,
-        drawn: DrawnScores,
-        draws: Draws,
-        systems: tuple[Retrieved, Retrieved],
+        drawn: SampledScores,
+        draws: RandomJudgments,
+        systems: tuple[RetrievedDocs, RetrievedDocs],
         now: Floats,
         *,
         shares: Floats,
@@ -269,7 +275,7 @@ class Gap:
         self._spans = list(spans(np.flatnonzero(in_doubt), drawn.sizes(*systems)))
         self._other_rows = [rows_in_other(first, second, queries) for queries in self._spans]
         self.n_only_first = sum(int((rows < 0).sum()) for rows in self._other_rows)
-        self._kept: DocsInDoubt | None = None
+        self._kept: SampledDocs | None = None
 
     def at(self, rate: float) -> float:
         """Return the mean difference at a rate, on average over the draws."""
@@ -293,13 +299,13 @@ class Gap:
                 open_at = middle
         return closed_at
 
-    def _in_doubt(self) -> Iterator[DocsInDoubt]:
+    def _in_doubt(self) -> Iterator[SampledDocs]:
         """Yield the docs in doubt, some queries at a time; where they are few, they are kept."""
         if self._kept is not None:
             yield self._kept
             return
         for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
-            doubt = DocsInDoubt.of(self._systems[0].unjudged, queries, other_rows, self._draws)
+            doubt = SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._draws)
             self._kept = doubt if len(self._spans) == 1 else None
             yield doubt
 

@@ -33,7 +33,7 @@ _FRACTION_BITS = 53
 _IDS_AT_ONCE = 1 << 16
 
 
-class Draws:
+class RandomJudgments:
     """What chance says of every doc: from which rate of relevance on it is relevant, and its grade where it is."""
 
     def __init__(self, *, seed: int, grades: Floats) -> None:

@@ -1,7 +1,7 @@
 """The scores of two systems when the unjudged docs of one are judged at random, in all draws at once.
 
-`DrawnHits` asks the measure itself, whatever it is: each draw of each query becomes a query of its own, so the measure is
-called once per system. `DrawnSums` (for measures that are sums over docs, see `linear`) and `DrawnPrecisions` (for average
+`SampledHits` asks the measure itself, whatever it is: each draw of each query becomes a query of its own, so the measure is
+called once per system. `SampledSums` (for measures that are sums over docs, see `linear`) and `SampledPrecisions` (for average
 precision) return the same several times faster.
 """
 
@@ -14,16 +14,16 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.unjudged.draws import N_DRAWS
-from rankscope.analysis.unjudged.in_doubt import DocsInDoubt, UnjudgedDocs, rows_of
-from rankscope.analysis.unjudged.linear import Form, doc_weights, judged_sum
+from rankscope.analysis.unjudged.linear import LinearForm, doc_weights, judged_sum
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS
+from rankscope.analysis.unjudged.sampled_docs import SampledDocs, UnjudgedDocs, rows_of
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.light import replace
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 
-class Retrieved(msgspec.Struct, frozen=True, eq=False):
+class RetrievedDocs(msgspec.Struct, frozen=True, eq=False):
     """What one system retrieved within the depth of the measure."""
 
     judged: Hits
@@ -34,18 +34,18 @@ class Retrieved(msgspec.Struct, frozen=True, eq=False):
     """What the judged docs of each query add up to, where the measure is such a sum; else empty."""
 
 
-class DrawnScores(Protocol):
+class SampledScores(Protocol):
     """A way to score two systems in all draws."""
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
+    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
         """Return what it needs to know of a system."""
         ...
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         """Return about how many numbers each query makes in one draw."""
         ...
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
+    def differences(self, doubt: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
         """Return, for each query in doubt, the first system's score less the second's, on average over the draws.
 
         The docs in doubt are those of the first system; they are relevant at a rate, also where the second has them.
@@ -53,7 +53,7 @@ class DrawnScores(Protocol):
         ...
 
 
-class DrawnHits:
+class SampledHits:
     """Scores by any measure of hits."""
 
     def __init__(self, measure: Measure, policies: Policies, ideal: tuple[Ints, Floats], relevant: Floats) -> None:
@@ -64,17 +64,17 @@ class DrawnHits:
         self.ideal_levels = np.searchsorted(-self.levels, -grades)
         self.relevant_levels = np.searchsorted(-self.levels, -relevant)
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
+    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
         """Return what it needs to know of a system."""
         top = max(judged.max_grade, float(self.relevant.max()))  # where no judged doc is relevant, drawn ones are
-        return Retrieved(replace(judged, max_grade=top), unjudged, np.empty(0), np.empty(0))
+        return RetrievedDocs(replace(judged, max_grade=top), unjudged, np.empty(0), np.empty(0))
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         """Return about how many numbers each query makes in one draw."""
         n_judged = np.diff(first.judged.offsets) + np.diff(second.judged.offsets) + np.diff(self.ideal_offsets)
         return np.asarray(first.unjudged.counts + n_judged + len(self.levels))
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
+    def differences(self, doubt: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
         """Return the differences of scores, on average over the draws."""
         is_relevant = doubt.chances < rate
         grades = np.where(is_relevant, self.relevant[doubt.picks], -1.0)
@@ -88,7 +88,7 @@ class DrawnHits:
         scores = [np.nan_to_num(score_hits(each, [self.measure], self.policies)[0][:, 0]) for each in stacks]
         return np.asarray((scores[0] - scores[1]).reshape(N_DRAWS, -1).mean(axis=0))
 
-    def ideal(self, doubt: DocsInDoubt, is_relevant: Bools) -> tuple[Ints, Floats]:
+    def ideal(self, doubt: SampledDocs, is_relevant: Bools) -> tuple[Ints, Floats]:
         """Return all grades of each draw of each query, best first: those of judged docs, and those drawn."""
         n_queries, n_levels = len(doubt.queries), len(self.levels)
         rows, query = rows_of(self.ideal_offsets, doubt.queries)
@@ -135,10 +135,10 @@ def stacked(
     )
 
 
-class DrawnSums:
+class SampledSums:
     """Scores by a measure that is a sum over docs, divided by what an ideal list would have."""
 
-    def __init__(self, form: Form, ideal: tuple[Ints, Floats], relevant: Floats, *, longest: int) -> None:
+    def __init__(self, form: LinearForm, ideal: tuple[Ints, Floats], relevant: Floats, *, longest: int) -> None:
         self.form = form
         self.gains = form.gain(relevant)
         offsets, grades = ideal
@@ -155,17 +155,17 @@ class DrawnSums:
         self.ideal_sums = np.concatenate([[0.0], np.cumsum(weights)])
         """What an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
+    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
         """Return what it needs to know of a system."""
         query = np.repeat(np.arange(len(judged)), unjudged.counts)
         weights = doc_weights(self.form, judged, query, unjudged.ranks)
-        return Retrieved(judged, unjudged, weights, judged_sum(self.form, judged))
+        return RetrievedDocs(judged, unjudged, weights, judged_sum(self.form, judged))
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:  # noqa: ARG002 (docs that only the second has stay as they are)
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:  # noqa: ARG002 (docs that only the second has stay as they are)
         """Return about how many numbers each query makes in one draw."""
         return first.unjudged.counts
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
+    def differences(self, doubt: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
         """Return the differences of scores, on average over the draws."""
         slopes = first.weights[doubt.rows]
         shared = np.flatnonzero(doubt.other_rows >= 0)
@@ -185,7 +185,7 @@ class DrawnSums:
         return np.asarray(np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0).mean(axis=1))
 
 
-class DrawnPrecisions:
+class SampledPrecisions:
     """Scores by average precision."""
 
     def __init__(self, ideal: tuple[Ints, Floats], *, rel: float, most: int | None) -> None:
@@ -194,15 +194,15 @@ class DrawnPrecisions:
         """`most` is the number of relevant docs beyond which the divisor does not rise."""
         self.n_relevant = np.diff(np.concatenate([[0.0], np.cumsum(grades >= rel)])[offsets])
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
+    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
         """Return what it needs to know of a system."""
-        return Retrieved(judged.kept(judged.grades >= self.rel), unjudged, np.empty(0), np.empty(0))
+        return RetrievedDocs(judged.kept(judged.grades >= self.rel), unjudged, np.empty(0), np.empty(0))
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         """Return about how many numbers each query makes in one draw."""
         return np.asarray(first.unjudged.counts + np.diff(first.judged.offsets) + np.diff(second.judged.offsets))
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
+    def differences(self, doubt: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
         """Return the differences of scores, on average over the draws."""
         is_relevant = doubt.chances < rate
         n_relevant = np.add.reduceat(is_relevant, doubt.starts, axis=0, dtype=np.float64)

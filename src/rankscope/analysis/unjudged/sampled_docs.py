@@ -10,7 +10,7 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged.draws import Draws, Keys
+from rankscope.analysis.unjudged.random_judgments import Keys, RandomJudgments
 from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.errors import InputError
 
@@ -30,7 +30,7 @@ class UnjudgedDocs(msgspec.Struct, frozen=True, eq=False):
         return np.diff(self.offsets)
 
 
-def unjudged_docs(run: AlignedRun, hits: Hits, draws: Draws, *, depth: int | None) -> UnjudgedDocs:
+def unjudged_docs(run: AlignedRun, hits: Hits, draws: RandomJudgments, *, depth: int | None) -> UnjudgedDocs:
     """Return the unjudged docs of a system; the run is read only where the hits say that there are any."""
     n_shown = hits.n_retrieved if depth is None else np.minimum(hits.n_retrieved, depth)
     starts = offsets_of(n_shown)
@@ -55,7 +55,7 @@ def unjudged_docs(run: AlignedRun, hits: Hits, draws: Draws, *, depth: int | Non
     return UnjudgedDocs(ranks[unjudged], keys, offsets_of(counts))
 
 
-class DocsInDoubt(msgspec.Struct, frozen=True, eq=False, dict=True):
+class SampledDocs(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The unjudged docs of one system for some queries, with what chance says of them."""
 
     queries: Ints
@@ -69,10 +69,10 @@ class DocsInDoubt(msgspec.Struct, frozen=True, eq=False, dict=True):
     other_rows: Ints
     """Where it stands among those of the other system; -1 where the other did not retrieve it."""
     keys: Keys
-    draws: Draws
+    draws: RandomJudgments
 
     @classmethod
-    def of(cls, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, draws: Draws) -> DocsInDoubt:
+    def of(cls, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, draws: RandomJudgments) -> SampledDocs:
         """Return the unjudged docs of some queries."""
         rows, query = rows_of(docs.offsets, queries)
         starts = offsets_of(docs.counts[queries])[:-1]

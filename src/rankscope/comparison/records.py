@@ -388,6 +388,13 @@ class PairResult(Record, kw_only=True):
         return self
 
     @property
+    def final_verdict(self) -> Verdict:
+        """The verdict; a pair by another than the primary measure has none."""
+        if self.verdict is None:
+            raise InputError(f"{self.measure} is exploratory, and has no verdict", hint="take the primary measure")
+        return self.verdict
+
+    @property
     def a(self) -> str:
         """The system that is compared with."""
         return self.systems.a
@@ -450,6 +457,8 @@ class QueryGroup(Record):
     comparisons: tuple[PairResult, ...]
     """Every pair by the primary measure, each followed by the same pair by the others."""
     query_ids: tuple[str, ...]
+    uncounted: tuple[str, ...] = ()
+    """Those of weight 0, which have no part in any comparison."""
 
     @property
     def compared(self) -> tuple[PairResult, ...]:
@@ -570,9 +579,7 @@ class Comparison(Record, kw_only=True, dict=True):
 
     def __repr__(self) -> str:
         return "\n".join(
-            f"{result.b} vs {result.a}: {result.verdict.text} {result.verdict.reason}"
-            for result in self
-            if result.verdict is not None
+            f"{result.b} vs {result.a}: {result.final_verdict.text} {result.final_verdict.reason}" for result in self
         )
 
     def _repr_html_(self) -> str:

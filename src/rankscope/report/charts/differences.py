@@ -18,7 +18,7 @@ from rankscope.report.charts.scale import Scale, linear_axis
 from rankscope.report.charts.svg import element, number, rectangle, straight, tip
 
 if TYPE_CHECKING:
-    from rankscope.comparison.records import Compared, Comparison
+    from rankscope.comparison.records import Comparison, PairResult
 
 MOST_BARS = 300
 """Beyond it bars are thinner than a pixel, and are merged into an outline of so many steps."""
@@ -38,12 +38,12 @@ class DifferencesChart(Chart):
     better: Better = "higher"
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, compared: Compared | None = None) -> DifferencesChart:
+    def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> DifferencesChart:
         """Return the differences of a pair, by default the first."""
-        from rankscope.report.charts.sources import all_queries, better_of, identifier
+        from rankscope.report.charts.sources import all_queries, better_of, differences_of, identifier
 
-        pair = (compared or next(iter(comparison))).pair
-        values = zip(all_queries(comparison.scores), pair.differences.tolist(), strict=True)
+        pair = pair or next(iter(comparison))
+        values = zip(all_queries(comparison.scores), differences_of(comparison, pair).tolist(), strict=True)
         known = [(query, value) for query, value in values if not math.isnan(value)]
         return cls(
             [query for query, _ in known],
@@ -52,8 +52,8 @@ class DifferencesChart(Chart):
             measure=pair.measure,
             names=(pair.a, pair.b),
             better=better_of(comparison.scores, pair.measure),
-            subtitle=pair.group,
-            prefix=identifier("differences", pair.group, pair.a, pair.b),
+            subtitle=pair.group or "",
+            prefix=identifier("differences", pair.group or "", pair.a, pair.b),
         )
 
     def checked(self) -> Self:

@@ -19,7 +19,7 @@ from rankscope.report.charts.text import text_width
 from rankscope.report.document import Tone
 
 if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, Group
+    from rankscope.comparison.records import Comparison, QueryGroup
 
 
 class ForestRow(Record):
@@ -49,26 +49,27 @@ class ForestChart(Chart):
     margin: float | None = None
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, group: Group | None = None) -> ForestChart:
+    def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> ForestChart:
         """Return every pair of a group, by default the first, with its difference."""
         from rankscope.comparison.verdict import level_words, short_words
+        from rankscope.records import or_nan
         from rankscope.report.charts.sources import better_of, identifier
         from rankscope.report.comparison_pair import TONES as VERDICT_TONES
 
         group = group or comparison.groups[0]
         rows = [
             ForestRow(
-                c.pair.b if comparison.baseline else f"{c.pair.b} - {c.pair.a}",
-                c.pair.delta,
-                c.pair.ci.low,
-                c.pair.ci.high,
-                note=short_words(c.verdict.code, c.pair),
-                tone=VERDICT_TONES.get(c.verdict.code, "neutral"),
+                c.b if comparison.baseline else f"{c.b} - {c.a}",
+                or_nan(c.delta),
+                or_nan(c.ci.low),
+                or_nan(c.ci.high),
+                note=short_words(c.final_verdict.code, c),
+                tone=VERDICT_TONES.get(c.final_verdict.code, "neutral"),
             )
             for c in group.compared
         ]
         against = f" against {comparison.baseline}" if comparison.baseline else ""
-        intervals = level_words(group.compared[0].pair).replace("CI", "intervals")
+        intervals = level_words(group.compared[0]).replace("CI", "intervals")
         return cls(
             rows,
             title=f"Difference in {comparison.primary}{against}",
@@ -76,7 +77,7 @@ class ForestChart(Chart):
             measure=comparison.primary,
             better=better_of(comparison.scores, comparison.primary),
             margin=comparison.settings.margin or None,
-            prefix=identifier("forest", group.name),
+            prefix=identifier("forest", group.name or ""),
         )
 
     def checked(self) -> Self:

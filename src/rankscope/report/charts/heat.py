@@ -18,7 +18,7 @@ from rankscope.report.charts.svg import rectangle
 from rankscope.stats.interval import LEVEL, percent
 
 if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, Group
+    from rankscope.comparison.records import Comparison, QueryGroup
     from rankscope.measures.scores import Scores
     from rankscope.report.charts.sources import RunData
 
@@ -118,23 +118,24 @@ class StrataChart(HeatChart):
     difference: bool = False
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, group: Group | None = None) -> StrataChart:
+    def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> StrataChart:
         """Return each stratum's difference for every pair of a group, by default the first."""
+        from rankscope.records import or_nan
         from rankscope.report.charts.sources import better_of, identifier
 
         group = group or comparison.groups[0]
         cells = [
             HeatCell(
                 f"{part.attribute} {part.value}",
-                c.pair.b,
-                part.pair.delta,
-                part.pair.ci.low,
-                part.pair.ci.high,
-                part.pair.n_queries,
+                c.b,
+                or_nan(part.delta),
+                or_nan(part.ci.low),
+                or_nan(part.ci.high),
+                part.n_queries,
             )
             for c in group.compared
-            for part in c.slices
-            if part.asked_for or not any(other.asked_for for other in c.slices)
+            for part in c.strata or ()
+            if part.asked_for or not any(other.asked_for for other in c.strata or ())
         ]
         level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own"
         return cls(
@@ -144,7 +145,7 @@ class StrataChart(HeatChart):
             better=better_of(comparison.scores, comparison.primary),
             difference=True,
             subtitle=", ".join(filter(None, (group.name, level))),
-            prefix=identifier("strata", group.name),
+            prefix=identifier("strata", group.name or ""),
         )
 
     @property

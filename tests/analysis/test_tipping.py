@@ -127,8 +127,8 @@ def test_equal_to_scoring_each_draw(measure, case, rate):
 @given(case=cases(n_queries=5), rate=st.floats(0, 1))
 def test_fast_ways_are_equal_to_the_general_one(measure, case, rate):
     fast, general = (table(*case, measure) for _ in range(2))
-    assert isinstance(fast._drawn, SampledPrecisions if measure.startswith("AP") else SampledSums)
-    general._drawn = SampledHits(parse_measure(measure), Policies(), general._ideal, general._draws.grades)
+    assert isinstance(fast._sampled, SampledPrecisions if measure.startswith("AP") else SampledSums)
+    general._sampled = SampledHits(parse_measure(measure), Policies(), general._ideal, general._judgments.grades)
     for pair in (("s0", "s1"), ("s1", "s0")):
         assert fast.difference_at(rate, *pair) == pytest.approx(general.difference_at(rate, *pair), abs=1e-12)
 
@@ -385,10 +385,10 @@ def test_precision_never_falls_with_the_rate(case, rates):
 def test_a_few_queries_at_a_time(case, measure):
     found = table(*case, measure)
     whole = [found.difference_at(rate, "s0", "s1") for rate in (0.2, 0.9)]
-    n_only = found._gap("s0", "s1", tipping.shares_of(np.ones(6, dtype=bool), None)).n_only_first
+    n_only = found._gap("s0", "s1", tipping.query_shares(np.ones(6, dtype=bool), None)).n_only_first
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tipping, "CELLS", 100)
-        gap = found._gap("s0", "s1", tipping.shares_of(np.ones(6, dtype=bool), None))
+        gap = found._gap("s0", "s1", tipping.query_shares(np.ones(6, dtype=bool), None))
         pieces = [gap.at(rate) for rate in (0.2, 0.9)]
         assert gap.n_only_first == n_only
         assert len(gap._spans) > 1 or len(found._system("s0").unjudged.ranks) * N_DRAWS < 100
@@ -424,7 +424,7 @@ def test_grades_that_are_fractions():
     judged = {"q": {f"d{i}": i / 40 for i in range(40)}}
     runs = {"low": {"q": ["u"]}, "high": {"q": ["d39"]}}
     found = table(judged, runs, "nDCG@1")
-    assert isinstance(found._drawn, SampledHits)
+    assert isinstance(found._sampled, SampledHits)
     # grades drawn from 1/40 … 39/40, of which 39/40 is the ideal: on average 1/2 over 39/40
     mean = np.mean([table(judged, runs, "nDCG@1", seed=seed).difference_at(1.0, "low", "high") for seed in range(100)])
     spread = math.sqrt((38 * 40 / 12) / 39**2 / (100 * N_DRAWS))

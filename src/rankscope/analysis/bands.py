@@ -145,7 +145,7 @@ def find_bands(name: str) -> BandProfile:
     return BANDS[name]
 
 
-def bands_from(record: Mapping[str, Any], *, name: str) -> BandProfile:
+def parse_bands(record: Mapping[str, Any], *, name: str) -> BandProfile:
     """Return a band profile from a record as a TOML file holds it; `name` is for where the record has none.
 
     The record has `bands`, which maps a measure to a list of `[low, high, word]`, and may have `name` and
@@ -164,7 +164,7 @@ def bands_from(record: Mapping[str, Any], *, name: str) -> BandProfile:
         key, measure_range = band_key(written, name)
         if key in bands:
             raise OptionError(f"{name}: {key} has bands twice, here as {written!r}", hint="keep one of the two")
-        bands[key] = checked_bands(rows, measure_range, where=f"{name}: {written}")
+        bands[key] = check_bands(rows, measure_range, where=f"{name}: {written}")
     return BandProfile(str(record.get("name", name)), str(record.get("description", "")), bands)
 
 
@@ -188,17 +188,17 @@ def no_cutoff(written: str) -> str:
     raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
 
 
-def checked_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:
+def check_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:
     """Return bands that follow one another over the whole range of a measure, or say where they do not."""
     if not isinstance(rows, list) or not rows:
         raise OptionError(f"{where}: bands are a list of [low, high, word]", hint=SCHEMA_HINT)
-    bands = sorted((band_from(row, where) for row in rows), key=lambda band: (band.low, band.high))
+    bands = sorted((parse_band(row, where) for row in rows), key=lambda band: (band.low, band.high))
     for problem, hint in itertools.chain(breaks(bands), open_ends(bands, measure_range)):
         raise OptionError(f"{where}: {problem}", hint=hint)
     return tuple(bands)
 
 
-def band_from(row: Any, where: str) -> Band:
+def parse_band(row: Any, where: str) -> Band:
     """Return one band from `[low, high, word]`."""
     if not isinstance(row, Sequence) or len(row) != N_FIELDS or not isinstance(row[2], str) or not row[2].strip():
         raise OptionError(f"{where}: {row!r} is not [low, high, word]", hint=SCHEMA_HINT)

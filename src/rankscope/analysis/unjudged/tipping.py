@@ -113,21 +113,21 @@ class TippingTable:
         given = measure.arguments(rel=policies.relevance_level)
         self._depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
         relevant = relevant_grades(qrels.ideal[1], given)
-        self._draws = RandomJudgments(seed=seed, grades=relevant)
+        self._judgments = RandomJudgments(seed=seed, grades=relevant)
         self._ideal = qrels.ideal
         self._hits, self._scores, self._counts = {}, {}, {}
         for name, found in ((name, run.hits) for name, run in runs.items()):
-            place = places_of(found.query_ids, self.query_ids)
+            place = query_positions(found.query_ids, self.query_ids)
             self._scores[name] = np.full(len(qrels), math.nan)
             self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
             self._hits[name] = on_all_queries(found, place, qrels)
             self._counts[name] = judged_counts(self._hits[name], given, self._depth)
-        self._drawn = self._way_to_score(measure, given)
+        self._sampled = self._way_to_score(measure, given)
         self._retrieved: dict[str, RetrievedDocs] = {}
 
     def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
         """Return the fastest way to score all draws."""
-        relevant, (_, grades) = self._draws.grades, self._ideal
+        relevant, (_, grades) = self._judgments.grades, self._ideal
         if is_sum(measure, self._policies):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
             if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
@@ -146,7 +146,7 @@ class TippingTable:
         each of them does. None where neither system is behind.
         """
         counted = self._queries_of(a, b, counted, weights)
-        shares = shares_of(counted, weights)
+        shares = query_shares(counted, weights)
         means = [float(shares @ np.nan_to_num(self._scores[name])) for name in (a, b)]
         if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
             return None
@@ -179,7 +179,7 @@ class TippingTable:
         it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
         """
         counted = self._queries_of(check.behind, check.ahead, counted, weights)
-        gap = self._gap(check.behind, check.ahead, shares_of(counted, weights))
+        gap = self._gap(check.behind, check.ahead, query_shares(counted, weights))
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
         open_at, end = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}[
             check.strength
@@ -196,7 +196,7 @@ class TippingTable:
     ) -> SameCheck:
         """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
         counted = self._queries_of(a, b, counted, weights)
-        shares = shares_of(counted, weights)
+        shares = query_shares(counted, weights)
         rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
         first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
         return SameCheck(
@@ -213,7 +213,7 @@ class TippingTable:
         self, rate: float, first: str, second: str, *, counted: Bools | None = None, weights: Floats | None = None
     ) -> float:
         """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
-        shares = shares_of(self._queries_of(first, second, counted, weights), weights)
+        shares = query_shares(self._queries_of(first, second, counted, weights), weights)
         return self._gap(first, second, shares).at(rate)
 
     def relevant_share(self, name: str, *, counted: Bools) -> RelevantShare:
@@ -240,15 +240,15 @@ class TippingTable:
         """Return how far two systems are apart, depending on the unjudged docs of the first."""
         now = np.nan_to_num(self._scores[first]) - np.nan_to_num(self._scores[second])
         systems = self._system(first), self._system(second)
-        return ScoreGap(self._drawn, self._draws, systems, now, shares=shares, sign=self._sign)
+        return ScoreGap(self._sampled, self._judgments, systems, now, shares=shares, sign=self._sign)
 
     def _system(self, name: str) -> RetrievedDocs:
         """Return what a system retrieved; its run is read once."""
         if name not in self._retrieved:
             hits = self._hits[name]
-            docs = unjudged_docs(self._runs[name], hits, self._draws, depth=self._depth)
+            docs = unjudged_docs(self._runs[name], hits, self._judgments, depth=self._depth)
             judged = hits.kept((hits.grades >= 0) & hits.within(self._depth))
-            self._retrieved[name] = self._drawn.retrieved(judged, docs)
+            self._retrieved[name] = self._sampled.prepare(judged, docs)
         return self._retrieved[name]
 
 
@@ -257,32 +257,32 @@ class ScoreGap:
 
     def __init__(
         self,
-        drawn: SampledScores,
-        draws: RandomJudgments,
+        sampled: SampledScores,
+        judgments: RandomJudgments,
         systems: tuple[RetrievedDocs, RetrievedDocs],
         now: Floats,
         *,
         shares: Floats,
         sign: float,
     ) -> None:
-        self._drawn, self._draws, self._systems = drawn, draws, systems
+        self._sampled, self._judgments, self._systems = sampled, judgments, systems
         self._shares = shares
         self._sign = sign
         first, second = (each.unjudged for each in systems)
-        in_doubt = (first.counts > 0) & (shares > 0)
-        self._settled = float(shares[~in_doubt] @ now[~in_doubt])
+        has_unjudged = (first.counts > 0) & (shares > 0)
+        self._constant = float(shares[~has_unjudged] @ now[~has_unjudged])
         """What the other queries contribute, whose scores no judgment changes."""
-        self._spans = list(spans(np.flatnonzero(in_doubt), drawn.sizes(*systems)))
+        self._spans = list(spans(np.flatnonzero(has_unjudged), sampled.sizes(*systems)))
         self._other_rows = [rows_in_other(first, second, queries) for queries in self._spans]
         self.n_only_first = sum(int((rows < 0).sum()) for rows in self._other_rows)
         self._kept: SampledDocs | None = None
 
     def at(self, rate: float) -> float:
         """Return the mean difference at a rate, on average over the draws."""
-        total = self._settled
-        for doubt in self._in_doubt():
-            differences = self._drawn.differences(doubt, *self._systems, min(rate, 1.0))
-            total += self._sign * float(self._shares[doubt.queries] @ differences)
+        total = self._constant
+        for sample in self._samples():
+            differences = self._sampled.differences(sample, *self._systems, min(rate, 1.0))
+            total += self._sign * float(self._shares[sample.queries] @ differences)
         return total
 
     def is_closed_at(self, rate: float) -> bool:
@@ -299,15 +299,15 @@ class ScoreGap:
                 open_at = middle
         return closed_at
 
-    def _in_doubt(self) -> Iterator[SampledDocs]:
-        """Yield the docs in doubt, some queries at a time; where they are few, they are kept."""
+    def _samples(self) -> Iterator[SampledDocs]:
+        """Yield the unjudged docs, some queries at a time; where they are few, they are kept."""
         if self._kept is not None:
             yield self._kept
             return
         for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
-            doubt = SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._draws)
-            self._kept = doubt if len(self._spans) == 1 else None
-            yield doubt
+            sample = SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._judgments)
+            self._kept = sample if len(self._spans) == 1 else None
+            yield sample
 
 
 def relevant_grades(grades: Floats, given: dict[str, Any]) -> Floats:
@@ -325,7 +325,7 @@ def is_relevant(grades: Floats, given: dict[str, Any]) -> Bools:
     return reached
 
 
-def places_of(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
+def query_positions(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
     """Return where each query stands among all of them."""
     if query_ids == all_ids:
         return np.arange(len(all_ids))
@@ -358,7 +358,7 @@ def judged_counts(hits: Hits, given: dict[str, Any], depth: int | None) -> Float
     return np.stack([hits.per_query(judged), hits.per_query(judged & is_relevant(hits.grades, given))])
 
 
-def shares_of(counted: Bools, weights: Floats | None) -> Floats:
+def query_shares(counted: Bools, weights: Floats | None) -> Floats:
     """Return how much each query contributes to the mean."""
     parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
     return parts / parts.sum() if parts.any() else parts

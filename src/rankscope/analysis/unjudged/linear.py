@@ -27,7 +27,7 @@ The lowest difference is the highest one with the systems exchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -39,6 +39,11 @@ from rankscope.arrays import Bools, Floats, Ints, log2, offsets_of, running_sum,
 from rankscope.measures.gain import gains_of
 from rankscope.measures.spec import Measure
 
+Arguments: TypeAlias = dict[str, Any]
+Gains: TypeAlias = Callable[[Floats], Floats]
+"""What grades are worth."""
+RankWeights: TypeAlias = Callable[[Ints], Floats]
+"""What ranks from 1 up count."""
 _MOST_STEPS = 100
 _SLACK = 1e-15
 
@@ -46,15 +51,13 @@ _SLACK = 1e-15
 class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
     """A measure as a sum of gain times weight over docs, and what it is divided by."""
 
-    gain: Callable[[Floats], Floats]
-    """What a grade is worth."""
-    weight: Callable[[Ints], Floats]
-    """What a rank from 1 up counts."""
+    gain: Gains
+    weight: RankWeights
     k: int | None = None
     """Ranks below k count nothing."""
     over_shown: bool = False
     """Whether each list's sum is divided by the number of docs shown."""
-    ideal_weight: Callable[[Ints], Floats] | None = None
+    ideal_weight: RankWeights | None = None
     """What a rank of the ideal list adds to the divisor; None where the divisor is `divisor` alone."""
     divisor: float = 1.0
     """The part of the divisor that does not depend on judgments."""
@@ -70,51 +73,39 @@ def log_discount(ranks: Ints) -> Floats:
     return 1 / log2(ranks + 1)
 
 
-def first_ranks(k: int | None, weight: Callable[[Ints], Floats]) -> Callable[[Ints], Floats]:
+def first_ranks(k: int | None, weight: RankWeights) -> RankWeights:
     """Return weights that are 0 below rank k."""
     return weight if k is None else lambda ranks: np.where(ranks <= k, weight(ranks), 0.0)
 
 
-def binary_gain(given: dict[str, Any]) -> Callable[[Floats], Floats]:
+def binary_gain(given: Arguments) -> Gains:
     """Return a gain of 1 for relevant docs."""
     return lambda grades: (grades >= given["rel"]).astype(np.float64)
 
 
-def graded_gain(given: dict[str, Any]) -> Callable[[Floats], Floats]:
+def graded_gain(given: Arguments) -> Gains:
     """Return the gains that the measure asks for."""
     return lambda grades: gains_of(grades, given["gain"], given["rel"])
 
 
-def scaled_gain(given: dict[str, Any], top: float, *, gain: Any) -> Callable[[Floats], Floats]:
+def scaled_gain(given: Arguments, top: float, *, gain: Any) -> Gains:
     """Return gains as a share of the most on the scale."""
     most = float(top if given["max_grade"] is None else given["max_grade"])
     scale = gains_of(np.array([most]), gain, None)[0]
     return lambda grades: gains_of(grades, gain, given.get("rel")) / scale
 
 
-def _precision(given: dict[str, Any], _: float) -> LinearForm:
-    return LinearForm(gain=binary_gain(given), weight=every_rank, k=given["k"], divisor=float(given["k"]))
-
-
-def _precision_of_shown(given: dict[str, Any], _: float) -> LinearForm:
-    return LinearForm(gain=binary_gain(given), weight=every_rank, k=given.get("k"), over_shown=True)
-
-
-def _recall(given: dict[str, Any], _: float) -> LinearForm:
-    k = given.get("k")
-    return LinearForm(gain=binary_gain(given), weight=every_rank, k=k, ideal_weight=every_rank, divisor=0.0)
-
-
-def _capped_recall(given: dict[str, Any], _: float) -> LinearForm:
-    k = given["k"]
+def recall_form(given: Arguments, ideal_weight: RankWeights = every_rank) -> LinearForm:
+    """Return recall, whose divisor is the number of relevant docs."""
     return LinearForm(
-        gain=binary_gain(given), weight=every_rank, k=k, ideal_weight=first_ranks(k, every_rank), divisor=0.0
+        gain=binary_gain(given), weight=every_rank, k=given.get("k"), ideal_weight=ideal_weight, divisor=0.0
     )
 
 
-def _f_measure(given: dict[str, Any], _: float) -> LinearForm:
+def f_form(given: Arguments) -> LinearForm:
+    """Return F as (1 + b²) found / (b² R + k), for precision found / k and recall found / R."""
     k, beta_squared = given["k"], float(given["beta"]) ** 2
-    share = beta_squared / (1 + beta_squared)  # (1 + b²) found / (b² R + k), for precision found/k and recall found/R
+    share = beta_squared / (1 + beta_squared)
     return LinearForm(
         gain=binary_gain(given),
         weight=every_rank,
@@ -124,40 +115,45 @@ def _f_measure(given: dict[str, Any], _: float) -> LinearForm:
     )
 
 
-def _cumulative(weight: Callable[[Ints], Floats], *, normalised: bool) -> Callable[[dict[str, Any], float], LinearForm]:
-    def form(given: dict[str, Any], _: float) -> LinearForm:
-        k = given["k"]
-        if not normalised:
-            return LinearForm(gain=graded_gain(given), weight=weight, k=k)
-        return LinearForm(gain=graded_gain(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
-
-    return form
+def cumulative_form(given: Arguments, weight: RankWeights) -> LinearForm:
+    """Return cumulated gain."""
+    return LinearForm(gain=graded_gain(given), weight=weight, k=given["k"])
 
 
-def _rank_biased(given: dict[str, Any], top: float) -> LinearForm:
+def normalised_form(given: Arguments, weight: RankWeights) -> LinearForm:
+    """Return cumulated gain as a share of that of the ideal list."""
+    k = given["k"]
+    return LinearForm(gain=graded_gain(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
+
+
+def rank_biased_form(given: Arguments, top: float) -> LinearForm:
+    """Return rank-biased precision."""
     gain, p = given["gain"], float(given["p"])
     gains = binary_gain(given) if gain == "binary" else scaled_gain(given, top, gain=gain)
     return LinearForm(gain=gains, weight=lambda ranks: (1 - p) * np.power(p, ranks - 1.0), k=given["k"])
 
 
-def _mean_gain(given: dict[str, Any], top: float) -> LinearForm:
-    return LinearForm(gain=scaled_gain(given, top, gain="linear"), weight=every_rank, k=given["k"], over_shown=True)
+def share_of_shown(given: Arguments, gain: Gains) -> LinearForm:
+    """Return the mean gain of the docs shown."""
+    return LinearForm(gain=gain, weight=every_rank, k=given.get("k"), over_shown=True)
 
 
-FORMS: dict[str, Callable[[dict[str, Any], float], LinearForm]] = {
-    "P": _precision,
-    "P_ret": _precision_of_shown,
-    "SetP": _precision_of_shown,
-    "R": _recall,
-    "SetR": _recall,
-    "R_cap": _capped_recall,
-    "F": _f_measure,
-    "CG": _cumulative(every_rank, normalised=False),
-    "NCG": _cumulative(every_rank, normalised=True),
-    "DCG": _cumulative(log_discount, normalised=False),
-    "nDCG": _cumulative(log_discount, normalised=True),
-    "RBP": _rank_biased,
-    "MeanGain": _mean_gain,
+FORMS: dict[str, Callable[[Arguments, float], LinearForm]] = {
+    "P": lambda given, _: LinearForm(
+        gain=binary_gain(given), weight=every_rank, k=given["k"], divisor=float(given["k"])
+    ),
+    "P_ret": lambda given, _: share_of_shown(given, binary_gain(given)),
+    "SetP": lambda given, _: share_of_shown(given, binary_gain(given)),
+    "R": lambda given, _: recall_form(given),
+    "SetR": lambda given, _: recall_form(given),
+    "R_cap": lambda given, _: recall_form(given, first_ranks(given["k"], every_rank)),
+    "F": lambda given, _: f_form(given),
+    "CG": lambda given, _: cumulative_form(given, every_rank),
+    "NCG": lambda given, _: normalised_form(given, every_rank),
+    "DCG": lambda given, _: cumulative_form(given, log_discount),
+    "nDCG": lambda given, _: normalised_form(given, log_discount),
+    "RBP": rank_biased_form,
+    "MeanGain": lambda given, top: share_of_shown(given, scaled_gain(given, top, gain="linear")),
 }
 """How each measure is made from its arguments and the top grade."""
 
@@ -168,7 +164,7 @@ def is_sum(measure: Measure, policies: Policies) -> bool:
     return measure.base in FORMS and zero_is_worthless(given) and not has_own_scale(given)
 
 
-def zero_is_worthless(given: dict[str, Any]) -> bool:
+def zero_is_worthless(given: Arguments) -> bool:
     """Tell whether grade 0 is worth nothing, and no grade less."""
     gain, rel = given.get("gain", "binary"), given.get("rel")
     if isinstance(gain, tuple):
@@ -176,7 +172,7 @@ def zero_is_worthless(given: dict[str, Any]) -> bool:
     return gain != "binary" or rel is None or rel > 0
 
 
-def has_own_scale(given: dict[str, Any]) -> bool:
+def has_own_scale(given: Arguments) -> bool:
     """Tell whether the scale of grades is each query's own."""
     return given.get("max_grade") == "query" and given.get("gain") != "binary"
 

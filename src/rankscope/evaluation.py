@@ -205,8 +205,8 @@ def evaluate_request(
 ) -> Scores:
     """Return the scores that a request asks for; qrels and runs that are loaded already are taken as they are.
 
-    Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` may keep what
-    alignment found, for those who look at it again.
+    Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` aligns one run; a
+    caller that needs the hits, too, gives one that keeps them.
     """
     measures, policies = request.measures, request.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
@@ -306,7 +306,7 @@ def score_all(
     *,
     side: Mapping[Need, Any],
     threads: int | None,
-    align_run: Callable[..., Hits] = align,
+    align_run: Callable[..., Hits],
 ) -> tuple[tuple[RunScores, tuple[str, ...]], ...]:
     """Score every run, several at a time; each comes with what must be said of data that its docs lack."""
     n_threads = threads or n_cores()
@@ -342,10 +342,42 @@ def trec_eval_text(
     options: ReadOptions | None = None,
     **policies: Unpack[PolicyOptions],
 ) -> str:
-    """Return exactly the text that trec_eval prints for one run.
+    r"""Return exactly the text that trec_eval prints for one run.
 
-    `complete` is its -c: queries that the run does not answer count as 0. As there, ids that match nothing are no
-    error; a warning tells of them.
+    Parameters
+    ----------
+    qrels, run
+        Judgments and a run, as `evaluate` takes them. Ids that match nothing are only warned of.
+    measures
+        Names of trec_eval's measures, or of groups: ``"official"``, ``"all_trec"``, ``"set"``.
+    profile
+        The version: ``"trec_eval-9"`` or ``"trec_eval-10"``.
+    per_query
+        Print every query, as -q does.
+    complete
+        Queries that the run does not answer count as 0, as with -c.
+    options
+        How files are read.
+    **policies
+        Those of `evaluate`, such as ``min_rel`` (-l), ``depth`` (-M) and ``judged_only`` (-J).
+
+    Returns
+    -------
+    str
+        The lines.
+
+    Raises
+    ------
+    OptionError
+        There is no such version.
+    MeasureError
+        trec_eval has no such measure.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.trec_eval_text({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["map"])
+    'map                   \tall\t1.0000\n'
     """
     from rankscope.measures.profiles import VERSIONS
     from rankscope.measures.trec_text import TrecText

@@ -17,7 +17,7 @@ import re
 import textwrap
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 import msgspec
 
@@ -74,7 +74,8 @@ def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> A
 def from_builtins(kind: type[AnyRecord], data: Any, *, where: str = "") -> AnyRecord:
     """Return the record that dicts, lists, texts and numbers hold; what does not fit is an error that says where."""
     try:
-        return msgspec.convert(data, kind, str_keys=True)  # the keys of JSON are texts
+        # the keys of JSON are texts
+        return msgspec.convert(data, kind, str_keys=True, dec_hook=_decoded)
     except msgspec.ValidationError as error:
         raise in_our_words(kind, data, error, where) from None
 
@@ -194,7 +195,17 @@ def _keys(kind: Any) -> list[str]:
 
 
 def _builtin_of(value: Any) -> Any:
-    """Return a NumPy number or array as Python has it."""
+    """Return a NumPy number or array as Python has it, and a light record as its values by name."""
     if hasattr(value, "tolist"):
         return value.tolist()
+    if hasattr(value, "__record_fields__"):
+        return {name: getattr(value, name) for name in value.__record_fields__}
     raise NotImplementedError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _decoded(kind: Any, value: Any) -> Any:
+    """Return a light record from its values by name."""
+    if not hasattr(kind, "__record_fields__") or not isinstance(value, dict):
+        raise ValueError(f"Expected `{'object' if isinstance(kind, type) else kind}`")
+    types = get_type_hints(kind)
+    return kind(**{name: msgspec.convert(each, types[name], dec_hook=_decoded) for name, each in value.items()})

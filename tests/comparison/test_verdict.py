@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from rankscope.stats.compare import Contest, Settings, compare_contests
 
 from rankscope.comparison.verdict import Judged, Known, UnjudgedCheck, decide, decimals, verdict_of
-from rankscope.stats.compare import Contest, Settings, compare_contests
 from rankscope.stats.units import Units
 
 

@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from rankscope.stats.compare import Contest, Settings, compare_contests
 from scipy import stats as scipy_stats
 
 from rankscope.errors import OptionError
-from rankscope.stats.compare import Contest, Settings, compare_contests
 from rankscope.stats.paired import sign_flip_test
 from rankscope.stats.slices import contrast_p, counted_bins
 from rankscope.stats.units import Units

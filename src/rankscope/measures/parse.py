@@ -59,7 +59,30 @@ _IR_MEASURES_GAINS = {"log2": "linear", "exp-log2": "exp2"}
 
 
 def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Return the measures named, each once, in the order given; a text may name several."""
+    """Return the measures named, each once, in the order given.
+
+    Parameters
+    ----------
+    names
+        Names such as ``"nDCG@10"``, also as trec_eval, ranx and ir_measures write them, or measures. A text may name
+        several.
+
+    Returns
+    -------
+    tuple of Measure
+        What can be compared, printed and evaluated.
+
+    Raises
+    ------
+    MeasureError
+        There is no such measure, or a parameter is not one of its own.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.parse_measures("ndcg_cut_10 map P.5,10")
+    (nDCG@10, AP, P@5, P@10)
+    """
     if isinstance(names, str | Measure):
         names = [names]
     found: dict[Measure, None] = {}
@@ -77,7 +100,29 @@ def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Meas
 
 
 def parse_measure(name: str | Measure) -> Measure:
-    """Return the one measure that is named."""
+    """Return the one measure that is named.
+
+    Parameters
+    ----------
+    name
+        A name such as ``"nDCG@10"``, also as trec_eval, ranx and ir_measures write it.
+
+    Returns
+    -------
+    Measure
+        What can be compared, printed and evaluated.
+
+    Raises
+    ------
+    MeasureError
+        There is no such measure, or the text names several.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.parse_measure("recip_rank")
+    RR
+    """
     measures = parse_measures(name)
     if len(measures) != 1:
         raise MeasureError(f"{name!r} names {len(measures)} measures where one is expected")

@@ -248,18 +248,78 @@ def measure(
     needs: Iterable[Need] = (),
     version: int = 1,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
-    """Register a function of hits as a measure.
+    r"""Register a function of hits as a measure.
 
-    `about_relevance`: the score depends on which docs are relevant, so a query without any can be excluded.
-    `if_undefined`: what becomes of an undefined score, one of IF_UNDEFINED; unless said, "skip" where lower is better,
-    else "zero" for measures of relevance and "policy" for all others.
-    `graded`: gains are graded, so the threshold of the evaluation only matters where the gain is binary.
-    `whole_grades`: grades must be whole numbers.
-    `needs`: data beyond ranks and grades; the function then takes it as a second argument, `extras`.
-    `monotone`: moving a relevant doc up never makes the score worse.
-    `over_all_queries`: it is one number for the whole run, repeated for every query.
-    `version`: raised when the definition changes; it is kept with stored scores.
-    `workings`: the terms of which the score is the sum, for `explain` and for what a doc contributes to a difference.
+    Parameters
+    ----------
+    name, title
+        What it is called in short, as it is written in texts, and in full.
+    family
+        The kind of question that it answers.
+    formula
+        In LaTeX.
+    range
+        The lowest and the highest score; infinite where there is none.
+    cite
+        Where it comes from.
+    example
+        A score that was worked out by hand.
+    undefined
+        When it has no score.
+    better
+        ``"higher"`` or ``"lower"``.
+    aliases
+        Other names, alone or with the parameters that they imply.
+    elsewhere
+        By tool, what it is called there.
+    aggregate
+        How the scores of all queries become one number.
+    about_relevance
+        Whether the score depends on which docs are relevant, so that a query without any can be excluded.
+    if_undefined
+        What becomes of an undefined score, one of IF_UNDEFINED; unless said, "skip" where lower is better, else "zero"
+        for measures of relevance and "policy" for all others.
+    graded
+        Whether gains are graded, so that the threshold of the evaluation only matters where the gain is binary.
+    whole_grades
+        Whether grades must be whole numbers.
+    monotone
+        Whether moving a relevant doc up never makes the score worse.
+    over_all_queries
+        Whether it is one number for the whole run, repeated for every query.
+    workings
+        The terms of which the score is the sum, for `explain` and for what a doc contributes to a difference.
+    needs
+        Data beyond ranks and grades; the function then takes it as a second argument, `extras`.
+    version
+        Raised when the definition changes; it is kept with stored scores.
+
+    Returns
+    -------
+    callable
+        The decorator of a function of hits (and `extras`) and keyword parameters, which returns a score per query. Its
+        docstring begins with ``Answers: …?``.
+
+    Raises
+    ------
+    MeasureError
+        The name is taken, or docstring, citation or example are missing.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from rankscope.measures.spec import Example, Family
+    >>> @rs.measure(
+    ...     "FirstIsBest", "The best doc first", family=Family.RANK, formula=r"[g_1 = g_{max}]", range=(0, 1),
+    ...     undefined="never", cite="by hand", example=Example([2, 1], [2, 1], 1.0, {}, "2 is the best grade"),
+    ... )
+    ... def first_is_best(hits):
+    ...     '''Answers: is the first doc one of the best grade that the qrels have?'''
+    ...     return hits.per_query((hits.ranks == 1) & (hits.grades == hits.max_grade))
+    >>> rs.evaluate({"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}, "FirstIsBest")["run"]["q", "FirstIsBest"]
+    0.0
+
+    `rankscope.testing.check_measure("FirstIsBest")` checks that it keeps what every measure promises.
     """
     by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections import Counter
@@ -12,9 +11,10 @@ from rankscope._version import __version__
 from rankscope.experiment.latency import Profile
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
 from rankscope.measures.scores import Scores, show
+from rankscope.records import replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts.sources import identifier
-from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, Verdict
+from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
 from rankscope.report.evaluation import best_values, number_cell, queries
 from rankscope.report.figures import figure_of, figures
 from rankscope.report.table import Cell, Table
@@ -96,7 +96,7 @@ def base_report(result: CollectionResult, *, with_figures: bool, every_pair: boo
     if result.comparison is not None:
         return comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
     if result.scores is None:
-        nothing = Verdict("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
+        nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
         return Report(result.name, () if result.left_out else (nothing,), (), ())
     return evaluation_report.report_of(result.scores, with_figures=with_figures)
 
@@ -114,12 +114,12 @@ def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
 
 
 def named_after(report: Report, name: str) -> Report:
-    """Return a part of the report in which all headings and charts are told apart by the collection's name."""
+    """Return a part of the report in which all headings and charts differ by the collection's name."""
     return Report(
         report.title,
         tuple(named_block(block, name) for block in report.first_screen),
         tuple(
-            dataclasses.replace(
+            replace(
                 section,
                 title=f"{name} · {section.title}",
                 blocks=tuple(named_block(block, name) for block in section.blocks),
@@ -133,10 +133,10 @@ def named_after(report: Report, name: str) -> Report:
 
 def named_block(block: Block, name: str) -> Block:
     """Return a block that names its collection where it could be taken for that of another."""
-    if isinstance(block, Verdict):
-        return dataclasses.replace(block, subject=f"{name} · {block.subject}" if block.subject else name)
+    if isinstance(block, VerdictBlock):
+        return replace(block, subject=f"{name} · {block.subject}" if block.subject else name)
     if isinstance(block, Figure):
-        return dataclasses.replace(block, svg=with_own_ids(block.svg, identifier(name)))
+        return replace(block, svg=with_own_ids(block.svg, identifier(name)))
     return block
 
 
@@ -341,8 +341,8 @@ def left_out_blocks(result: CollectionResult) -> Iterator[Block]:
     """Say first of all which systems could not be evaluated, and why."""
     for system in result.left_out:
         if system.finding is not None:
-            words = f"{system.finding.in_one_line}. To mend it, {system.finding.hint}."
-            yield Verdict(f"{system.name} is left out.", words, "bad", system.name)
+            words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
+            yield VerdictBlock(f"{system.name} is left out.", words, "bad", system.name)
 
 
 def failure_blocks(result: CollectionResult, benchmark: Benchmark) -> Iterator[Block]:

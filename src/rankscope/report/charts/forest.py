@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.comparison.records import Comparison, QueryGroup
+from rankscope.comparison.verdict import level_words, short_words
 from rankscope.errors import OptionError
-from rankscope.records import Record, replace
+from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import draw_x_axis
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, ChartLayout, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, GRID, MUTED, TONE_MARKERS, TONES, marker
 from rankscope.report.charts.scale import Scale, linear_axis
+from rankscope.report.charts.sources import better_of, identifier
 from rankscope.report.charts.svg import group, rectangle, straight, tip
 from rankscope.report.charts.text import text_width
+from rankscope.report.comparison_pair import TONES as VERDICT_TONES
 from rankscope.report.document import Tone
-
-if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, QueryGroup
 
 
 class ForestRow(Record):
@@ -51,11 +52,6 @@ class ForestChart(Chart):
     @classmethod
     def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> ForestChart:
         """Return every pair of a group, by default the first, with its difference."""
-        from rankscope.comparison.verdict import level_words, short_words
-        from rankscope.records import or_nan
-        from rankscope.report.charts.sources import better_of, identifier
-        from rankscope.report.comparison_pair import TONES as VERDICT_TONES
-
         group = group or comparison.groups[0]
         rows = [
             ForestRow(

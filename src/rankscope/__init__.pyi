@@ -10,6 +10,7 @@ from rankscope.analysis.robustness import robustness as robustness
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison import compare as compare
 from rankscope.comparison import compare_scores as compare_scores
+from rankscope.comparison.planning import plan as plan
 from rankscope.comparison.records import Comparison as Comparison
 from rankscope.data.loading import ReadOptions as ReadOptions
 from rankscope.data.loading import load_qrels as load_qrels
@@ -36,6 +37,9 @@ from rankscope.measures.scores import Aggregate as Aggregate
 from rankscope.measures.scores import RunScores as RunScores
 from rankscope.measures.scores import Scores as Scores
 from rankscope.measures.spec import Measure as Measure
+from rankscope.measures.spec import MeasureExample as MeasureExample
+from rankscope.measures.spec import MeasureFamily as MeasureFamily
+from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
 from rankscope.systems.fuse_runs import fuse as fuse
 from rankscope.typing import EvaluateOptions as EvaluateOptions
@@ -126,6 +130,8 @@ __all__ = [
     "EvaluateRequest",
     "Explanation",
     "Measure",
+    "MeasureExample",
+    "MeasureFamily",
     "MeasuresLike",
     "Policies",
     "PolicyOptions",
@@ -140,6 +146,7 @@ __all__ = [
     "RunScores",
     "RunsLike",
     "Scores",
+    "Workings",
     "__version__",
     "compare",
     "compare_scores",
@@ -155,6 +162,7 @@ __all__ = [
     "measure",
     "parse_measure",
     "parse_measures",
+    "plan",
     "read_scores",
     "robustness",
     "run_project",

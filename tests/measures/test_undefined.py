@@ -11,7 +11,7 @@ from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.analysis.unjudged import unjudged_effect
 from rankscope.cli.main import main
 from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 # q1 has two docs at right angles (distance 1), q2 a single doc, q3 is not answered; all have a relevant doc
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
@@ -146,8 +146,8 @@ def test_the_word_is_checked():
 def test_what_becomes_of_an_undefined_score_is_a_known_word():
     with pytest.raises(MeasureError, match="if_undefined = 'drop' is not one of zero, policy, skip"):
         measure(
-            "Odd", "Odd", family=Family.SET, formula="x", range=(0, 1), cite="nobody", if_undefined="drop",
-            example=Example([1], [1], 1),
+            "Odd", "Odd", family=MeasureFamily.SET, formula="x", range=(0, 1), cite="nobody", if_undefined="drop",
+            example=MeasureExample([1], [1], 1),
         )  # fmt: skip
 
 

@@ -141,7 +141,14 @@ def explain(
     hits = align(judged, loaded, decided)
     if wanted[0].spec.finds_judged_docs:
         raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
-    return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
+    explanation = explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
+    if Need.ONTOLOGY in wanted[0].spec.needs:
+        from rankscope.measures.ontology import ontology_notes
+
+        extras = extras_for(judged, loaded, (explanation.query,), wanted, decided, side=side)
+        for note in ontology_notes(wanted, extras, rel=decided.relevance_level):
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
+    return explanation
 
 
 def explain_score(
@@ -215,12 +222,10 @@ def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measu
     """
     level = policies.relevance_level
     docs = ranking.docs[: measure.arguments(rel=level).get("k")]
-    with warnings.catch_warnings():  # the user has been warned already, when the whole list was scored
-        warnings.simplefilter("ignore", RankscopeWarning)
-        reached = [
-            float(measure.score(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0])
-            for n in range(len(docs) + 1)
-        ]
+    reached = [
+        float(measure.score(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0])
+        for n in range(len(docs) + 1)
+    ]
     counted = [0.0 if math.isnan(score) else score for score in reached]
     parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]
     empty = [Step(None, None, None, parts[0], counted[0], label=EMPTY_LIST)] if counted[0] else []

@@ -125,10 +125,11 @@ def json_schema(kind: Any) -> dict[str, Any]:
     for record in _records_in(kind):
         definition = schema.get("$defs", {}).get(record.__name__, {})
         properties = definition.get("properties", {})
-        for name, text in field_docs(record).items():
-            if name in properties:
-                properties[name].setdefault("description", text)
-        if issubclass(record, Record):
+        texts = field_docs(record)
+        for field in msgspec.structs.fields(record):
+            if field.encode_name in properties and field.name in texts:
+                properties[field.encode_name].setdefault("description", texts[field.name])
+        if issubclass(getattr(record, "__origin__", record), Record):
             definition.update(required=list(properties), additionalProperties=False)
     return schema
 
@@ -154,7 +155,7 @@ def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
 def field_docs(kind: type[Any]) -> dict[str, str]:
     """Return what the string below each field of a class says of it; empty where the source cannot be read."""
     found: dict[str, str] = {}
-    for parent in reversed(kind.__mro__[:-1]):
+    for parent in reversed(getattr(kind, "__origin__", kind).__mro__[:-1]):
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(parent)))
         except (OSError, TypeError, SyntaxError):

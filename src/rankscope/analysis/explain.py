@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -38,6 +38,12 @@ from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.spec import Measure, Workings
 from rankscope.records import Record, replace
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from rankscope.data.shapes import QrelsLike, RunLike
+    from rankscope.typing import PolicyOptions
 
 EMPTY_LIST = "empty list"
 """The label of the row for what a list without any doc scores."""
@@ -87,8 +93,8 @@ class Explanation(Record):
 
 
 def explain(
-    qrels: Any,
-    run: Any,
+    qrels: QrelsLike,
+    run: RunLike,
     query: Any,
     measure: str | Measure,
     *,
@@ -98,7 +104,7 @@ def explain(
     embeddings: Any = None,
     docs: Any = None,
     ontology: Any = None,
-    **policies: Any,
+    **policies: Unpack[PolicyOptions],
 ) -> Explanation:
     """Return the arithmetic of one query's score, rank by rank.
 
@@ -126,6 +132,18 @@ def explain(
         If the qrels have no such query.
     MeasureError
         If there is no such measure, if there are several, or if the measure lacks data.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> explanation = rs.explain({"q": {"a": 1, "b": 2}}, {"q": ["x", "b", "a"]}, "q", rs.DCG @ 3)
+    >>> for step in explanation.steps:
+    ...     print(step.rank, step.doc, step.grade, round(step.term, 4))
+    1 x None 0.0
+    2 b 2.0 1.2619
+    3 a 1.0 0.5
+    >>> round(explanation.score, 4)
+    1.7619
 
     """
     chosen = chosen_profile(profile)

@@ -19,7 +19,7 @@ from rankscope.arrays import Floats
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError, RankscopeWarning
-from rankscope.evaluation import evaluate
+from rankscope.evaluation import EvaluateRequest, evaluate, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.stats.agreement import overlap_share, rbo
@@ -62,9 +62,11 @@ def precision_by_recall(qrels: Any, runs: Any, **options: Any) -> Scores:
 
 def first_hit_bands(qrels: Any, runs: Any, **options: Any) -> dict[str, list[int]]:
     """Return for every run how many queries have their first relevant doc in each band of ranks."""
-    with warnings.catch_warnings():  # where nothing was found there is no rank, but a band
-        warnings.filterwarnings("ignore", ".*: FirstRel is undefined", RankscopeWarning)
-        scores = evaluate(qrels, runs, ["FirstRel"], **{**options, "undefined": "skip"})
+    request = EvaluateRequest.decide("FirstRel", **{**options, "undefined": "skip"})
+    scores = evaluate_request(request, qrels, runs)
+    for note in scores.notes:
+        if "FirstRel is undefined" not in note:  # where nothing was found there is no rank, but a band
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
     return {name: count_by_band(run.column(scores.measures[0])) for name, run in scores.items()}
 
 

@@ -60,6 +60,15 @@ def robustness(
     dict of str to Robustness
         By the name of the run.
 
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
+    >>> runs = {"old": {"q1": ["a"], "q2": ["b"]}, "new": {"q1": ["a"], "q2": ["x", "b"]}}
+    >>> found = rs.robustness(rs.evaluate(qrels, runs, rs.RR), rs.RR, baseline="old")["new"]
+    >>> found.mean, found.worst_decile, found.urisk
+    (0.75, 0.5, -0.5)
+
     """
     reference = None if baseline is None else scores[baseline].column(measure)
     return {

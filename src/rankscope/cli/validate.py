@@ -30,7 +30,7 @@ STRICTNESS = {
     "--strict": "stop where a line is malformed, instead of reporting it as a finding",
     "--lenient": "leave malformed lines out and report them as a finding (the default)",
 }
-"""What these options do here: elsewhere a malformed line stops the command unless it is told otherwise."""
+"""What these options do here: elsewhere a malformed line stops the command by default."""
 
 EPILOG = f"""\
 examples:

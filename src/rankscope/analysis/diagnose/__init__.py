@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankscope._version import __version__
 from rankscope.align.alignment import align
@@ -29,6 +29,12 @@ from rankscope.measures.scoring import check_grades, count
 from rankscope.measures.spec import Measure
 from rankscope.records import replace
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from rankscope.data.shapes import QrelsLike, RunLike
+    from rankscope.typing import PolicyOptions
+
 __all__ = [
     "SEVERITIES",
     "Diagnosis",
@@ -42,14 +48,14 @@ __all__ = [
 ]
 
 SEEN_DOCS = 10
-"""How many docs a reader is taken to see, where a diagnosis is not told otherwise."""
+"""How many docs a reader sees, by default."""
 POOL_CUTS = (10, 50, 100, 1000)
 """The depths of the candidate pool that a diagnosis looks at."""
 
 
 def diagnose(
-    qrels: Any,
-    run: Any,
+    qrels: QrelsLike,
+    run: RunLike,
     *,
     k: int = SEEN_DOCS,
     pool_cuts: Sequence[int] = POOL_CUTS,
@@ -58,7 +64,7 @@ def diagnose(
     qrels_options: ReadOptions | None = None,
     embeddings: Any = None,
     anyway: bool = False,
-    **policies: Any,
+    **policies: Unpack[PolicyOptions],
 ) -> Diagnosis:
     """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
 
@@ -86,6 +92,15 @@ def diagnose(
         If no query has a relevant doc, or if run and qrels do not belong together (a warning with `anyway`).
     OptionError
         If a cut-off is not a whole number from 1 up.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> diagnosis = rs.diagnose({"q": {"a": 1, "b": 0, "c": 0}}, {"q": ["b", "c", "a"]}, k=2)
+    >>> [(finding.code, finding.severity) for finding in diagnosis.findings][:2]
+    [('ranked_low', 'serious'), ('bad_at_rank_1', 'serious')]
+    >>> diagnosis.losses.ranked_low
+    1.0
 
     """
     check_cuts([k, *pool_cuts])

@@ -98,7 +98,7 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def has_nonrelevant(self) -> bool:
-        """Whether the qrels hold docs that were judged and found non-relevant, so that bad results can be told."""
+        """Whether the qrels hold docs that were judged and found non-relevant, so that bad results can be seen."""
         return bool((self.hits.ideal_grades < self.rel).any())
 
     @cached_property

@@ -8,6 +8,7 @@ checks of either file (`either`), of the qrels (`qrels`), of one run (`run`), of
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Literal, TypeVar
@@ -24,6 +25,7 @@ from rankscope.analysis.validate.qrels import QRELS_CHECKS
 from rankscope.analysis.validate.run import RUN_CHECKS
 from rankscope.analysis.validate.tables import match_run, qrels_table, run_table
 from rankscope.data.loading import ReadOptions
+from rankscope.data.shapes import Path
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.records import Record
@@ -64,20 +66,20 @@ class ValidationReport(Record):
 
 
 def validate(
-    qrels: str,
-    runs: Sequence[str],
+    qrels: Path,
+    runs: Path | Sequence[Path],
     *,
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
 ) -> ValidationReport:
-    """Return what is odd about files of qrels and runs.
+    r"""Return what is odd about files of qrels and runs.
 
     Parameters
     ----------
     qrels
         The path of the judgments; - is standard input.
     runs
-        The paths of the runs; one that is named twice is looked at once.
+        The path of a run, or several; one that is named twice is looked at once.
     options, qrels_options
         How run files and the qrels file are read. By default malformed lines are left out, and are a finding.
 
@@ -91,10 +93,19 @@ def validate(
     FormatError
         If a file cannot be read, or has malformed lines and its options are not lenient.
 
+    Examples
+    --------
+    >>> import pathlib, rankscope as rs
+    >>> _ = pathlib.Path("qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    >>> _ = pathlib.Path("bm25.run").write_text("q1 Q0 d1 1 0.9 bm25\nq1 Q0 d1 2 0.8 bm25\n")
+    >>> [finding.message for finding in rs.validate("qrels.txt", "bm25.run").findings if finding.level == "error"]
+    ['docs listed again for the same query: 1 of 2 rows']
+
     """
+    paths = [runs] if isinstance(runs, str | os.PathLike) else runs
     lenient = ReadOptions(lenient=True)
-    judged = read_file(read_qrels, qrels, qrels_options or lenient)
-    files = [read_file(read_run, path, options or lenient) for path in dict.fromkeys(runs)]
+    judged = read_file(read_qrels, os.fspath(qrels), qrels_options or lenient)
+    files = [read_file(read_run, path, options or lenient) for path in dict.fromkeys(map(os.fspath, paths))]
     run_rows = {file.path: file.rows for file in files}
     findings = [
         *malformed_lines(judged.path, judged.bad_lines),

@@ -105,7 +105,7 @@ def validate(
     paths = [runs] if isinstance(runs, str | os.PathLike) else runs
     lenient = ReadOptions(lenient=True)
     judged = read_file(read_qrels, os.fspath(qrels), qrels_options or lenient)
-    files = [read_file(read_run, path, options or lenient) for path in dict.fromkeys(map(os.fspath, paths))]
+    files = [read_file(read_run, path, options or lenient) for path in dict.fromkeys(os.fspath(each) for each in paths)]
     run_rows = {file.path: file.rows for file in files}
     findings = [
         *malformed_lines(judged.path, judged.bad_lines),

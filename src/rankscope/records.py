@@ -117,9 +117,10 @@ def json_schema(kind: Any) -> dict[str, Any]:
     schema = msgspec.json.schema(kind)
     for record in _records_in(kind):
         properties = schema.get("$defs", {}).get(record.__name__, {}).get("properties", {})
-        for name, text in field_docs(record).items():
-            if name in properties:
-                properties[name].setdefault("description", text)
+        texts = field_docs(record)
+        for field in msgspec.structs.fields(record):
+            if field.encode_name in properties and field.name in texts:
+                properties[field.encode_name].setdefault("description", texts[field.name])
     return schema
 
 
@@ -144,7 +145,7 @@ def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
 def field_docs(kind: type[Any]) -> dict[str, str]:
     """Return what the string below each field of a class says of it; empty where the source cannot be read."""
     found: dict[str, str] = {}
-    for parent in reversed(kind.__mro__[:-1]):
+    for parent in reversed(getattr(kind, "__origin__", kind).__mro__[:-1]):
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(parent)))
         except (OSError, TypeError, SyntaxError):

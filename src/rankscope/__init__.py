@@ -58,6 +58,7 @@ PUBLIC = {
     "Run": "rankscope.data.run:Run",
     "RunScores": "rankscope.measures.scores:RunScores",
     "Scores": "rankscope.measures.scores:Scores",
+    "ValidationReport": "rankscope.analysis.validate:ValidationReport",
     "Workings": "rankscope.measures.spec:Workings",
     # types of what may be given
     "EvaluateOptions": "rankscope.typing:EvaluateOptions",

@@ -7,6 +7,7 @@ from rankscope.analysis.explain import Explanation as Explanation
 from rankscope.analysis.explain import explain as explain
 from rankscope.analysis.robustness import Robustness as Robustness
 from rankscope.analysis.robustness import robustness as robustness
+from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison import compare as compare
 from rankscope.comparison import compare_scores as compare_scores
@@ -146,6 +147,7 @@ __all__ = [
     "RunScores",
     "RunsLike",
     "Scores",
+    "ValidationReport",
     "Workings",
     "__version__",
     "compare",

@@ -9,7 +9,7 @@ import pytest
 
 from rankscope.errors import DuplicateError, InputError, OptionError, ScoreError
 from rankscope.systems.base import BaseSystem, Doc, ListDocs, Query
-from rankscope.systems.expand import Expand
+from rankscope.systems.expansion import Expand
 from rankscope.systems.function import PythonFunction
 from rankscope.systems.rerank import Rerank
 from rankscope.systems.run_file import RunFile

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rankscope.errors import OptionError
 from rankscope.experiment.journal import Journal
 from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, checked_ranking, reason_of
-from rankscope.systems.base import Query, Ranking, System
+from rankscope.systems.base import Query, RankedDocs, System
 
 TIMED_QUERIES = 200
 """So many queries are asked one by one, which is how latency is measured; the others go in batches."""
@@ -123,7 +123,7 @@ def single_call(system: System, query: Query, *, k: int, clock: Clock) -> Return
     return Returned((Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds)
 
 
-def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
     """Return one ranking per query."""
     rankings = system.search(queries, k=k)
     if len(rankings) != len(queries):
@@ -131,7 +131,7 @@ def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Ra
     return rankings
 
 
-def checked(query: Query, ranking: Ranking, k: int) -> Answer:
+def checked(query: Query, ranking: RankedDocs, k: int) -> Answer:
     """Return the answer that a batch has for one query."""
     try:
         return Answer(query.id, checked_ranking(ranking, k=k))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import msgspec
 import numpy as np
 
 from rankscope.errors import IdError, InputError, shorten
 from rankscope.io.ids import as_id
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, best_first
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, best_first
 
 Clock = Callable[[], float]
 """Returns seconds, from some point on."""
@@ -23,12 +23,11 @@ class BadAnswerError(InputError):
     """An answer that is no ranking: not readable, of another shape, with scores that are no numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What came back for one query: a ranking, or the reason why there is none."""
 
     query_id: str
-    ranking: Ranking | None
+    ranking: RankedDocs | None
     reason: str = ""
     """Why there is no ranking; empty where there is one."""
     seconds: float | None = None
@@ -50,19 +49,19 @@ class Answering(Protocol):
         ...
 
 
-class RemoteSystem(BaseSystem):
+class RemoteSystem(OptionSystem, kw_only=True):
     """A system that has its own docs elsewhere: nothing is indexed, and each query may fail by itself."""
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         """Do nothing: the docs are indexed by whoever answers."""
 
-    @abstractmethod
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
         """Yield one answer for each query, in whatever order they come."""
+        raise NotImplementedError
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return a ranking for each query; the first query that fails is an error."""
-        found: dict[str, Ranking] = {}
+        found: dict[str, RankedDocs] = {}
         for answer in self.answers(queries, k=k):
             if answer.ranking is None:
                 raise InputError(
@@ -73,7 +72,7 @@ class RemoteSystem(BaseSystem):
         return [found[query.id] for query in queries]
 
 
-def checked_ranking(pairs: Iterable[Any], *, k: int) -> Ranking:
+def checked_ranking(pairs: Iterable[Any], *, k: int) -> RankedDocs:
     """Return (doc, score) pairs as a ranking, best first and cut at k; refuse what is none, saying why."""
     ranking: list[tuple[str, float]] = []
     seen: set[str] = set()
@@ -105,7 +104,7 @@ def checked_score(score: Any, doc: str) -> float:
     return float(score)
 
 
-def ranking_by_position(docs: Sequence[Any], *, k: int) -> Ranking:
+def ranking_by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
     """Return docs that came without scores as a ranking: the score is 1 / rank."""
     return checked_ranking([(doc, 1 / rank) for rank, doc in enumerate(docs, 1)], k=k)
 

@@ -10,8 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from rankscope.errors import OptionError, shorten
 from rankscope.systems.answers import (
@@ -22,10 +21,9 @@ from rankscope.systems.answers import (
     ranking_by_position,
     reason_of,
 )
-from rankscope.systems.base import Query, Ranking
-from rankscope.systems.options import NO_EFFECT, check_choice, check_range, options_of
+from rankscope.systems.base import Query, RankedDocs
+from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, options_of
 
-INPUTS = ("jsonl", "tsv")
 _TREC_FIELDS = 6
 _KEPT_STDERR_LINES = 20
 QUERY_NAMES = ("query_id", "id", "qid", "query")
@@ -33,8 +31,7 @@ DOC_NAMES = ("doc_id", "id", "docid", "doc", "_id")
 RESULT_NAMES = ("results", "docs", "ranking", "hits")
 
 
-@dataclass(kw_only=True)
-class Command(RemoteSystem):
+class Command(RemoteSystem, kw_only=True):
     """Starts a program that reads queries on standard input and prints a run.
 
     It gets one query a line, as JSON with id, text and attributes, or as id and text with a tab between. It prints TREC
@@ -45,18 +42,15 @@ class Command(RemoteSystem):
     name: str = "command"
     command: str | Sequence[str]
     """The program with its arguments; {k} is the number of docs wanted for each query."""
-    input: str = "jsonl"
+    input: Literal["jsonl", "tsv"] = "jsonl"
     """How queries are handed over: jsonl or tsv."""
-    timeout_s: float = field(default=3600.0, metadata=NO_EFFECT)
+    timeout_s: Annotated[AboveZero, NO_EFFECT] = 3600.0
     """How long the program may take, in seconds."""
-    attempts: int = field(default=2, metadata=NO_EFFECT)
+    attempts: Annotated[AtLeastOne, NO_EFFECT] = 2
     """How often the program is started before queries without an answer count as failed."""
 
     def __post_init__(self) -> None:
-        check_choice(self.input, INPUTS, what="input")
-        check_range(self.attempts, what="attempts", low=1)
-        if self.timeout_s <= 0:
-            raise OptionError(f"timeout_s is {self.timeout_s:g}, but it must be above 0")
+        super().__post_init__()
         if not self.arguments(k=1):
             raise OptionError("command is empty", hint='for example command = "./search --top {k}"')
 
@@ -244,7 +238,7 @@ def first_of(record: Any, names: Sequence[str], line: str) -> Any:
     return found
 
 
-def json_ranking(results: Any, *, k: int) -> Ranking:
+def json_ranking(results: Any, *, k: int) -> RankedDocs:
     """Return the ranking in a list of ids, of [id, score] pairs, or of tables with id and score."""
     if not isinstance(results, list):
         raise BadAnswerError(f"its results are {shorten(repr(results), limit=80)}, but should be a list")

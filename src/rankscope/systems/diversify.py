@@ -6,46 +6,43 @@ order is all that is chosen, the score they give is 1 / rank.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.errors import OptionError
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, System
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
 from rankscope.systems.dense import Dense, unit_length
 from rankscope.systems.fusion import normalise
-from rankscope.systems.options import SYSTEM, check_choice, check_range, options_of
-from rankscope.systems.vectors import Vectors
+from rankscope.systems.options import SYSTEM, AtLeastOne, ZeroToOne, options_of
+from rankscope.systems.vector_index import Vectors
 
 Floats = NDArray[np.float64]
-RELEVANCES = ("embedding", "pool")
 
 
-@dataclass(kw_only=True)
-class Diversified(BaseSystem):
+class Diversified(OptionSystem, kw_only=True):
     """What mmr and dartboard share: a pool, and the embeddings of its docs.
 
     The first `pool` docs of another system are put into a new order; what that system has below them follows as it is.
     """
 
     name: str = ""
-    of: System | None = field(default=None, metadata=SYSTEM)
+    of: Annotated[System | None, SYSTEM] = None
     """The system that gives the pool; without one, a dense system with the embedded model."""
-    vectors: System | None = field(default=None, metadata=SYSTEM)
+    vectors: Annotated[System | None, SYSTEM] = None
     """The dense system whose embeddings are compared; by default the one that gives the pool or is part of it."""
-    pool: int = 100
+    pool: AtLeastOne = 100
     """How many docs are put into a new order."""
-    relevance: str = "embedding"
+    relevance: Literal["embedding", "pool"] = "embedding"
     """What relevance is: the cosine of query and doc (embedding), or the pool's scores from 0 to 1 (pool)."""
 
     def __post_init__(self) -> None:
-        check_range(self.pool, what="pool", low=1)
-        check_choice(self.relevance, RELEVANCES, what="relevance")
+        super().__post_init__()
         self.of = self.of or self.vectors or Dense()
         self._base = self.of
         self._dense = dense_system(self._base, self.vectors, name=self.name)
@@ -55,7 +52,7 @@ class Diversified(BaseSystem):
         self._base.fit(docs, progress=progress)
         self._dense.fit(docs, progress=progress)
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, in the order in which they were chosen."""
         n = max(self.pool, k)
         if self.relevance == "pool":
@@ -68,15 +65,15 @@ class Diversified(BaseSystem):
             for ranking, query in zip(found, unit_length(vectors), strict=True)
         ]
 
-    def cosines(self, pool: Ranking, *, query: Vectors) -> Floats:
+    def cosines(self, pool: RankedDocs, *, query: Vectors) -> Floats:
         """Return how near the docs of a pool are to the query."""
         return np.asarray(self.unit_vectors(pool) @ query.astype(np.float64))
 
-    def unit_vectors(self, pool: Ranking) -> Floats:
+    def unit_vectors(self, pool: RankedDocs) -> Floats:
         """Return the embeddings of the docs of a pool, of length 1."""
         return unit_length(self._dense.vectors.vectors_of([doc for doc, _ in pool])).astype(np.float64)
 
-    def reordered(self, ranking: Ranking, relevance: Callable[[Ranking], Floats], *, k: int) -> Ranking:
+    def reordered(self, ranking: RankedDocs, relevance: Callable[[RankedDocs], Floats], *, k: int) -> RankedDocs:
         """Return one ranking with its pool in a new order."""
         pool = ranking[: self.pool]
         if not pool:
@@ -86,9 +83,9 @@ class Diversified(BaseSystem):
         docs = [*(pool[i][0] for i in order), *(doc for doc, _ in ranking[self.pool : k])]
         return [(doc, 1 / rank) for rank, doc in enumerate(docs, 1)]
 
-    @abstractmethod
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
         """Return n places in the pool, in the order in which they are chosen."""
+        raise NotImplementedError
 
     @property
     def index_bytes(self) -> int:
@@ -97,20 +94,15 @@ class Diversified(BaseSystem):
         return self._base.index_bytes + (self._dense.index_bytes if apart else 0)
 
 
-@dataclass(kw_only=True)
-class MMR(Diversified):
+class MMR(Diversified, kw_only=True):
     """Maximal marginal relevance: next comes the doc that is relevant and least like those chosen so far.
 
     Carbonell & Goldstein, The Use of MMR, Diversity-Based Reranking, SIGIR 1998.
     """
 
     name: str = "mmr"
-    lambda_: float = 0.5
+    lambda_: ZeroToOne = msgspec.field(default=0.5, name="lambda")
     """How much relevance counts against novelty: 1 is relevance alone. Written `lambda` in a project file."""
-
-    def __post_init__(self) -> None:
-        check_range(self.lambda_, what="lambda", low=0, high=1)
-        super().__post_init__()
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
         """Return n places in the pool, in the order in which they are chosen."""
@@ -121,8 +113,7 @@ class MMR(Diversified):
         return {"type": "mmr", **options_of(self)}
 
 
-@dataclass(kw_only=True)
-class Dartboard(Diversified):
+class Dartboard(Diversified, kw_only=True):
     """Relevant information gain: next comes the doc that adds most to what the chosen ones say of the query.
 
     Docs that could answer the query are targets, each as likely as it is near to the query; a target counts as hit as
@@ -184,7 +175,7 @@ def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) 
     return chosen
 
 
-def relevance_in(pool: Ranking) -> Floats:
+def relevance_in(pool: RankedDocs) -> Floats:
     """Return the scores of a pool from 0 to 1."""
     return np.array(list(normalise(dict(pool), "minmax").values()), dtype=np.float64)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankscope.io.write import replaced
 from rankscope.systems.base import content_hash
-from rankscope.systems.vectors import Vectors
+from rankscope.systems.vector_index import Vectors
 
 
 class EmbeddingCache:

@@ -7,17 +7,16 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from rankscope.errors import DuplicateError, InputError, ScoreError
 from rankscope.io.ids import as_id
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, best_first
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, best_first
 from rankscope.systems.options import load_function, options_of, source_hash
 
 
-@dataclass(kw_only=True)
-class PythonFunction(BaseSystem):
+class PythonFunction(OptionSystem, kw_only=True):
     """Asks a function `module:function`.
 
     It gets a query's text, or with `batch` a list of texts, and where it has a parameter `k`, how many docs are wanted.
@@ -34,15 +33,14 @@ class PythonFunction(BaseSystem):
     """Whether the function gets queries with id and attributes (`Query`), instead of their texts."""
 
     def __post_init__(self) -> None:
-        self._call = (
-            load_function(self.function, what="the function") if isinstance(self.function, str) else self.function
-        )
+        super().__post_init__()
+        self._call = load_function(self.function, what="the function")
         self._parameters = inspect.signature(self._call).parameters
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         """Do nothing: the function knows its docs."""
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first."""
         answers = self.returned(queries, k=k)
         if len(answers) != len(queries):
@@ -78,7 +76,7 @@ async def gathered(waiting: Sequence[Any]) -> list[Any]:
     return list(await asyncio.gather(*waiting))
 
 
-def as_ranking(answer: Any, query: Query) -> Ranking:
+def as_ranking(answer: Any, query: Query) -> RankedDocs:
     """Return what a function gave for one query as docs with scores, best first."""
     listed = list(answer.items() if isinstance(answer, Mapping) else answer)
     if listed and all(isinstance(entry, str | int) for entry in listed):

@@ -10,11 +10,10 @@ import time
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from rankscope.errors import InputError, OptionError, shorten
+from rankscope.errors import InputError, shorten
 from rankscope.systems.answers import (
     Answer,
     BadAnswerError,
@@ -24,9 +23,9 @@ from rankscope.systems.answers import (
     ranking_by_position,
     reason_of,
 )
-from rankscope.systems.base import Query, Ranking
-from rankscope.systems.jsonpath import JsonPath, parse_path
-from rankscope.systems.options import NO_EFFECT, check_range, options_of
+from rankscope.systems.base import Query, RankedDocs
+from rankscope.systems.jsonpath import parse_path
+from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero, options_of
 from rankscope.systems.templates import filled, filled_data, url_without_secrets, values_of, without_secrets
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
@@ -35,6 +34,8 @@ _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _LONGEST_WAIT_S = 120.0
 _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
+_FORM = "application/x-www-form-urlencoded"
+_WITH_SECRETS = ("headers", "body", "query")
 _FAILURES = (OSError, http.client.HTTPException, BadAnswerError)
 
 
@@ -50,8 +51,61 @@ class BusyError(BadAnswerError):
         self.wait_s = wait_s
 
 
-@dataclass(kw_only=True)
-class Http(RemoteSystem):
+class HttpSystem(RemoteSystem, kw_only=True):
+    """What systems that are asked over HTTP share: queries go out side by side, and again where they fail."""
+
+    kind: ClassVar[str]
+    """The type of the system."""
+
+    url: str
+    """The address."""
+    headers: Mapping[str, str] = {}
+    """Further headers; ${NAME} takes a secret from the environment."""
+    concurrency: Annotated[AtLeastOne, NO_EFFECT] = 4
+    """How many queries are asked at the same time; latency is measured under this load."""
+    rate: Annotated[AboveZero | None, NO_EFFECT] = None
+    """The most requests per second."""
+    attempts: Annotated[AtLeastOne, NO_EFFECT] = 4
+    """How often a query is asked before it counts as failed."""
+    backoff_s: Annotated[AtLeastZero, NO_EFFECT] = 0.5
+    """How long to wait after the first failure, in seconds; it doubles each time."""
+    timeout_s: Annotated[AboveZero, NO_EFFECT] = 30.0
+    """How long one answer may take, in seconds."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_address(self.url)
+        self.clock: Clock = time.perf_counter
+
+    def request_of(self, query: Query, *, k: int) -> HttpRequest:
+        """Return the request for one query."""
+        raise NotImplementedError
+
+    def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
+        """Return the ranking that an answer holds."""
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is asked and where, without secrets."""
+        options = without_secrets({name: value for name, value in options_of(self).items() if name in _WITH_SECRETS})
+        return {"type": self.kind, **options_of(self), **options, "url": url_without_secrets(self.url)}
+
+    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+        """Yield one answer for each query as they come, some being asked at the same time."""
+        with HttpBatch(self, k=k) as batch:
+            yield from batch.answers(queries)
+
+    def _request(
+        self, method: str | None, address: str, values: Mapping[str, Any], body: bytes | None, content_type: str
+    ) -> HttpRequest:
+        """Return a request with its address and headers filled in."""
+        headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
+        headers |= {name: filled(text, values, escape=on_one_line) for name, text in self.headers.items()}
+        url = filled(address, values, escape=percent_encoded)
+        return HttpRequest(method or ("GET" if body is None else "POST"), url, headers, body)
+
+
+class Http(HttpSystem, kw_only=True):
     """Asks a JSON API: address, headers and body are templates, and paths lead to ids and scores in the answer.
 
     `{query}`, `{query_id}`, `{k}` and attributes of the query are filled in: percent-encoded in the address, as JSON in
@@ -71,63 +125,25 @@ class Http(RemoteSystem):
     """GET, or POST where there is a body; or any other."""
     body: str | Mapping[str, Any] | None = None
     """What is sent: a table becomes JSON; a text is JSON where it begins like it, else a form such as q={query}."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Further headers; ${NAME} takes a secret from the environment."""
-    concurrency: int = field(default=4, metadata=NO_EFFECT)
-    """How many queries are asked at the same time; latency is measured under this load."""
-    rate: float | None = field(default=None, metadata=NO_EFFECT)
-    """The most requests per second."""
-    attempts: int = field(default=4, metadata=NO_EFFECT)
-    """How often a query is asked before it counts as failed."""
-    backoff_s: float = field(default=0.5, metadata=NO_EFFECT)
-    """How long to wait after the first failure, in seconds; it doubles each time."""
-    timeout_s: float = field(default=30.0, metadata=NO_EFFECT)
-    """How long one answer may take, in seconds."""
 
     def __post_init__(self) -> None:
-        check_range(self.concurrency, what="concurrency", low=1)
-        check_range(self.attempts, what="attempts", low=1)
-        check_range(self.backoff_s, what="backoff_s", low=0)
-        if self.rate is not None and self.rate <= 0:
-            raise OptionError(f"rate is {self.rate:g}, but it must be above 0")
-        if self.timeout_s <= 0:
-            raise OptionError(f"timeout_s is {self.timeout_s:g}, but it must be above 0")
-        check_address(self.url)
-        self._ids: JsonPath = parse_path(self.ids, what="ids")
+        super().__post_init__()
+        self._ids = parse_path(self.ids, what="ids")
         self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
-        self.clock: Clock = time.perf_counter
-
-    def describe(self) -> dict[str, Any]:
-        """Return what is asked and where, without secrets."""
-        options = options_of(self)
-        hidden = {"headers": without_secrets(self.headers), "body": without_secrets(self.body)}
-        return {"type": self.kind, **options, **hidden, "url": url_without_secrets(self.url)}
-
-    @property
-    def address(self) -> str:
-        """The template of the whole address."""
-        return self.url
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
         """Return the request for one query."""
         values = values_of(query, k=k)
-        url = filled(self.address, values, escape=percent_encoded)
-        body, content_type = self.body_of(values)
-        headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
-        headers |= {name: filled(text, values, escape=on_one_line) for name, text in self.headers.items()}
-        return HttpRequest(self.method or ("GET" if body is None else "POST"), url, headers, body)
+        body, content_type = None, "application/json"
+        if self.body is not None and not isinstance(self.body, str):
+            body = json.dumps(filled_data(self.body, values)).encode()
+        elif self.body is not None and self.body.lstrip().startswith(("{", "[")):
+            body = filled(self.body, values, escape=json_escaped).encode()
+        elif self.body is not None:
+            body, content_type = filled(self.body, values, escape=percent_encoded).encode(), _FORM
+        return self._request(self.method, self.url, values, body, content_type)
 
-    def body_of(self, values: Mapping[str, Any]) -> tuple[bytes | None, str]:
-        """Return what is sent for one query, and what kind of content that is."""
-        if self.body is None:
-            return None, ""
-        if not isinstance(self.body, str):
-            return json.dumps(filled_data(self.body, values)).encode(), "application/json"
-        if self.body.lstrip().startswith(("{", "[")):
-            return filled(self.body, values, escape=json_escaped).encode(), "application/json"
-        return filled(self.body, values, escape=percent_encoded).encode(), "application/x-www-form-urlencoded"
-
-    def ranking_of(self, content: Any, *, k: int) -> Ranking:
+    def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         """Return the ranking that an answer holds."""
         docs = self._ids.values(content)
         if self._scores is None:
@@ -137,16 +153,11 @@ class Http(RemoteSystem):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
         return checked_ranking(zip(docs, scores, strict=True), k=k)
 
-    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        """Yield one answer for each query as they come, some being asked at the same time."""
-        with Asking(self, k=k) as asking:
-            yield from asking.answers(queries)
 
-
-class Asking:
+class HttpBatch:
     """One batch of queries being asked: the connections, the pace, and the signal to stop."""
 
-    def __init__(self, system: Http, *, k: int) -> None:
+    def __init__(self, system: HttpSystem, *, k: int) -> None:
         self._system = system
         self._k = k
         self._transport = Transport(timeout_s=system.timeout_s, concurrency=system.concurrency)
@@ -198,7 +209,7 @@ class Asking:
                 break
         return Answer(query.id, None, reason, n_attempts=attempt)
 
-    def ask(self, query: Query) -> tuple[Ranking, float]:
+    def ask(self, query: Query) -> tuple[RankedDocs, float]:
         """Ask one query once, and return the ranking with the time from request to the last byte of the answer."""
         request = self._system.request_of(query, k=self._k)
         self._pace.wait()
@@ -256,7 +267,7 @@ def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -
     return float(min(backoff_s * 2 ** (attempt - 1), _LONGEST_WAIT_S) * share)
 
 
-def in_words(error: BaseException, system: Http) -> str:
+def in_words(error: BaseException, system: HttpSystem) -> str:
     """Return why a query failed."""
     if isinstance(error, TimeoutError):
         return f"no answer within {system.timeout_s:g} s"

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rankscope.errors import OptionError, shorten
 from rankscope.systems.answers import BadAnswerError
@@ -27,8 +28,7 @@ _STEP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPath:
+class JsonPath(msgspec.Struct, frozen=True):
     """A path that has been read, with its text."""
 
     text: str

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rankscope.data.loading import load_run
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking
-from rankscope.systems.fuse_runs import ranking_in
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs
+from rankscope.systems.fusion import docs_in
 
 
-@dataclass(kw_only=True)
-class RunFile(BaseSystem):
+class RunFile(OptionSystem, kw_only=True):
     """Answers from a run file in any format that Rankscope reads; a query that is not in it finds nothing."""
 
     name: str = "run"
@@ -21,14 +20,15 @@ class RunFile(BaseSystem):
     """The run's file."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._run = load_run(self.path, name=self.name)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         """Do nothing: the run is there already."""
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first."""
-        return [ranking_in(self._run, query.id)[:k] for query in queries]
+        return [docs_in(self._run, query.id)[:k] for query in queries]
 
     def describe(self) -> dict[str, Any]:
         """Return the file's content hash, which stands for all else."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.systems.options import need
@@ -26,14 +27,13 @@ _STOP_LISTS = (
 _STOP_LIST_NAMES = {"english": "EN", "english_plus": "EN_PLUS"}
 
 
-@dataclass(frozen=True)
-class Tokenizer:
+class Tokenizer(msgspec.Struct, frozen=True):
     """Splits texts into the words that are compared; a word's stem is looked up once."""
 
     stop_words: frozenset[str]
     stem: Callable[[str], str] | None
     pattern: re.Pattern[str]
-    _stem_of: dict[str, str] = field(default_factory=dict)
+    _stem_of: dict[str, str] = {}
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text, in order."""

@@ -27,7 +27,7 @@ class Encoder(Protocol):
         ...
 
 
-def checked_vectors(vectors: Any, texts: Sequence[str], *, model: str) -> Vectors:
+def check_vectors(vectors: Any, texts: Sequence[str], *, model: str) -> Vectors:
     """Return what an encoder gave as a matrix of single precision, or say what is wrong with it."""
     matrix = np.ascontiguousarray(vectors, dtype=np.float32)
     if matrix.ndim != _MATRIX or len(matrix) != len(texts) or not matrix.shape[1]:

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.native import n_cores
-from rankscope.systems.base import Ranking
-from rankscope.systems.topk import DocIds
+from rankscope.systems.base import RankedDocs
+from rankscope.systems.top_docs import DocIds
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -141,7 +141,7 @@ class VectorIndex:
         """How much the vectors take."""
         return sum(int(block.nbytes) for block in self.blocks)
 
-    def search(self, queries: Vectors, *, k: int) -> list[Ranking]:
+    def search(self, queries: Vectors, *, k: int) -> list[RankedDocs]:
         """Return the k docs with the largest product for each query; a query that is all zeros finds nothing."""
         size = min(_MOST_QUERIES, -(-len(queries) // n_threads()))
         parts = [queries[start : start + size] for start in range(0, len(queries), size)]
@@ -151,7 +151,7 @@ class VectorIndex:
             found = pool.map(lambda part: self._search_part(part, k), parts)
             return [ranking for rankings in found for ranking in rankings]
 
-    def _search_part(self, queries: Vectors, k: int) -> list[Ranking]:
+    def _search_part(self, queries: Vectors, k: int) -> list[RankedDocs]:
         """Search with as many queries as are compared at a time."""
         lengths = np.linalg.norm(queries, axis=1)
         margin = (_ROUNDING * self._longest * lengths).astype(np.float32)

@@ -112,12 +112,13 @@ def profile_section(profile: Profile) -> str:
 
 def systems_page() -> str:
     """Return the page of all types of systems with their options."""
+    about = "All types of systems that a project file can name; [Systems that rank](../systems.md) explains them.\n"
     types = [f"| [`{name}`](#{name}) | {SYSTEMS.summary(name)} |\n" for name in SYSTEMS.entries]
     return "\n".join(
         [
             NOTICE,
             "# Systems\n",
-            "The types of systems that a project file can name, with all their options; [Systems that rank](../systems.md)\nexplains what they do and need.\n",
+            about,
             "".join(["| type | |\n", "| --- | --- |\n", *types]),
             *map(system_section, SYSTEMS.entries),
             "# Embedded models\n",

@@ -15,7 +15,7 @@ import pytest
 
 from rankscope.errors import InputError, OptionError
 from rankscope.systems import transport
-from rankscope.systems.answers import BadAnswerError, checked_ranking
+from rankscope.systems.answers import BadAnswerError, check_ranking
 from rankscope.systems.base import ListDocs, Query
 from rankscope.systems.encoders.endpoint import Endpoint
 from rankscope.systems.http import Http, Pace, wait_s
@@ -192,10 +192,10 @@ class TestAnswers:
             http(server, attempts=1).search(QUERIES[:1], k=3)
 
     def test_pairs_are_checked(self):
-        assert checked_ranking([("a", 1), ("b", 2.0)], k=5) == [("b", 2.0), ("a", 1.0)]
+        assert check_ranking([("a", 1), ("b", 2.0)], k=5) == [("b", 2.0), ("a", 1.0)]
         for wrong in (["ab"], [("a",)], [("a", 1, 2)], [7]):
             with pytest.raises(BadAnswerError, match="no pair"):
-                checked_ranking(wrong, k=5)
+                check_ranking(wrong, k=5)
 
 
 class TestFailures:

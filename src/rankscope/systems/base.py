@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ from rankscope.align.ranking import best_first_order
 from rankscope.errors import OptionError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.options import check_values
+from rankscope.systems.options import check_values, options_of
 
 RankedDocs = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
@@ -78,7 +78,7 @@ class System(Protocol):
 class BaseSystem:
     """A system that indexes a doc store once, so that systems which share a part do not index it twice.
 
-    A class of your own may derive from it and define `index`, `rank` and `describe`.
+    A class of your own may derive from it and define `rank`, `describe` and, where it has an index, `index`.
     """
 
     name: str = ""
@@ -97,15 +97,14 @@ class BaseSystem:
             raise OptionError(f"k is {k}, but at least one doc has to be asked for", hint="give k = 1 or more")
         return self.rank(queries, k=k) if queries else []
 
-    def fitted(self, index: _Index | None) -> _Index:
+    def require_index(self, index: _Index | None) -> _Index:
         """Return the index, or say that there is none yet."""
         if index is None:
             raise OptionError(f"{self.name or 'the system'} has no docs yet", hint="call fit(docs) before search")
         return index
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Prepare for searching these docs."""
-        raise NotImplementedError
+        """Prepare for searching these docs; a system that needs no index has nothing to do."""
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first; there is at least one query."""
@@ -127,10 +126,17 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
     A pickled system has its options alone: it is fitted again where it arrives.
     """
 
+    kind: ClassVar[str]
+    """The type of the system."""
+
     name: str = ""
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def describe(self) -> dict[str, Any]:
+        """Return all options that have an effect, with those of the systems used."""
+        return {"type": self.kind, **options_of(self)}
 
 
 class ListDocs:

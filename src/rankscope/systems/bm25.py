@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, text_of, with_progress
-from rankscope.systems.options import AtLeastZero, DocFields, ZeroToOne, field_names, need, options_of, versions_of
+from rankscope.systems.options import AtLeastZero, DocFields, ZeroToOne, field_names, need, versions_of
 from rankscope.systems.tokens import PIP, Tokenizer, make_tokenizer
 from rankscope.systems.top_docs import DocIds, best_rows
 
@@ -27,6 +27,8 @@ class BM25(OptionSystem, kw_only=True):
 
     A doc that shares no word with the query is not returned. A word that is twice in the query counts twice.
     """
+
+    kind: ClassVar[str] = "bm25"
 
     name: str = "bm25"
     k1: AtLeastZero = 1.2
@@ -57,7 +59,6 @@ class BM25(OptionSystem, kw_only=True):
         return make_tokenizer(stemmer=self.stemmer, stop_words=self.stop_words, pattern=self.token_pattern)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Count the words of all docs, and weigh them."""
         bm25s = need("bm25s", pip=PIP, why="bm25")
         words = WordNumbers(self.tokenizer)
         ids = []
@@ -72,17 +73,14 @@ class BM25(OptionSystem, kw_only=True):
         self._index = WordIndex(DocIds(ids), words.number_of, model)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, best first."""
-        index = self.fitted(self._index)
+        index = self.require_index(self._index)
         return [index.search(self.tokenizer.words(query.text), k=k) for query in queries]
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters and the versions of the libraries used."""
-        return {"type": "bm25", **options_of(self), "versions": versions_of("bm25s", "PyStemmer")}
+        return {**super().describe(), "versions": versions_of("bm25s", "PyStemmer")}
 
     @property
     def index_bytes(self) -> int:
-        """How much the weights of the words take."""
         return 0 if self._index is None else self._index.n_bytes
 
 

@@ -110,7 +110,9 @@ class ProgramRun:
         if self._timed_out:
             problem = f"the program had not ended after {self._system.timeout_s:g} s"
         elif not problem and code:
-            problem = f"the program ended with code {code}" + (f": {self._last_errors[-1]}" if self._last_errors else "")
+            problem = f"the program ended with code {code}" + (
+                f": {self._last_errors[-1]}" if self._last_errors else ""
+            )
         for query in self._queries:
             if query.id in self._left:
                 yield self._last_answer(query.id, problem)

@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from rankscope.progress import Progress
 from rankscope.systems.base import Doc, DocStore, OptionSystem, Query, RankedDocs, text_of
 from rankscope.systems.embedding_cache import EmbeddingCache
 from rankscope.systems.encoders import Encoder, EncoderOptions, ProviderName, Role, check_vectors, make_encoder
-from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names, options_of
+from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
 
@@ -24,6 +24,8 @@ class Dense(OptionSystem, kw_only=True):
     `model` is one of the packaged models (wordllama, multilingual, minilm), the name of a sentence-transformers model,
     the name of a model of an endpoint (with base_url), or `module:function`.
     """
+
+    kind: ClassVar[str] = "dense"
 
     name: str = "dense"
     model: str = "wordllama"
@@ -82,20 +84,17 @@ class Dense(OptionSystem, kw_only=True):
         self._index = VectorIndex(ids, blocks, device=self.device)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return the k nearest docs for each query, nearest first."""
         return self.vectors.search(self.encode_queries([query.text for query in queries]), k=k)
 
     @property
     def vectors(self) -> VectorIndex:
         """The vectors of the docs."""
-        return self.fitted(self._index)
+        return self.require_index(self._index)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of queries."""
         return self._encode([f"{self.query_prefix}{text}" for text in texts], role="query")
 
     def encode_docs(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of docs."""
         return self._encode([f"{self.doc_prefix}{text}" for text in texts], role="doc")
 
     def _encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
@@ -111,12 +110,10 @@ class Dense(OptionSystem, kw_only=True):
         return {**self._encoder.describe(), **settings}
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters and the versions of the libraries used."""
-        return {"type": "dense", **options_of(self), "encoder": self._encoder.describe()}
+        return {**super().describe(), "encoder": self._encoder.describe()}
 
     @property
     def index_bytes(self) -> int:
-        """How much the vectors take."""
         return 0 if self._index is None else self._index.n_bytes
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
 from rankscope.systems.dense import Dense, unit_length
 from rankscope.systems.fusion import normalise
-from rankscope.systems.options import SYSTEM, AtLeastOne, ZeroToOne, options_of
+from rankscope.systems.options import SYSTEM, AtLeastOne, ZeroToOne
 from rankscope.systems.vector_index import Vectors
 
 Floats = NDArray[np.float64]
@@ -48,20 +48,18 @@ class Diversified(OptionSystem, kw_only=True):
         self._dense = dense_system(self._base, self.vectors, name=self.name)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Index the docs for the pool and for the embeddings."""
         self._base.fit(docs, progress=progress)
         self._dense.fit(docs, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, in the order in which they were chosen."""
         n = max(self.pool, k)
         if self.relevance == "pool":
-            return [self.reordered(ranking, relevance_in, k=k) for ranking in self._base.search(queries, k=n)]
+            return [self.reorder(ranking, relevance_in, k=k) for ranking in self._base.search(queries, k=n)]
         vectors = self._dense.encode_queries([query.text for query in queries])
         alone = self._base is self._dense  # then queries need not be encoded twice
         found = self._dense.vectors.search(vectors, k=n) if alone else self._base.search(queries, k=n)
         return [
-            self.reordered(ranking, partial(self.cosines, query=query), k=k)
+            self.reorder(ranking, partial(self.cosines, query=query), k=k)
             for ranking, query in zip(found, unit_length(vectors), strict=True)
         ]
 
@@ -73,7 +71,7 @@ class Diversified(OptionSystem, kw_only=True):
         """Return the embeddings of the docs of a pool, of length 1."""
         return unit_length(self._dense.vectors.vectors_of([doc for doc, _ in pool])).astype(np.float64)
 
-    def reordered(self, ranking: RankedDocs, relevance: Callable[[RankedDocs], Floats], *, k: int) -> RankedDocs:
+    def reorder(self, ranking: RankedDocs, relevance: Callable[[RankedDocs], Floats], *, k: int) -> RankedDocs:
         """Return one ranking with its pool in a new order."""
         pool = ranking[: self.pool]
         if not pool:
@@ -89,7 +87,6 @@ class Diversified(OptionSystem, kw_only=True):
 
     @property
     def index_bytes(self) -> int:
-        """How much the indexes of the pool and of the embeddings take."""
         apart = self._dense is not self._base and self._dense not in dense_systems(self._base)
         return self._base.index_bytes + (self._dense.index_bytes if apart else 0)
 
@@ -100,17 +97,14 @@ class MMR(Diversified, kw_only=True):
     Carbonell & Goldstein, The Use of MMR, Diversity-Based Reranking, SIGIR 1998.
     """
 
+    kind: ClassVar[str] = "mmr"
+
     name: str = "mmr"
     lambda_: ZeroToOne = msgspec.field(default=0.5, name="lambda")
     """How much relevance counts against novelty: 1 is relevance alone. Written `lambda` in a project file."""
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        """Return n places in the pool, in the order in which they are chosen."""
         return mmr_order(relevance, similarity, lambda_=self.lambda_, n=n)
-
-    def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the systems used."""
-        return {"type": "mmr", **options_of(self)}
 
 
 class Dartboard(Diversified, kw_only=True):
@@ -120,6 +114,8 @@ class Dartboard(Diversified, kw_only=True):
     well as the nearest chosen doc hits it. Diversity follows without being asked for: a second dart on the same spot
     gains nothing. Pickett et al., Better RAG using Relevant Information Gain, 2024.
     """
+
+    kind: ClassVar[str] = "dartboard"
 
     name: str = "dartboard"
     sigma: float = 0.2
@@ -133,12 +129,7 @@ class Dartboard(Diversified, kw_only=True):
         super().__post_init__()
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        """Return n places in the pool, in the order in which they are chosen."""
         return dartboard_order(1 - relevance, 1 - similarity, sigma=self.sigma, n=n)
-
-    def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the systems used."""
-        return {"type": "dartboard", **options_of(self)}
 
 
 def mmr_order(relevance: Floats, similarity: Floats, *, lambda_: float, n: int) -> list[int]:

@@ -7,7 +7,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from rankscope.systems.answers import BadAnswerError, checked_ranking, ranking_by_position
+from rankscope.systems.answers import BadAnswerError, check_ranking, ranking_by_position
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.http import HttpSystem
 from rankscope.systems.jsonpath import parse_path
@@ -66,7 +66,7 @@ class Elasticsearch(HttpSystem, kw_only=True):
         scores = _SCORES.values(content)
         if docs and all(score is None for score in scores):
             return ranking_by_position(docs, k=k)
-        return checked_ranking(zip(docs, scores, strict=True), k=k)
+        return check_ranking(zip(docs, scores, strict=True), k=k)
 
 
 class OpenSearch(Elasticsearch, kw_only=True):

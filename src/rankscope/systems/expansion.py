@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from rankscope.errors import FormatError, InputError, OptionError, did_you_mean
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first
 from rankscope.systems.fusion import Fusion, normalise
-from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, load_function, options_of, source_hash
+from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, load_function, source_hash
 
 PARTS = ("terms", "anchors", "negatives")
 _SHAPE = 'give a list of terms, or {"terms": […], "anchors": […], "negatives": […]}'
@@ -56,6 +56,8 @@ class Expand(OptionSystem, kw_only=True):
     count words understand. With `mode = "subqueries"`, the query, its terms and its anchors are asked one by one and
     their scores, from 0 to 1, added by weight; this works with every system.
     """
+
+    kind: ClassVar[str] = "expand"
 
     name: str = "expand"
     of: Annotated[System, SYSTEM]
@@ -120,7 +122,6 @@ class Expand(OptionSystem, kw_only=True):
         return found if uses_negatives and self.negatives_weight else replace(found, negatives=())
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Index the docs for the system that is asked."""
         self.of.fit(docs, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
@@ -147,14 +148,12 @@ class Expand(OptionSystem, kw_only=True):
         return asked
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the system that is asked."""
         entries = {"entries": dict(read_expansions(self.file))} if self.file is not None else {}
         source = {} if self._function is None else {"source": source_hash(self._function)}
-        return {"type": "expand", **options_of(self), **entries, **source}
+        return {**super().describe(), **entries, **source}
 
     @property
     def index_bytes(self) -> int:
-        """How much the index of the system that is asked takes."""
         return self.of.index_bytes
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -22,6 +22,9 @@ from rankscope.io.rows import RunRows
 from rankscope.registry import Registry
 from rankscope.systems.base import RankedDocs, best_first
 from rankscope.systems.options import check_choice
+
+if TYPE_CHECKING:
+    from rankscope.data.shapes import RunsLike
 
 Scores = Mapping[str, float]
 """Doc to score, best first."""
@@ -78,7 +81,7 @@ class Fusion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fuse(
-    runs: Any,
+    runs: RunsLike,
     method: str = "rrf",
     *,
     k: float = 60,
@@ -92,7 +95,7 @@ def fuse(
     Parameters
     ----------
     runs
-        Two or more runs: paths or data in any shape that `Run` takes, or {name: run}.
+        Two or more runs, as `evaluate` takes them.
     method
         How: a name of `METHODS`, such as rrf, combsum or borda.
     k
@@ -114,14 +117,14 @@ def fuse(
     Raises
     ------
     OptionError
-        If there is one run alone, the method or norm is unknown, or the weights are not as many as the runs.
+        There is only one run, or an option has a value that it cannot have.
 
     Examples
     --------
-    >>> both = fuse([{"q": {"a": 9.0, "b": 5.0}}, {"q": {"b": 0.7, "c": 0.2}}])
-    >>> list(both.rankings.ranking("q", duplicates="error").score_of)
-    ['b', 'a', 'c']
-
+    >>> import rankscope as rs
+    >>> fused = rs.fuse([{"q": ["a", "b"]}, {"q": ["b", "c"]}])
+    >>> rs.evaluate({"q": {"b": 1}}, fused, "RR")["fused"]["q", "RR"]
+    1.0
     """
     fusion = Fusion(method=method, k=k, weights=None if weights is None else tuple(weights), norm=norm)
     loaded = load_runs(runs)

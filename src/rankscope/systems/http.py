@@ -19,13 +19,13 @@ from rankscope.systems.answers import (
     BadAnswerError,
     Clock,
     RemoteSystem,
-    checked_ranking,
+    check_ranking,
     ranking_by_position,
     reason_of,
 )
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.jsonpath import parse_path
-from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero, options_of
+from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero
 from rankscope.systems.templates import filled, filled_data, url_without_secrets, values_of, without_secrets
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
@@ -53,9 +53,6 @@ class BusyError(BadAnswerError):
 
 class HttpSystem(RemoteSystem, kw_only=True):
     """What systems that are asked over HTTP share: queries go out side by side, and again where they fail."""
-
-    kind: ClassVar[str]
-    """The type of the system."""
 
     url: str
     """The address."""
@@ -87,8 +84,9 @@ class HttpSystem(RemoteSystem, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         """Return what is asked and where, without secrets."""
-        options = without_secrets({name: value for name, value in options_of(self).items() if name in _WITH_SECRETS})
-        return {"type": self.kind, **options_of(self), **options, "url": url_without_secrets(self.url)}
+        described = super().describe()
+        hidden = {name: without_secrets(described[name]) for name in _WITH_SECRETS if name in described}
+        return {**described, **hidden, "url": url_without_secrets(self.url)}
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
         """Yield one answer for each query as they come, some being asked at the same time."""
@@ -151,7 +149,7 @@ class Http(HttpSystem, kw_only=True):
         scores = self._scores.values(content)
         if len(scores) != len(docs):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
-        return checked_ranking(zip(docs, scores, strict=True), k=k)
+        return check_ranking(zip(docs, scores, strict=True), k=k)
 
 
 class HttpBatch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from rankscope.errors import OptionError
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
 from rankscope.systems.fusion import Fusion
-from rankscope.systems.options import SYSTEM, AtLeastOne, options_of
+from rankscope.systems.options import SYSTEM, AtLeastOne
 
 TUNE = "tune"
 Measure = Callable[[Mapping[str, RankedDocs]], float]
@@ -22,6 +22,8 @@ Measure = Callable[[Mapping[str, RankedDocs]], float]
 
 class Hybrid(OptionSystem, kw_only=True):
     """Fuses the rankings of several systems; see `fusion` for the methods."""
+
+    kind: ClassVar[str] = "hybrid"
 
     name: str = "hybrid"
     of: Annotated[Sequence[System], SYSTEM]
@@ -69,12 +71,10 @@ class Hybrid(OptionSystem, kw_only=True):
         return fusion
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Index the docs for each system."""
         for system in self.of:
             system.fit(docs, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, best first."""
         if self.needs_tuning:
             raise OptionError(
                 f"{self.name}: its weights have not been tuned yet",
@@ -102,13 +102,11 @@ class Hybrid(OptionSystem, kw_only=True):
         return curve
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the systems fused."""
         tuned = {} if self.tuned_weights is None else {"tuned_weights": list(self.tuned_weights)}
-        return {"type": "hybrid", **options_of(self), **tuned}
+        return {**super().describe(), **tuned}
 
     @property
     def index_bytes(self) -> int:
-        """How much the indexes of all systems take."""
         return sum(system.index_bytes for system in self.of)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from rankscope.errors import ScoreError
 from rankscope.io.ids import byte_order
@@ -26,7 +26,6 @@ from rankscope.systems.options import (
     DocFields,
     field_names,
     load_function,
-    options_of,
     source_hash,
 )
 
@@ -39,6 +38,8 @@ class Rerank(OptionSystem, kw_only=True):
     The function gets the query's text and a list of docs' texts, and returns one score per doc, the higher the better.
     What the other system has below the pool follows in its order.
     """
+
+    kind: ClassVar[str] = "rerank"
 
     name: str = "rerank"
     of: Annotated[System, SYSTEM]
@@ -62,33 +63,30 @@ class Rerank(OptionSystem, kw_only=True):
         self._texts = DocTexts(docs, fields=self.fields, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, best first."""
         found = self.of.search(queries, k=max(self.pool, k))
-        return [self.reranked(query, ranking)[:k] for query, ranking in zip(queries, found, strict=True)]
+        return [self.rerank(query, ranking)[:k] for query, ranking in zip(queries, found, strict=True)]
 
-    def reranked(self, query: Query, ranking: RankedDocs) -> RankedDocs:
+    def rerank(self, query: Query, ranking: RankedDocs) -> RankedDocs:
         """Return one ranking with its pool scored again."""
-        texts = self.fitted(self._texts)
+        texts = self.require_index(self._texts)
         pool, below = ranking[: self.pool], ranking[self.pool :]
         if not pool:
             return []
         given = self._score(query.text, [texts[doc] for doc, _ in pool])
-        scores = checked_scores(given, n_docs=len(pool), query=query)
+        scores = check_scores(given, n_docs=len(pool), query=query)
         scored = best_first(zip((doc for doc, _ in pool), scores, strict=True))
         lowest = scored[-1][1]
         return [*scored, *((doc, lowest - place) for place, (doc, _) in enumerate(below, 1))]
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the other system."""
-        return {"type": "rerank", **options_of(self), "source": source_hash(self._score)}
+        return {**super().describe(), "source": source_hash(self._score)}
 
     @property
     def index_bytes(self) -> int:
-        """How much the other system's index and the texts take."""
         return self.of.index_bytes + (0 if self._texts is None else self._texts.n_bytes)
 
 
-def checked_scores(given: Sequence[float], *, n_docs: int, query: Query) -> list[float]:
+def check_scores(given: Sequence[float], *, n_docs: int, query: Query) -> list[float]:
     """Return scores as numbers, or say what is wrong with them."""
     scores = [float(score) for score in given]
     if len(scores) != n_docs:

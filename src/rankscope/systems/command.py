@@ -113,9 +113,9 @@ class ProgramRun:
             problem = f"the program ended with code {code}" + (
                 f": {self._last_errors[-1]}" if self._last_errors else ""
             )
-        for query in self._queries:
-            if query.id in self._left:
-                yield self._last_answer(query.id, problem)
+        for unanswered in self._queries:
+            if unanswered.id in self._left:
+                yield self._last_answer(unanswered.id, problem)
 
     @contextmanager
     def _started(self) -> Iterator[Any]:
@@ -145,7 +145,7 @@ class ProgramRun:
             process.wait()
             for thread in helpers:
                 thread.join()
-            for stream in (process.stdin, process.stdout, process.stderr):
+            for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
                 with suppress(OSError):
                     stream.close()
 

@@ -12,7 +12,7 @@ from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.http import HttpSystem
 from rankscope.systems.jsonpath import parse_path
 from rankscope.systems.options import DocFields, field_names
-from rankscope.systems.templates import filled_data, values_of
+from rankscope.systems.templates import fill_data, values_of
 from rankscope.systems.transport import HttpRequest
 
 _HITS = "$.hits.hits[*]"
@@ -48,7 +48,6 @@ class Elasticsearch(HttpSystem, kw_only=True):
         self._ids = parse_path(f"{_HITS}.{self.id_field}", what="id_field")
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
-        """Return the request for one query."""
         values = values_of(query, k=k)
         words = {"multi_match": {"query": "{query}", "fields": list(self.fields)}}
         source = [self.id_field.removeprefix("_source.")] if self.id_field.startswith("_source.") else False
@@ -56,7 +55,7 @@ class Elasticsearch(HttpSystem, kw_only=True):
         given = {} if self.query is None else {"query": self.query}
         template = {"size": "{k}", "_source": source, **usual, **given, **(self.body or {})}
         address = f"{self.url.rstrip('/')}/{urllib.parse.quote(self.index_name, safe=',*')}/_search"
-        body = json.dumps(filled_data(template, values)).encode()
+        body = json.dumps(fill_data(template, values)).encode()
         return self._request("POST", address, values, body, "application/json")
 
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:

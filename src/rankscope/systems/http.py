@@ -10,6 +10,7 @@ import time
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Self
 
@@ -26,7 +27,7 @@ from rankscope.systems.answers import (
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.jsonpath import parse_path
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero
-from rankscope.systems.templates import filled, filled_data, url_without_secrets, values_of, without_secrets
+from rankscope.systems.templates import fill, fill_data, url_without_secrets, values_of, without_secrets
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
 _SUCCESS = range(200, 300)
@@ -36,6 +37,7 @@ _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
 _FORM = "application/x-www-form-urlencoded"
 _WITH_SECRETS = ("headers", "body", "query")
+_percent_encode = partial(urllib.parse.quote, safe="")
 _FAILURES = (OSError, http.client.HTTPException, BadAnswerError)
 
 
@@ -98,8 +100,9 @@ class HttpSystem(RemoteSystem, kw_only=True):
     ) -> HttpRequest:
         """Return a request with its address and headers filled in."""
         headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
-        headers |= {name: filled(text, values, escape=on_one_line) for name, text in self.headers.items()}
-        url = filled(address, values, escape=percent_encoded)
+        for name, text in self.headers.items():  # a line end would begin another header
+            headers[name] = fill(text, values, escape=lambda value: " ".join(value.split()))
+        url = fill(address, values, escape=_percent_encode)
         return HttpRequest(method or ("GET" if body is None else "POST"), url, headers, body)
 
 
@@ -130,19 +133,17 @@ class Http(HttpSystem, kw_only=True):
         self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
-        """Return the request for one query."""
         values = values_of(query, k=k)
         body, content_type = None, "application/json"
         if self.body is not None and not isinstance(self.body, str):
-            body = json.dumps(filled_data(self.body, values)).encode()
+            body = json.dumps(fill_data(self.body, values)).encode()
         elif self.body is not None and self.body.lstrip().startswith(("{", "[")):
-            body = filled(self.body, values, escape=json_escaped).encode()
+            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1]).encode()
         elif self.body is not None:
-            body, content_type = filled(self.body, values, escape=percent_encoded).encode(), _FORM
+            body, content_type = fill(self.body, values, escape=_percent_encode).encode(), _FORM
         return self._request(self.method, self.url, values, body, content_type)
 
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
-        """Return the ranking that an answer holds."""
         docs = self._ids.values(content)
         if self._scores is None:
             return ranking_by_position(docs, k=k)
@@ -197,7 +198,7 @@ class HttpBatch:
             try:
                 ranking, seconds = self.ask(query)
             except _FAILURES as error:
-                reason = in_words(error, self._system)
+                reason = failure_in_words(error, self._system)
                 if isinstance(error, RefusedError) or attempt == self._system.attempts:
                     break
                 self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s))
@@ -265,25 +266,10 @@ def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -
     return float(min(backoff_s * 2 ** (attempt - 1), _LONGEST_WAIT_S) * share)
 
 
-def in_words(error: BaseException, system: HttpSystem) -> str:
+def failure_in_words(error: BaseException, system: HttpSystem) -> str:
     """Return why a query failed."""
     if isinstance(error, TimeoutError):
         return f"no answer within {system.timeout_s:g} s"
     if isinstance(error, InputError):
         return reason_of(error)
     return f"no answer: {reason_of(error)}"
-
-
-def percent_encoded(text: str) -> str:
-    """Return a text as it stands in an address or a form."""
-    return urllib.parse.quote(text, safe="")
-
-
-def json_escaped(text: str) -> str:
-    """Return a text as it stands between the quotes of JSON."""
-    return json.dumps(text)[1:-1]
-
-
-def on_one_line(text: str) -> str:
-    """Return a text as it stands in a header, where a line end would begin another one."""
-    return " ".join(text.split())

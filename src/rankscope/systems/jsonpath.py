@@ -38,10 +38,10 @@ class JsonPath(msgspec.Struct, frozen=True):
         """Return what the path leads to, in order."""
         found = [data]
         for number, step in enumerate(self.steps):
-            found = [inner for value in found for inner in self._taken(value, step, number)]
+            found = [inner for value in found for inner in self._step_values(value, step, number)]
         return found
 
-    def _taken(self, value: Any, step: Step, number: int) -> Iterator[Any]:
+    def _step_values(self, value: Any, step: Step, number: int) -> Iterator[Any]:
         is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
         is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
         if step is ALL and isinstance(value, list | Mapping):

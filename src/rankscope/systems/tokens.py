@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,17 +13,19 @@ from rankscope.systems.options import need
 
 PIP = '"rankscope[systems]"'
 NONE = "none"
-LANGUAGE_CODES = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
-    "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
-    "hy": "armenian", "id": "indonesian", "it": "italian", "ko": "korean", "lt": "lithuanian", "ne": "nepali",
-    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
-    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish", "zh": "chinese",
-}  # fmt: skip
-_STOP_LISTS = (
-    "chinese", "danish", "dutch", "english", "english_plus", "french", "german", "italian", "korean", "norwegian",
-    "portuguese", "russian", "spanish", "swedish", "turkish",
-)  # fmt: skip
+_LANGUAGES = (
+    "ar arabic, ca catalan, da danish, de german, el greek, en english, es spanish, eu basque, fi finnish, fr french, "
+    "ga irish, hi hindi, hu hungarian, hy armenian, id indonesian, it italian, ko korean, lt lithuanian, ne nepali, "
+    "nl dutch, no norwegian, pt portuguese, ro romanian, ru russian, sr serbian, sv swedish, ta tamil, tr turkish, "
+    "yi yiddish, zh chinese"
+)
+LANGUAGE_CODES: Mapping[str, str] = dict(language.split() for language in _LANGUAGES.split(", "))
+"""Two-letter codes of languages, and their names."""
+_WITH_STOP_WORDS = (
+    "chinese danish dutch english english_plus french german italian korean norwegian portuguese russian spanish "
+    "swedish turkish"
+)
+_STOP_LISTS = _WITH_STOP_WORDS.split()
 _STOP_LIST_NAMES = {"english": "EN", "english_plus": "EN_PLUS"}
 
 

@@ -41,7 +41,7 @@ def check_vectors(vectors: Any, texts: Sequence[str], *, model: str) -> Vectors:
     return matrix
 
 
-def one_by_one(encode: Any, texts: Sequence[str], *, role: Role) -> Vectors:
+def encode_separately(encode: Any, texts: Sequence[str], *, role: Role) -> Vectors:
     """Encode queries each on its own, so that a query's vector never depends on which others it is asked with."""
     if role == "doc":
         return np.asarray(encode(list(texts)), dtype=np.float32)

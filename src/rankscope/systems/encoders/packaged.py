@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.errors import OptionError
-from rankscope.systems.encoders.base import Role, Vectors, one_by_one
+from rankscope.systems.encoders.base import Role, Vectors, encode_separately
 from rankscope.systems.options import need, versions_of
 
 MINILM_PIP = '"rankscope[minilm]"'
@@ -28,7 +28,7 @@ class WordLlama:
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
         """Return one vector per text."""
-        return one_by_one(self._model.embed, texts, role=role)
+        return encode_separately(self._model.embed, texts, role=role)
 
     @cached_property
     def _model(self) -> Any:
@@ -47,7 +47,7 @@ class UniversalSentenceEncoder:
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
         """Return one vector per text."""
-        return one_by_one(self._model.encode, texts, role=role)
+        return encode_separately(self._model.encode, texts, role=role)
 
     @cached_property
     def _model(self) -> Any:
@@ -65,7 +65,7 @@ class MiniLM:
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
         """Return one vector per text."""
-        return one_by_one(self._encode, texts, role=role)
+        return encode_separately(self._encode, texts, role=role)
 
     @cached_property
     def _session(self) -> Any:

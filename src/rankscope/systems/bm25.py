@@ -101,7 +101,6 @@ class WordIndex(msgspec.Struct, frozen=True):
         return self.docs.ranking(rows, scores[rows], k)
 
     def having_any(self, numbers: Sequence[int]) -> NDArray[np.int64]:
-        """Return the rows of the docs that have any of the words."""
         starts, rows = self.model.scores["indptr"], self.model.scores["indices"]
         has = np.zeros(len(self.docs), dtype=bool)
         for number in numbers:
@@ -110,7 +109,6 @@ class WordIndex(msgspec.Struct, frozen=True):
 
     @property
     def n_bytes(self) -> int:
-        """How much the arrays take."""
         arrays = (getattr(self.model, "scores", None) or {}).values()
         return sum(int(part.nbytes) for part in arrays if isinstance(part, np.ndarray))
 
@@ -125,7 +123,6 @@ class WordNumbers:
         self._ends = array("q", [0])
 
     def add(self, text: str) -> None:
-        """Add the words of one more doc."""
         number_of = self.number_of
         self._numbers.extend([number_of.setdefault(word, len(number_of)) for word in self._tokenizer.words(text)])
         self._ends.append(len(self._numbers))

@@ -58,7 +58,6 @@ class Command(RemoteSystem, kw_only=True):
             raise OptionError("command is empty", hint='for example command = "./search --top {k}"')
 
     def arguments(self, *, k: int) -> list[str]:
-        """Return the program and its arguments."""
         parts = shlex.split(self.command) if isinstance(self.command, str) else list(self.command)
         return [part.replace("{k}", str(k)) for part in parts]
 
@@ -161,7 +160,6 @@ class ProgramRun:
         self._last_errors.extend(shorten(line.strip()) for line in process.stderr if line.strip())
 
     def _time_out(self, process: Any) -> None:
-        """End a program that takes too long."""
         self._timed_out = True
         process.kill()
 
@@ -203,7 +201,6 @@ def line_for(query: Query, form: Literal["jsonl", "tsv"]) -> str:
 
 
 def trec_row(line: str) -> tuple[str, str, float]:
-    """Return query, doc and score of a line of TREC text."""
     parts = line.split()
     if len(parts) != _TREC_FIELDS:
         raise BadAnswerError(f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON")

@@ -13,7 +13,7 @@ import numpy as np
 from rankscope.progress import Progress
 from rankscope.systems.base import Doc, DocStore, OptionSystem, Query, RankedDocs, text_of
 from rankscope.systems.embedding_cache import EmbeddingCache
-from rankscope.systems.encoders import Encoder, EncoderOptions, ProviderName, Role, check_vectors, make_encoder
+from rankscope.systems.encoders import Encoder, ProviderName, Role, check_vectors, make_encoder
 from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
@@ -59,16 +59,7 @@ class Dense(OptionSystem, kw_only=True):
         super().__post_init__()
         self.fields = field_names(self.fields)
         self._index: VectorIndex | None = None
-        self._encoder: Encoder = make_encoder(
-            EncoderOptions(
-                model=self.model,
-                provider=self.provider,
-                base_url=self.base_url,
-                api_key_env=self.api_key_env,
-                dimensions=self.dimensions,
-                batch_size=self.batch_size,
-            )
-        )
+        self._encoder: Encoder = make_encoder(self)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         """Encode the docs, block by block, as far as they are not in the cache."""
@@ -88,7 +79,6 @@ class Dense(OptionSystem, kw_only=True):
 
     @property
     def vectors(self) -> VectorIndex:
-        """The vectors of the docs."""
         return self.require_index(self._index)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
@@ -118,7 +108,6 @@ class Dense(OptionSystem, kw_only=True):
 
 
 def blocks_of(docs: DocStore) -> Iterator[list[Doc]]:
-    """Yield the docs, a block at a time."""
     reading = iter(docs)
     while block := list(itertools.islice(reading, BLOCK_DOCS)):
         yield block

@@ -6,8 +6,7 @@ order is all that is chosen, the score they give is 1 / rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -54,30 +53,24 @@ class Diversified(OptionSystem, kw_only=True):
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         n = max(self.pool, k)
         if self.relevance == "pool":
-            return [self.reorder(ranking, relevance_in, k=k) for ranking in self._base.search(queries, k=n)]
+            return [self._reorder(ranking, None, k=k) for ranking in self._base.search(queries, k=n)]
         vectors = self._dense.encode_queries([query.text for query in queries])
         alone = self._base is self._dense  # then queries need not be encoded twice
         found = self._dense.vectors.search(vectors, k=n) if alone else self._base.search(queries, k=n)
-        return [
-            self.reorder(ranking, partial(self.cosines, query=query), k=k)
-            for ranking, query in zip(found, unit_length(vectors), strict=True)
-        ]
+        pairs = zip(found, unit_length(vectors), strict=True)
+        return [self._reorder(ranking, query, k=k) for ranking, query in pairs]
 
-    def cosines(self, pool: RankedDocs, *, query: Vectors) -> Floats:
-        """Return how near the docs of a pool are to the query."""
-        return np.asarray(self.unit_vectors(pool) @ query.astype(np.float64))
-
-    def unit_vectors(self, pool: RankedDocs) -> Floats:
-        """Return the embeddings of the docs of a pool, of length 1."""
-        return unit_length(self._dense.vectors.vectors_of([doc for doc, _ in pool])).astype(np.float64)
-
-    def reorder(self, ranking: RankedDocs, relevance: Callable[[RankedDocs], Floats], *, k: int) -> RankedDocs:
-        """Return one ranking with its pool in a new order."""
+    def _reorder(self, ranking: RankedDocs, query: Vectors | None, *, k: int) -> RankedDocs:
+        """Return one ranking with its pool in a new order, by the query's vector or by the scores of the pool."""
         pool = ranking[: self.pool]
         if not pool:
             return []
-        vectors = self.unit_vectors(pool)
-        order = self.order(relevance(pool), vectors @ vectors.T, n=min(k, len(pool)))
+        vectors = unit_length(self._dense.vectors.vectors_of([doc for doc, _ in pool])).astype(np.float64)
+        if query is None:
+            relevance = np.array(list(normalise(dict(pool), "minmax").values()), dtype=np.float64)
+        else:
+            relevance = vectors @ query.astype(np.float64)
+        order = self.order(relevance, vectors @ vectors.T, n=min(k, len(pool)))
         docs = [*(pool[i][0] for i in order), *(doc for doc, _ in ranking[self.pool : k])]
         return [(doc, 1 / rank) for rank, doc in enumerate(docs, 1)]
 
@@ -164,11 +157,6 @@ def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) 
         open_[chosen[-1]] = False
         np.maximum(hit, near[chosen[-1]], out=hit)
     return chosen
-
-
-def relevance_in(pool: RankedDocs) -> Floats:
-    """Return the scores of a pool from 0 to 1."""
-    return np.array(list(normalise(dict(pool), "minmax").values()), dtype=np.float64)
 
 
 def dense_system(base: System, given: System | None, *, name: str) -> Dense:

@@ -97,7 +97,6 @@ class Expand(OptionSystem, kw_only=True):
         self._sources = self._make_sources()
 
     def _make_sources(self) -> list[ExpansionSource]:
-        """Return all that knows what to add to a query."""
         found: list[ExpansionSource] = []
         if self.dictionary:
             found.append(by_phrase(self.dictionary, where="dictionary"))

@@ -230,7 +230,6 @@ class Pace:
         self._next = 0.0
 
     def wait(self) -> None:
-        """Wait for one's turn."""
         if not self._gap_s:
             return
         with self._lock:
@@ -267,7 +266,6 @@ def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -
 
 
 def failure_in_words(error: BaseException, system: HttpSystem) -> str:
-    """Return why a query failed."""
     if isinstance(error, TimeoutError):
         return f"no answer within {system.timeout_s:g} s"
     if isinstance(error, InputError):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
-from msgspec.structs import replace
 
 from rankscope.errors import OptionError
 from rankscope.progress import Progress
@@ -63,7 +62,6 @@ class Hybrid(OptionSystem, kw_only=True):
 
     @property
     def fusion(self) -> Fusion:
-        """How rankings are fused."""
         weights = self.tuned_weights if self.weights == TUNE else self.weights
         given = None if weights is None else tuple(float(weight) for weight in weights)
         fusion = Fusion(method=self.method, k=self.k, weights=given, norm=self.norm)
@@ -95,9 +93,12 @@ class Hybrid(OptionSystem, kw_only=True):
         score alike the most even ones are taken.
         """
         lists = self.lists(queries, k=k)
-        curve = tune_weights(
-            lists, [query.id for query in queries], replace(self.fusion, weights=None), measure, k=k, step=self.step
-        )
+        curve = {}
+        for weights in weight_grid(len(self.of), step=self.step) if queries else ():
+            fusion = Fusion(method=self.method, k=self.k, weights=weights, norm=self.norm)
+            curve[weights] = measure(
+                {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
+            )
         self.tuned_weights = best_weights(curve)
         return curve
 
@@ -108,25 +109,6 @@ class Hybrid(OptionSystem, kw_only=True):
     @property
     def index_bytes(self) -> int:
         return sum(system.index_bytes for system in self.of)
-
-
-def tune_weights(
-    lists: Sequence[Sequence[RankedDocs]],
-    query_ids: Sequence[str],
-    fusion: Fusion,
-    measure: Measure,
-    *,
-    k: int,
-    step: float,
-) -> dict[tuple[float, ...], float]:
-    """Return what every combination of weights scores; weights add up to 1 and go in steps."""
-    n_systems = len(lists[0]) if lists else 0
-    curve = {}
-    for weights in weight_grid(n_systems, step=step):
-        weighted = replace(fusion, weights=weights)
-        fused = {query: weighted.fuse(own)[:k] for query, own in zip(query_ids, lists, strict=True)}
-        curve[weights] = measure(fused)
-    return curve
 
 
 def weight_grid(n_systems: int, *, step: float) -> Iterator[tuple[float, ...]]:

@@ -75,7 +75,6 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
 
 
 def step_of(match: re.Match[str]) -> Step:
-    """Return the step that was read."""
     if match["all"]:
         return ALL
     if match["place"]:

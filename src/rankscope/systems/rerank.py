@@ -121,5 +121,4 @@ class DocTexts:
 
     @property
     def n_bytes(self) -> int:
-        """How much the texts take on disk."""
         return sum(length for _, length in self._place_of.values())

@@ -39,7 +39,8 @@ def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], st
             return match[0][0]
         if match["variable"]:
             return escape(variable(match["variable"]))
-        return escape(as_text(value_at(match, values)))
+        value = value_at(match, values)
+        return escape(str(value).lower() if isinstance(value, bool) else str(value))
 
     return _PLACE.sub(replacement, template)
 
@@ -62,11 +63,6 @@ def variable(name: str) -> str:
     if name not in os.environ:
         raise OptionError(f"the environment variable {name} is not set", hint=f"set it: export {name}=…")
     return os.environ[name]
-
-
-def as_text(value: Any) -> str:
-    """Return a value as it stands in a request."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def fill_data(template: Any, values: Mapping[str, Any]) -> Any:

@@ -38,12 +38,10 @@ class Tokenizer(msgspec.Struct, frozen=True):
     _stem_of: dict[str, str] = {}
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a text, in order."""
         kept = [word for word in self.pattern.findall(text.lower()) if word not in self.stop_words]
         return kept if self.stem is None else [self.stemmed(word) for word in kept]
 
     def stemmed(self, word: str) -> str:
-        """Return the stem of a word."""
         known = self._stem_of.get(word)
         if known is None:
             known = self._stem_of[word] = self.stem(word) if self.stem else word

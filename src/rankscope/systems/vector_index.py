@@ -58,7 +58,6 @@ class OnCpu:
         self._starts = starts_of(blocks)
 
     def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
-        """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
         kept = Candidates(len(queries), k, margin=margin)
         at_once = max(
             _CPU_BLOCKS, -(-8 * k // BLOCK_DOCS)
@@ -74,7 +73,6 @@ class OnCpu:
         return kept.pairs()
 
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
-        """Return the products of pairs of a query and a doc, summed in double precision."""
         exact = np.empty(len(rows), dtype=np.float32)
         order = np.argsort(rows, kind="stable")
         ends = np.searchsorted(rows[order], self._starts)
@@ -117,7 +115,6 @@ class OnGpu:
         return best[:, -1]
 
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
-        """Return the products of pairs of a query and a doc, summed in double precision."""
         asked = self._torch.from_numpy(queries).cuda()
         exact = np.empty(len(rows), dtype=np.float32)
         for start in range(0, len(rows), _GPU_DOCS):
@@ -138,7 +135,6 @@ class VectorIndex:
 
     @property
     def n_bytes(self) -> int:
-        """How much the vectors take."""
         return sum(int(block.nbytes) for block in self.blocks)
 
     def search(self, queries: Vectors, *, k: int) -> list[RankedDocs]:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from rankscope.systems.encoders.base import Encoder, Role, check_vectors
-from rankscope.systems.encoders.registry import EncoderOptions, ProviderName, make_encoder
+from rankscope.systems.encoders.registry import ProviderName, make_encoder
 
-__all__ = ["Encoder", "EncoderOptions", "ProviderName", "Role", "check_vectors", "make_encoder"]
+__all__ = ["Encoder", "ProviderName", "Role", "check_vectors", "make_encoder"]

@@ -26,7 +26,6 @@ class FunctionEncoder(msgspec.Struct, dict=True):
         return {"model": self.target, "library": "python", "source": source_hash(self._function)}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Any:
-        """Return one vector per text."""
         if "role" in inspect.signature(self._function).parameters:
             return self._function(list(texts), role=role)
         return self._function(list(texts))

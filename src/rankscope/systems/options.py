@@ -20,7 +20,6 @@ import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -234,6 +233,8 @@ def need(module: str, *, pip: str, why: str) -> Any:
 
 def versions_of(*packages: str) -> dict[str, str]:
     """Return the installed versions of packages."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {}
     for package in packages:
         try:

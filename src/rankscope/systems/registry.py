@@ -40,7 +40,7 @@ SYSTEMS: Registry[type[System]] = Registry(
             "rankscope.systems.expansion:Expand", "terms, anchor phrases and negative terms added to queries"
         ),
         "python": Entry("rankscope.systems.function:PythonFunction", "your function, plain or async"),
-        "run": Entry("rankscope.systems.run_file:RunFile", "an existing run file"),
+        "run": Entry("rankscope.systems.run_file:RunFileSystem", "an existing run file"),
         "http": Entry("rankscope.systems.http:Http", "any search that answers over HTTP with JSON"),
         "elasticsearch": Entry("rankscope.systems.elasticsearch:Elasticsearch", "an index of Elasticsearch"),
         "opensearch": Entry("rankscope.systems.elasticsearch:OpenSearch", "an index of OpenSearch"),

@@ -11,7 +11,7 @@ from rankscope.systems.base import OptionSystem, Query, RankedDocs
 from rankscope.systems.fusion import docs_in
 
 
-class RunFile(OptionSystem, kw_only=True):
+class RunFileSystem(OptionSystem, kw_only=True):
     """Answers from a run file in any format that Rankscope reads; a query that is not in it finds nothing."""
 
     kind: ClassVar[str] = "run"

@@ -25,7 +25,7 @@ PUBLIC = {
     "diagnose": "rankscope.analysis.diagnose:diagnose",
     "evaluate": "rankscope.evaluation:evaluate",
     "explain": "rankscope.analysis.explain:explain",
-    "fuse": "rankscope.systems.fuse_runs:fuse",
+    "fuse": "rankscope.systems.fusion:fuse",
     "list_measures": "rankscope.measures.listing:list_measures",
     "list_profiles": "rankscope.measures.profiles:list_profiles",
     "load_qrels": "rankscope.data.loading:load_qrels",

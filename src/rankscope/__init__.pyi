@@ -42,7 +42,7 @@ from rankscope.measures.spec import MeasureExample as MeasureExample
 from rankscope.measures.spec import MeasureFamily as MeasureFamily
 from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
-from rankscope.systems.fuse_runs import fuse as fuse
+from rankscope.systems.fusion import fuse as fuse
 from rankscope.typing import EvaluateOptions as EvaluateOptions
 from rankscope.typing import MeasuresLike as MeasuresLike
 from rankscope.typing import PolicyOptions as PolicyOptions

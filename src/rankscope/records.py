@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path, PurePath
-from typing import Any, Literal, TypeVar, dataclass_transform
+from typing import Any, Literal, TypeVar, dataclass_transform, get_type_hints
 
 import msgspec
 
@@ -41,9 +41,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 replace = msgspec.structs.replace
 
 
-def or_none(number: float) -> float | None:
+def or_none(number: float | None) -> float | None:
     """Return a number as records hold it: None where it is NaN or infinite."""
-    return number if math.isfinite(number) else None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def or_nan(number: float | None) -> float:
@@ -56,9 +56,12 @@ def to_builtins(record: Any) -> Any:
     return msgspec.to_builtins(record, enc_hook=_builtin_of)
 
 
-def to_json(record: Any, *, indent: int | None = 2) -> str:
-    """Return a record as JSON; NaN and infinity are refused, as JSON has neither."""
-    return json.dumps(to_builtins(record), indent=indent, ensure_ascii=False, allow_nan=False)
+def to_json(record: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
+    """Return a record as JSON; NaN and infinity are refused, as JSON has neither.
+
+    `ascii_only` writes all other characters as escapes: for ids and paths that may hold bytes that are not text.
+    """
+    return json.dumps(to_builtins(record), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> AnyRecord:
@@ -113,7 +116,8 @@ def from_builtins(
 ) -> AnyRecord:
     """Return the record that dicts, lists, texts and numbers hold; what does not fit is an error that says where."""
     try:
-        return msgspec.convert(data, kind, dec_hook=_decoded)
+        # the keys of JSON are texts
+        return msgspec.convert(data, kind, str_keys=True, dec_hook=_decoded)
     except msgspec.ValidationError as error:
         raise wording(find_misfit(kind, data, error), where) from None
 
@@ -165,7 +169,7 @@ def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]
             continue
         for key in inside:
             try:
-                msgspec.convert(_with_value(data, found, {key: inside[key]}), kind, dec_hook=_decoded)
+                msgspec.convert(_with_value(data, found, {key: inside[key]}), kind, str_keys=True, dec_hook=_decoded)
             except msgspec.ValidationError:
                 found.append(key)
                 break
@@ -232,14 +236,20 @@ def _field_name(owner: type[Any], key: str | int) -> str:
 
 @cache
 def json_schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description."""
+    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description.
+
+    It describes what is written: a `Record` is written with all of its fields, and no others.
+    """
     schema = msgspec.json.schema(kind, schema_hook=_schema_of)
     for record in _records_in(kind):
-        properties = schema.get("$defs", {}).get(record.__name__, {}).get("properties", {})
+        definition = schema.get("$defs", {}).get(record.__name__, {})
+        properties = definition.get("properties", {})
         texts = field_docs(record)
         for field in msgspec.structs.fields(record):
             if field.encode_name in properties and field.name in texts:
                 properties[field.encode_name].setdefault("description", texts[field.name])
+        if issubclass(getattr(record, "__origin__", record), Record):
+            definition.update(required=list(properties), additionalProperties=False)
     return schema
 
 
@@ -307,19 +317,25 @@ def as_clause(text: str) -> str:
 
 
 def _builtin_of(value: Any) -> Any:
-    """Return a NumPy number or array as Python has it, and a path as text."""
+    """Return a NumPy number or array as Python has it, a path as text, and a light record as its values by name."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, PurePath):
         return str(value)
+    if hasattr(value, "__record_fields__"):
+        return {name: getattr(value, name) for name in value.__record_fields__}
     raise NotImplementedError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """Return a path from a text that is not empty."""
+    """Return a path from a text that is not empty, and a light record from its values by name."""
     if kind is Path and isinstance(value, str) and value:
         return Path(value)
-    raise ValueError(f"Expected `{'str' if kind is Path else kind.__name__}`")
+    if not hasattr(kind, "__record_fields__") or not isinstance(value, dict):
+        expected = "str" if kind is Path else "object" if isinstance(kind, type) else kind
+        raise ValueError(f"Expected `{expected}`")
+    types = get_type_hints(kind)
+    return kind(**{name: msgspec.convert(each, types[name], dec_hook=_decoded) for name, each in value.items()})
 
 
 def _schema_of(kind: Any) -> dict[str, Any]:

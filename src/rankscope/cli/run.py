@@ -20,7 +20,7 @@ from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
-    from rankscope.experiment.progress import OnProgress
+    from rankscope.experiment.progress import TaskProgress
     from rankscope.experiment.results import Benchmark
     from rankscope.report.render import Form
 
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 def write_error_case(error: RankscopeError, output: str | None) -> None:
     """Write a build server's file in which a run that could not be made is an error; an older file would say passed."""
     from rankscope.report.comparison_cases import error_case
-    from rankscope.report.render import to_junit
+    from rankscope.report.render.junit import to_junit
 
     with output_to(output) as stream:
         stream.write(to_junit([error_case("run", str(error), command="run")], suite="rankscope run"))
@@ -133,7 +133,7 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
     """Write the benchmark in the format asked for."""
     if form == "junit" and gate is not None:
         from rankscope.report.comparison_cases import cases
-        from rankscope.report.render import to_junit
+        from rankscope.report.render.junit import to_junit
 
         stream.write(to_junit(cases(gate, command="run"), suite="rankscope run"))
         return
@@ -143,7 +143,8 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
         stream.write(json_text(benchmark))
         return
     from rankscope.report.benchmark import report_of
-    from rankscope.report.render import print_report, render
+    from rankscope.report.render import render
+    from rankscope.report.render.terminal import print_report
 
     in_text = form == "text"
     report = report_of(benchmark, with_figures=not in_text, every_pair=details or not in_text)
@@ -154,7 +155,7 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
 
 
 @contextmanager
-def progress_bars(stream: TextIO) -> Iterator[OnProgress]:
+def progress_bars(stream: TextIO) -> Iterator[TaskProgress]:
     """Show progress bars on a terminal, and nothing otherwise."""
     if not stream.isatty():
         from rankscope.experiment.progress import ignore_progress
@@ -168,7 +169,7 @@ def progress_bars(stream: TextIO) -> Iterator[OnProgress]:
     with Progress(*columns, console=Console(file=stream)) as progress:
         tasks: dict[str, TaskID] = {}
 
-        def show_progress(what: str, done: int, total: int, /) -> None:
+        def show_progress(what: str, done: int, total: int | None, /) -> None:
             if what not in tasks:
                 tasks[what] = progress.add_task(what, total=total)
             progress.update(tasks[what], completed=done, total=total)

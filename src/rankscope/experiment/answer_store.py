@@ -15,7 +15,7 @@ from msgspec import field
 
 from rankscope.records import Record
 from rankscope.systems.answers import Answer
-from rankscope.systems.base import Ranking
+from rankscope.systems.base import RankedDocs
 
 
 class SystemCall(Record):
@@ -75,7 +75,7 @@ class AnswerLog(Protocol):
         """What has been answered so far, by this or an earlier run."""
         ...
 
-    def ranking(self, query: str) -> Ranking:
+    def ranking(self, query: str) -> RankedDocs:
         """Return the answer to a query that is answered."""
         ...
 

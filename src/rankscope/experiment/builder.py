@@ -11,7 +11,7 @@ import msgspec
 from rankscope.errors import InputError, RankscopeError
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.manifest import fingerprint_of
-from rankscope.experiment.progress import OnProgress
+from rankscope.experiment.progress import TaskProgress
 from rankscope.experiment.project import Project, SystemEntry
 from rankscope.systems.answers import Clock, reason_of
 from rankscope.systems.base import System
@@ -37,7 +37,7 @@ class SystemBuilder:
     """Builds and indexes systems, and keeps those that are configured for others to be made of."""
 
     def __init__(
-        self, project: Project, collection: Collection, *, depth: int, clock: Clock, on_progress: OnProgress
+        self, project: Project, collection: Collection, *, depth: int, clock: Clock, on_progress: TaskProgress
     ) -> None:
         self._project = project
         self._collection = collection

@@ -20,7 +20,7 @@ from rankscope.experiment.file_names import file_name
 from rankscope.io.files import write_text
 from rankscope.records import from_json, to_json
 from rankscope.systems.answers import Answer
-from rankscope.systems.base import Ranking
+from rankscope.systems.base import RankedDocs
 
 VERSION = 1
 _MARK = "rankscope_journal"
@@ -112,7 +112,7 @@ class Journal:
         self._append({"memory_bytes": n_bytes})
         self.summary.note_memory(n_bytes)
 
-    def ranking(self, query: str) -> Ranking:
+    def ranking(self, query: str) -> RankedDocs:
         """Return the answer to a query, read from the file."""
         start, length = self._places[query]
         if self._reading is None:

@@ -289,13 +289,13 @@ def read_system(
     name: str, table: Mapping[str, Any], written: Mapping[str, Any], *, folder: Path, where: str
 ) -> SystemEntry:
     """Return a system; whether its options are right is for the registry of systems to say."""
-    from rankscope.systems.registry import TYPES, class_of
+    from rankscope.systems.registry import SYSTEMS, class_of
 
     kind = table.get("type")
     if not isinstance(kind, str):
         raise OptionError(
             f"{where} has no type" if kind is None else f"{where}.type is {kind!r}, but should be a text",
-            hint=f'add type = "…": one of {", ".join(TYPES)}',
+            hint=f'add type = "…": one of {", ".join(SYSTEMS)}',
         )
     options = {key: value for key, value in table.items() if key != "type"}
     sweep = find_swept(kind, options, where=where)

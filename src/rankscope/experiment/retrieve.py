@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from rankscope.errors import OptionError
 from rankscope.experiment.answer_store import AnswerLog
 from rankscope.records import Record
-from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, checked_ranking, reason_of
-from rankscope.systems.base import Query, Ranking, System
+from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, check_ranking, reason_of
+from rankscope.systems.base import Query, RankedDocs, System
 
 TIMED_QUERIES = 200
 """So many queries are asked one by one, which is how latency is measured; the others go in batches."""
@@ -112,7 +112,7 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
         try:
             ranking = search(system, [query], k=k)[0]
             seconds = clock() - started
-            return CallResult((Answer(query.id, checked_ranking(ranking, k=k), "", seconds, attempt),), seconds)
+            return CallResult((Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds)
         except (OptionError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (as above)
@@ -121,7 +121,7 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
     return CallResult((Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds)
 
 
-def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
     """Return one ranking per query."""
     rankings = system.search(queries, k=k)
     if len(rankings) != len(queries):
@@ -129,9 +129,9 @@ def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Rank
     return rankings
 
 
-def check_answer(query: Query, ranking: Ranking, *, k: int) -> Answer:
+def check_answer(query: Query, ranking: RankedDocs, *, k: int) -> Answer:
     """Return the answer that a batch has for one query."""
     try:
-        return Answer(query.id, checked_ranking(ranking, k=k))
+        return Answer(query.id, check_ranking(ranking, k=k))
     except BadAnswerError as error:
         return Answer(query.id, None, reason_of(error))

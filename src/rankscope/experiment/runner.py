@@ -20,7 +20,7 @@ from rankscope.experiment.doc_ids import find_unknown_docs
 from rankscope.experiment.file_names import file_name, tag_of
 from rankscope.experiment.journal import JournalStore
 from rankscope.experiment.manifest import write_manifest
-from rankscope.experiment.progress import OnProgress, ignore_progress
+from rankscope.experiment.progress import TaskProgress, ignore_progress
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import (
     Benchmark,
@@ -100,7 +100,7 @@ def run_project(
     project: Project,
     options: RunOptions | None = None,
     *,
-    on_progress: OnProgress = ignore_progress,
+    on_progress: TaskProgress = ignore_progress,
     clock: Clock = time.perf_counter,
 ) -> Benchmark:
     """Retrieve, time, evaluate and compare all that a project names; nothing is asked that was answered before.
@@ -191,7 +191,7 @@ def summarise(project: Project) -> ProjectSummary:
 
 
 def run_collection(
-    project: Project, options: RunOptions, name: str, *, on_progress: OnProgress, clock: Clock
+    project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
 ) -> CollectionResult:
     """Plan, execute and gather what is to be done on one collection, all in this process."""
     collection = load_collection(project.collection(name), cache=project.cache)
@@ -239,7 +239,7 @@ def open_session(
     task: RetrievalTask,
     collection: Collection | None = None,
     *,
-    on_progress: OnProgress = ignore_progress,
+    on_progress: TaskProgress = ignore_progress,
     clock: Clock = time.perf_counter,
 ) -> CollectionSession:
     """Return what the tasks on one collection share; their answers are kept in the project's output folder."""

@@ -10,7 +10,7 @@ from rankscope.experiment.builder import ConfiguredSystem, SystemBuilder
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.costs import MemoryRise
 from rankscope.experiment.doc_data import DocData
-from rankscope.experiment.progress import OnProgress
+from rankscope.experiment.progress import TaskProgress
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import TrainTestSplit
 from rankscope.experiment.retrieve import retrieve_missing
@@ -31,7 +31,7 @@ class CollectionSession:
         *,
         depth: int,
         clock: Clock,
-        on_progress: OnProgress,
+        on_progress: TaskProgress,
     ) -> None:
         self.project = project
         self.collection = collection
@@ -45,7 +45,7 @@ class CollectionSession:
         self.tuner = Tuner(self)
         self.doc_data = DocData(collection, self.find_dense)
 
-    def on_progress(self, what: str, done: int, total: int, /) -> None:
+    def on_progress(self, what: str, done: int, total: int | None, /) -> None:
         """Say how far something on this collection is."""
         self._on_progress(f"{self.collection.name} · {what}", done, total)
 

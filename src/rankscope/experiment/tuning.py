@@ -18,7 +18,7 @@ from rankscope.experiment.manifest import fingerprint_of
 from rankscope.experiment.project import SystemEntry
 from rankscope.experiment.results import Choice, Trial
 from rankscope.io.rows import QrelsRows
-from rankscope.systems.base import Ranking
+from rankscope.systems.base import RankedDocs
 from rankscope.systems.registry import system_names_in
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Tuner:
         with self._session.answers(configured, train) as log:
             return self.train_mean({query: log.ranking(query) for query in train if query in log.summary.answered})
 
-    def train_mean(self, rankings: Mapping[str, Ranking]) -> float:
+    def train_mean(self, rankings: Mapping[str, RankedDocs]) -> float:
         """Return the mean of the primary measure over the train queries, the higher the better."""
         primary = self._session.project.primary
         docs = {doc for ranking in rankings.values() for doc, _ in ranking}
@@ -166,7 +166,7 @@ def select_qrels(qrels: Qrels, query_ids: Sequence[str]) -> Qrels:
     )
 
 
-def mean_score(qrels: Qrels, rankings: Mapping[str, Ranking], measure: str, doc_data: Mapping[str, Any]) -> float:
+def mean_score(qrels: Qrels, rankings: Mapping[str, RankedDocs], measure: str, doc_data: Mapping[str, Any]) -> float:
     """Return the mean of a measure over all queries of the qrels, those without an answer counting 0.
 
     It is turned round where lower is better, so that the highest is always the best. Without any answer it is NaN.

@@ -78,12 +78,10 @@ class ForestChart(Chart):
 
     def checked(self) -> Self:
         n.require(self.rows, "comparisons")
-        rows = []
         for row in self.rows:
             if row.tone not in TONES:
                 raise OptionError(f"tone = {row.tone!r} is none of {', '.join(TONES)}")
-            low, high = n.checked_interval(row.low, row.high, row.label)
-            rows.append(replace(row, value=n.checked(row.value, row.label), low=low, high=high))
+        rows = [n.checked_estimate(row, row.label) for row in self.rows]
         n.require_defined((row.value for row in rows), "difference")
         if self.margin is not None and not n.checked(self.margin, "margin") > 0:
             hint = "leave it out where every difference matters"

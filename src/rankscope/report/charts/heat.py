@@ -63,11 +63,7 @@ class HeatChart(Chart):
 
     def checked(self) -> Self:
         n.require(self.cells, "cells")
-        cells = []
-        for cell in self.cells:
-            where = f"{cell.row}, {cell.column}"
-            low, high = n.checked_interval(cell.low, cell.high, where)
-            cells.append(replace(cell, value=n.checked(cell.value, where), low=low, high=high))
+        cells = [n.checked_estimate(cell, f"{cell.row}, {cell.column}") for cell in self.cells]
         n.require_defined((cell.value for cell in cells), "value")
         if len({(cell.row, cell.column) for cell in cells}) < len(cells):
             raise OptionError("a row and column appear twice", hint="give one value for each pair")

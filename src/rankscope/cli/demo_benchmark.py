@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from rankscope.demo import demo_file
 from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import RunOptions, run_project
 from rankscope.hpo.collection import HpoOptions, build_hpo, write_hpo
+from rankscope.records import replace
 from rankscope.report.benchmark import report_of
 from rankscope.report.render import render
 from rankscope.report.render.terminal import print_report

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from rankscope import PUBLIC, errors
+from rankscope.analysis.diagnose import Diagnosis
+from rankscope.analysis.explain import Explanation
+from rankscope.analysis.validate import ValidationReport
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.experiment.project import project_schema
 from rankscope.measures.listing import by_family
@@ -17,10 +20,10 @@ from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
 from rankscope.measures.registry import REGISTRY
 from rankscope.predecessors.importers import test_case_schema
-from rankscope.records import field_docs
+from rankscope.records import field_docs, json_schema
 from rankscope.registry import Registry
-from rankscope.report import benchmark_json, comparison_json, diagnosis, evaluation, findings
-from rankscope.report.teaching import measure_markdown, usual_name
+from rankscope.report import benchmark_json, comparison_json, evaluation
+from rankscope.report.measure_help import measure_markdown, usual_name
 from rankscope.systems.encoders.registry import PACKAGED
 from rankscope.systems.fusion import METHODS
 from rankscope.systems.options import MISSING, options_in, plain
@@ -47,8 +50,9 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {
         "evaluate": evaluation.json_schema(),
         "compare": comparison_json.json_schema(),
-        "validate": findings.json_schema(),
-        "diagnose": diagnosis.json_schema(),
+        "validate": json_schema(ValidationReport),
+        "diagnose": json_schema(Diagnosis),
+        "explain": json_schema(Explanation),
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
         "test-cases": test_case_schema(),

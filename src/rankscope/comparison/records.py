@@ -6,13 +6,14 @@ undefined is None.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from rankscope.analysis.movement import Movement
 from rankscope.comparison.request import Settings
 from rankscope.errors import InputError
-from rankscope.records import Record, or_nan, or_none, replace, to_builtins
+from rankscope.records import Record, or_nan, or_none, replace, to_json
 from rankscope.registry import Entry, Registry
 from rankscope.stats.effect import Chances
 from rankscope.stats.interval import Interval
@@ -570,7 +571,7 @@ class Comparison(Record, kw_only=True, dict=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""
-        record: dict[str, Any] = to_builtins(self)
+        record: dict[str, Any] = json.loads(to_json(self, indent=None))
         return record
 
     def report(self, *, command: str = "") -> Any:

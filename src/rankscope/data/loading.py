@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence, Sized
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from rankscope.errors import BadLine, InputError, RankscopeWarning
 from rankscope.io.text import TrecText, bad_run_lines, trec_text
 from rankscope.light import LightRecord
 from rankscope.native import index_qrels_dict, index_qrels_text
+from rankscope.progress import Progress
 
 if TYPE_CHECKING:
     from rankscope.data.shapes import RunLike
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rankscope.io.rows import QrelsRows, RunRows
     from rankscope.io.source import Source
 
-Progress = Callable[[int, int], None]
 _DATA_SUFFIXES = {
     ".gz", ".bz2", ".xz", ".zst", ".run", ".trec", ".txt", ".res", ".json", ".jsonl", ".csv", ".tsv", ".parquet",
     ".arrow", ".feather", ".ipc",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rankscope.analysis.chart_data import BANDS, band_counts
+from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.comparison.records import Code, Comparison, PairMovement, PairResult, QueryChange, QueryGroup, Stratum
 from rankscope.comparison.verdict import decimals, measure_words, signed, unit_word
 from rankscope.records import or_nan
@@ -196,8 +196,8 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
     counts = []
     for system in (pair.a, pair.b):
         values = column_of(comparison.scores, system, pair.measure, ids)[counted]
-        counts.append(band_counts(np.rint(1 / np.where(values > 0, values, math.nan))))
-    rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(BANDS, *counts, strict=True)]
+        counts.append(count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))))
+    rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(RANK_BANDS, *counts, strict=True)]
     yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))
 
 

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
-from rankscope.measures.spec import IF_UNDEFINED, Example, MeasureSpec
+from rankscope.measures.spec import IF_UNDEFINED, MeasureExample, MeasureSpec
 
 WIDTH = 100
 
@@ -45,7 +45,7 @@ def default_in_words(name: str, default: object, *, graded: bool) -> str:
     return {"k": "default: all ranks", "rel": "default: --min-rel, which is 1"}.get(name, "default: from the qrels")
 
 
-def example_lines(example: Example) -> Iterator[str]:
+def example_lines(example: MeasureExample) -> Iterator[str]:
     """Say what the example's ranking looks like and what it scores."""
     shown = ", ".join("unjudged" if grade is None else f"{grade:g}" for grade in example.grades)
     judged = ", ".join(f"{grade:g}" for grade in sorted(example.judged, reverse=True))

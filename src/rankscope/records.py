@@ -112,9 +112,15 @@ def _value_at(data: Any, path: str) -> Any:
 
 
 @cache
-def json_schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description."""
+def json_schema(kind: Any, *, complete: bool = False) -> dict[str, Any]:
+    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description.
+
+    A `complete` schema is that of what we write ourselves: every key is there, and no other.
+    """
     schema = msgspec.json.schema(kind)
+    if complete:
+        for part in schema.get("$defs", {}).values():
+            part.update(required=list(part.get("properties", {})), additionalProperties=False)
     for record in _records_in(kind):
         properties = schema.get("$defs", {}).get(record.__name__, {}).get("properties", {})
         texts = field_docs(record)

@@ -12,8 +12,8 @@ from scipy import stats as scipy_stats
 
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.analysis.aligned import AlignedRun
 from rankscope.align.top import top_docs
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged import TippingTable, supports_tipping, tipping
 from rankscope.analysis.unjudged.drawn import DrawnHits, DrawnPrecisions, DrawnSums
 from rankscope.analysis.unjudged.draws import N_DRAWS, Draws, text_hashes

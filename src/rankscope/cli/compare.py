@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
     from rankscope.report.render import Form
+    from rankscope.typing import QrelsLike
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 BY_EXTENSION = {
@@ -221,7 +222,9 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
 def refuse_options_of_runs(args: argparse.Namespace) -> None:
     """Refuse what says how runs are scored, where scores are given: it would do nothing."""
     given = [*policies_from(args)]
-    given += [name for name in ("profile", "embeddings", "docs", "ontology", "unjudged") if getattr(args, name) is not None]
+    given += [
+        name for name in ("profile", "embeddings", "docs", "ontology", "unjudged") if getattr(args, name) is not None
+    ]
     if given:
         option = given[0].replace("_", "-")
         raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
@@ -239,7 +242,7 @@ def measures_from(args: argparse.Namespace) -> list[str] | None:
     return given if parse_measures(args.primary)[0].name in known else [args.primary, *given]
 
 
-def with_more(args: argparse.Namespace) -> object:
+def with_more(args: argparse.Namespace) -> QrelsLike:
     """Return the qrels, with judgments from other files added; a doc judged in both has the later grade."""
     if not args.more_qrels:
         return args.files[0]

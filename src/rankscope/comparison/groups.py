@@ -438,7 +438,7 @@ def stratum_of(part: StratumMask, found: PairResult, contrast: Contrast, setting
 
 
 def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairResult]) -> tuple[LeaderboardRow, ...]:
-    """Return the systems with their means and intervals, best first; where all pairs are compared, ranked by verdict."""
+    """Return the systems, best mean first; where all pairs are compared, with ranks by verdict."""
     units = given.units
     beats: dict[str, list[str]] = {name: [] for name in given.scores}
     for result in results:

@@ -355,7 +355,9 @@ def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
     return Table(["by", "value", "n", *comparison.systems], rows, n_name_columns=2, notes=notes)
 
 
-def group_sections(comparison: Comparison, group: QueryGroup, *, with_figures: bool, every_pair: bool) -> Iterator[Section]:
+def group_sections(
+    comparison: Comparison, group: QueryGroup, *, with_figures: bool, every_pair: bool
+) -> Iterator[Section]:
     """Yield the sections of one group: the systems, then each pair, then the queries."""
     yield systems_section(comparison, group, with_figures=with_figures)
     most = DETAILED if with_figures else DETAILED_IN_TEXT

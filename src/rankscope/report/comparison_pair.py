@@ -153,7 +153,7 @@ def aggregates_of(comparison: Comparison) -> tuple[str, ...]:
 
 def power_words(comparison: Comparison, pair: PairResult) -> str:
     """Say what this set of queries can find, and what more would take."""
-    pair, power = pair, f"{comparison.settings.power:.0%}"
+    power = f"{comparison.settings.power:.0%}"
     if pair.mde.value is None:
         return f"So few {unit_word(pair)} can find nothing at this level."
     if not pair.differs:
@@ -205,8 +205,7 @@ def also_blocks(pair: PairResult) -> Iterator[Block]:
     """Show the tests that were asked for beside the one that decides."""
     if pair.also_tested:
         items = [
-            f"{test.method}: {p_is(test.p)}" + (f"; {test.caveat}" if test.caveat else "")
-            for test in pair.also_tested
+            f"{test.method}: {p_is(test.p)}" + (f"; {test.caveat}" if test.caveat else "") for test in pair.also_tested
         ]
         items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
         yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
@@ -215,8 +214,8 @@ def also_blocks(pair: PairResult) -> Iterator[Block]:
 def won_words(pair: PairResult) -> str:
     """Say who won how many queries."""
     return (
-        f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query drawn "
-        f"at random goes to it with a chance of {or_nan(pair.effect.superiority):.0%}, ties counting half."
+        f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query "
+        f"drawn at random goes to it with a chance of {or_nan(pair.effect.superiority):.0%}, ties counting half."
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import rankscope as rs
-from rankscope.records import or_nan
 from rankscope.data.queries import QueryTable
 from rankscope.measures.score_files import as_scores
+from rankscope.records import or_nan
 from simulations.data import Simulated
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Writes docs/generated from the code: the measures, the command line, the errors, the profiles, the JSON schema."""
+"""Writes docs/generated from the code: measures, systems, the command line, errors, profiles, JSON schemas."""
 # ruff: noqa: INP001 (a script, not a package)
 
 from __future__ import annotations
@@ -9,14 +9,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rankscope import errors
+from rankscope import PUBLIC, errors
+from rankscope.analysis.diagnose import Diagnosis
+from rankscope.analysis.explain import Explanation
+from rankscope.analysis.validate import ValidationReport
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.experiment.project import project_schema
+from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
+from rankscope.measures.registry import REGISTRY
 from rankscope.predecessors.importers import test_case_schema
-from rankscope.report import benchmark_json, comparison_json, diagnosis, evaluation, findings
-from rankscope.report.teaching import by_family, measure_markdown, usual_name
+from rankscope.records import field_docs, json_schema
+from rankscope.registry import Registry
+from rankscope.report import benchmark_json, comparison_json, evaluation
+from rankscope.report.measure_help import measure_markdown, usual_name
+from rankscope.systems.encoders.registry import PACKAGED
+from rankscope.systems.fusion import METHODS
+from rankscope.systems.options import MISSING, options_in, plain
+from rankscope.systems.registry import SYSTEMS
 
 HERE = Path(__file__).parent / "generated"
 NOTICE = "<!-- Made from the code by scripts/docs: change the code, not this page. -->\n"
@@ -29,6 +40,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "errors.md": errors_page(),
         "profiles.md": profiles_page(),
+        "systems.md": systems_page(),
         **{f"schema/{name}.schema.json": schema_text(schema) for name, schema in schemas().items()},
     }
 
@@ -38,8 +50,9 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {
         "evaluate": evaluation.json_schema(),
         "compare": comparison_json.json_schema(),
-        "validate": findings.json_schema(),
-        "diagnose": diagnosis.json_schema(),
+        "validate": json_schema(ValidationReport),
+        "diagnose": json_schema(Diagnosis),
+        "explain": json_schema(Explanation),
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
         "test-cases": test_case_schema(),
@@ -103,13 +116,70 @@ def profile_section(profile: Profile) -> str:
     return "\n".join([f"## {profile.name}\n", f"{profile.description}.\n", *facts]) + "\n"
 
 
+def systems_page() -> str:
+    """Return the page of all types of systems with their options."""
+    about = "All types of systems that a project file can name; [Systems that rank](../systems.md) explains them.\n"
+    types = [f"| [`{name}`](#{name}) | {SYSTEMS.summary(name)} |\n" for name in SYSTEMS.entries]
+    return "\n".join(
+        [
+            NOTICE,
+            "# Systems\n",
+            about,
+            "".join(["| type | |\n", "| --- | --- |\n", *types]),
+            *map(system_section, SYSTEMS.entries),
+            "# Embedded models\n",
+            table("model", PACKAGED),
+            "# Methods of fusion\n",
+            table("method", METHODS),
+        ]
+    )
+
+
+def system_section(name: str) -> str:
+    """Return what a type of system is, with its options."""
+    kind: Any = SYSTEMS[name]
+    docs = field_docs(kind)
+    rows = []
+    for option in options_in(kind).values():
+        default = "(needed)" if option.default is MISSING else json.dumps(plain(option.default), ensure_ascii=False)
+        shown = "" if default == "null" else default if option.default is MISSING else f"`{default}`"
+        rows.append(f"| `{option.name}` | {shown} | {docs[option.field].replace('|', '&#124;')} |\n")
+    head = ["| option | default | |\n", "| --- | --- | --- |\n"]
+    return "\n".join([f"## {name}\n", inspect.cleandoc(str(kind.__doc__)) + "\n", "".join([*head, *rows])])
+
+
+def table(what: str, parts: Registry[Any]) -> str:
+    """Return the names of a registry, and what each is."""
+    rows = [f"| `{name}` | {parts.summary(name)} |\n" for name in parts.entries]
+    return "".join([f"| {what} | |\n", "| --- | --- |\n", *rows])
+
+
 def fenced(text: str) -> str:
     """Return a text as a block."""
     return f"```text\n{text.strip()}\n```\n"
 
 
+STUB = Path(__file__).parents[1] / "src/rankscope/__init__.pyi"
+
+
+def stub() -> str:
+    """Return the public names as type checkers and editors read them: those of PUBLIC, and the measures as values."""
+    lines = [
+        "# Made from the code by scripts/docs: change PUBLIC in __init__.py, not this file.",
+        "from rankscope._version import __version__ as __version__",
+    ]
+    for name, target in sorted(PUBLIC.items(), key=lambda item: (item[1].partition(":")[0], item[0])):
+        module, _, obj = target.partition(":")
+        lines.append(f"from {module} import {obj} as {name}")
+    measures = sorted(name for name in REGISTRY if name not in PUBLIC)
+    lines += ["", "PUBLIC: dict[str, str]", "", *(f"{name}: Measure" for name in measures)]
+    listed = "".join(f'    "{name}",\n' for name in sorted(["__version__", *PUBLIC]))
+    return "\n".join(lines) + f"\n\n__all__ = [\n{listed}]\n"
+
+
 def write() -> None:
-    """Write every page."""
+    """Write every page, and the public names."""
+    STUB.write_text(stub(), encoding="utf-8")
     for name, text in pages().items():
         target = HERE / name
         target.parent.mkdir(parents=True, exist_ok=True)

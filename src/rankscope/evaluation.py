@@ -205,8 +205,8 @@ def evaluate_request(
 ) -> Scores:
     """Return the scores that a request asks for; qrels and runs that are loaded already are taken as they are.
 
-    Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` may keep what
-    alignment found, for those who look at it again.
+    Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` aligns one run; a
+    caller that needs the hits, too, gives one that keeps them.
     """
     measures, policies = request.measures, request.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
@@ -234,7 +234,7 @@ def evaluate_request(
         profile=request.profile,
         weighted_by=request.weights,
         versions={measure.name: measure.spec.version for measure in measures},
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -306,7 +306,7 @@ def score_all(
     *,
     side: Mapping[Need, Any],
     threads: int | None,
-    align_run: Callable[..., Hits] = align,
+    align_run: Callable[..., Hits],
 ) -> tuple[tuple[RunScores, tuple[str, ...]], ...]:
     """Score every run, several at a time; each comes with what must be said of data that its docs lack."""
     n_threads = threads or n_cores()
@@ -319,7 +319,7 @@ def score_all(
         from rankscope.measures.extras import lacking_notes
 
         extras = extras_for(qrels, run, hits.query_ids, measures, policies, side=side)
-        lacking = tuple(lacking_notes(run.name or "run", measures, extras))
+        lacking = tuple(lacking_notes(run.name or "run", measures, extras, rel=policies.relevance_level))
         return scores_of(hits, run, measures, policies, extras), lacking
 
     n_at_once = min(len(runs), n_threads)
@@ -342,13 +342,45 @@ def trec_eval_text(
     options: ReadOptions | None = None,
     **policies: Unpack[PolicyOptions],
 ) -> str:
-    """Return exactly the text that trec_eval prints for one run.
+    r"""Return exactly the text that trec_eval prints for one run.
 
-    `complete` is its -c: queries that the run does not answer count as 0. As there, ids that match nothing are no
-    error; a warning tells of them.
+    Parameters
+    ----------
+    qrels, run
+        Judgments and a run, as `evaluate` takes them. Ids that match nothing are only warned of.
+    measures
+        Names of trec_eval's measures, or of groups: ``"official"``, ``"all_trec"``, ``"set"``.
+    profile
+        The version: ``"trec_eval-9"`` or ``"trec_eval-10"``.
+    per_query
+        Print every query, as -q does.
+    complete
+        Queries that the run does not answer count as 0, as with -c.
+    options
+        How files are read.
+    **policies
+        Those of `evaluate`, such as ``min_rel`` (-l), ``depth`` (-M) and ``judged_only`` (-J).
+
+    Returns
+    -------
+    str
+        The lines.
+
+    Raises
+    ------
+    OptionError
+        There is no such version.
+    MeasureError
+        trec_eval has no such measure.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.trec_eval_text({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["map"])
+    'map                   \tall\t1.0000\n'
     """
     from rankscope.measures.profiles import VERSIONS
-    from rankscope.measures.trec_text import TrecText
+    from rankscope.measures.trec_text import TrecEvalText
 
     if profile not in VERSIONS:
         raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
@@ -358,7 +390,7 @@ def trec_eval_text(
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
     judged.require_whole_grades("trec_eval")
     loaded = load_run(run, options=options)
-    text = TrecText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
+    text = TrecEvalText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
     for note in missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided):

@@ -152,7 +152,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
     from rankscope.measures.parse import parse_measures
     from rankscope.measures.scoring import DEFAULT_MEASURES
     from rankscope.report.comparison_cases import error_case
-    from rankscope.report.render import to_junit
+    from rankscope.report.render.junit import to_junit
 
     names = [name_of(path) for path in (args.files if args.scores else args.files[1:])]
     baseline = args.baseline or next(iter(names), "baseline")
@@ -269,7 +269,7 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
         stream.write(to_csv(comparison_table(comparison)))
     elif form == "junit":
         from rankscope.report.comparison_cases import cases
-        from rankscope.report.render import to_junit
+        from rankscope.report.render.junit import to_junit
 
         if gate is None:
             raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")
@@ -281,7 +281,8 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
 def write_report(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace) -> None:
     """Write the report."""
     from rankscope.report.comparison import report_of
-    from rankscope.report.render import print_report, render
+    from rankscope.report.render import render
+    from rankscope.report.render.terminal import print_report
 
     in_text = form == "text"
     details = args.details or args.output is not None

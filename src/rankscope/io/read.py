@@ -12,7 +12,8 @@ from rankscope.io.formats import HANDLERS, Format, check_format
 from rankscope.io.kinds import QRELS, RUN, Collector, Kind, Rows, check_chosen
 from rankscope.io.records import ReadFile
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.source import PathLike, Progress, Reading, Source, source_of
+from rankscope.io.source import PathLike, Reading, Source, source_of
+from rankscope.progress import Progress
 
 
 def read_run(

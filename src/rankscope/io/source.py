@@ -16,7 +16,6 @@ from rankscope.errors import BadLine, FormatError, InputError, did_you_mean
 from rankscope.io.compression import COMPRESSIONS
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
-Progress: TypeAlias = Callable[[int, int], None]
 
 STDIN = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

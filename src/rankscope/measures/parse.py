@@ -25,13 +25,44 @@ DEFAULT_CUTS = {
 """The cut-offs that trec_eval takes where one of its own names stands without any."""
 
 OFFICIAL = [
-    "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", f"P.{_CUTS}",
-]  # fmt: skip
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    "map",
+    "gm_map",
+    "Rprec",
+    "bpref",
+    "recip_rank",
+    "iprec_at_recall",
+    f"P.{_CUTS}",
+]
 ALL_TREC = [
-    *OFFICIAL, f"recall.{_CUTS}", "infAP", "gm_bpref", "Rprec_mult.0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0", "utility",
-    "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success", "set_P",
-    "set_relative_P", "set_recall", "set_map", "set_F", "num_nonrel_judged_ret", "rbp.p=0.9", "RBP_resid(p=0.9)", "unj",
-]  # fmt: skip
+    *OFFICIAL,
+    f"recall.{_CUTS}",
+    "infAP",
+    "gm_bpref",
+    "Rprec_mult.0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0",
+    "utility",
+    "11pt_avg",
+    "binG",
+    "G",
+    "ndcg",
+    "ndcg_rel",
+    "Rndcg",
+    "ndcg_cut",
+    "map_cut",
+    "relative_P",
+    "success",
+    "set_P",
+    "set_relative_P",
+    "set_recall",
+    "set_map",
+    "set_F",
+    "num_nonrel_judged_ret",
+    "rbp.p=0.9",
+    "RBP_resid(p=0.9)",
+    "unj",
+]
 GROUPS = {
     "official": OFFICIAL,
     "all_trec": ALL_TREC,
@@ -59,7 +90,30 @@ _IR_MEASURES_GAINS = {"log2": "linear", "exp-log2": "exp2"}
 
 
 def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Return the measures named, each once, in the order given; a text may name several."""
+    """Return the measures named, each once, in the order given.
+
+    Parameters
+    ----------
+    names
+        Names such as ``"nDCG@10"``, also as trec_eval, ranx and ir_measures write them, or measures. A text may name
+        several.
+
+    Returns
+    -------
+    tuple of Measure
+        What can be compared, printed and evaluated.
+
+    Raises
+    ------
+    MeasureError
+        There is no such measure, or a parameter is not one of its own.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.parse_measures("ndcg_cut_10 map P.5,10")
+    (nDCG@10, AP, P@5, P@10)
+    """
     if isinstance(names, str | Measure):
         names = [names]
     found: dict[Measure, None] = {}
@@ -77,7 +131,29 @@ def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Meas
 
 
 def parse_measure(name: str | Measure) -> Measure:
-    """Return the one measure that is named."""
+    """Return the one measure that is named.
+
+    Parameters
+    ----------
+    name
+        A name such as ``"nDCG@10"``, also as trec_eval, ranx and ir_measures write it.
+
+    Returns
+    -------
+    Measure
+        What can be compared, printed and evaluated.
+
+    Raises
+    ------
+    MeasureError
+        There is no such measure, or the text names several.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.parse_measure("recip_rank")
+    RR
+    """
     measures = parse_measures(name)
     if len(measures) != 1:
         raise MeasureError(f"{name!r} names {len(measures)} measures where one is expected")

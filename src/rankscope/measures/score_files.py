@@ -38,12 +38,42 @@ Cells = dict[str, dict[str, dict[str, float]]]
 
 
 def read_scores(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     measure: str | None = None,
     lower_is_better: Iterable[str] = (),
 ) -> Scores:
-    """Return the scores in one or more files; `measure` names what a table of query by system holds."""
+    r"""Return the scores in one or more files, ours or another tool's.
+
+    Parameters
+    ----------
+    paths
+        Tables (CSV, TSV, JSON, JSONL, Parquet, Arrow), the JSON of `rankscope evaluate`, or the text of trec_eval -q. A
+        file on its own is a table of query by system unless its columns say otherwise; several are one system each.
+    measure
+        What a table of query by system holds.
+    lower_is_better
+        Measures of which less is better.
+
+    Returns
+    -------
+    Scores
+        For the measures that all systems have. `Scores.from_json` gives all that our own JSON holds.
+
+    Raises
+    ------
+    FormatError
+        A file holds no scores that can be told apart.
+
+    Examples
+    --------
+    >>> import rankscope as rs, pathlib
+    >>> _ = pathlib.Path("scores.csv").write_text("query,bm25,dense\nq1,0.5,0.7\nq2,0.1,0.2\n")
+    >>> rs.read_scores("scores.csv", measure="nDCG@10")
+    run    nDCG@10
+    bm25    0.3000
+    dense   0.4500
+    """
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:

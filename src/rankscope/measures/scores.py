@@ -251,7 +251,7 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple):
             run, measure = key
-            return self._by_run[run][measure]
+            return self._by_run[run][str(measure)]
         return self._by_run[key]
 
     def __iter__(self) -> Iterator[str]:

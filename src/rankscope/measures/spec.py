@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankscope.measures.extras import Extras, Need
 
 
-class Family(StrEnum):
+class MeasureFamily(StrEnum):
     """Groups of measures that answer the same kind of question."""
 
     SET = "set & cut-off"
@@ -38,7 +38,7 @@ class Family(StrEnum):
     ONTOLOGY = "ontology"
 
 
-class Example(LightRecord):
+class MeasureExample(LightRecord):
     """A score worked out by hand: the grades down the ranking, and all grades the qrels have."""
 
     grades: Sequence[float | None]
@@ -72,14 +72,14 @@ class MeasureSpec(LightRecord, eq=False):
 
     name: str
     title: str
-    family: Family
+    family: MeasureFamily
     function: Callable[..., Floats]
     formula: str
     range: tuple[float, float]
     better: str
     undefined: str
     cite: str
-    example: Example
+    example: MeasureExample
     aliases: tuple[str, ...]
     names_elsewhere: Mapping[str, str]
     aggregate: str
@@ -133,7 +133,9 @@ class MeasureSpec(LightRecord, eq=False):
 IF_UNDEFINED = {
     "zero": "it counts as 0, as in trec_eval; no_relevant='exclude' leaves queries without relevant docs out",
     "policy": "it is left out of the mean, and counted; undefined='zero' counts it as 0, undefined='error' refuses it",
-    "skip": "it is left out of the mean, and counted, as 0 would look like the best score; undefined='error' refuses it",
+    "skip": (
+        "it is left out of the mean, and counted, as 0 would look like the best score; undefined='error' refuses it"
+    ),
 }
 """What becomes of an undefined score."""
 
@@ -228,11 +230,11 @@ def measure(
     name: str,
     title: str,
     *,
-    family: Family,
+    family: MeasureFamily,
     formula: str,
     range: tuple[float, float],  # noqa: A002 (the word users know)
     cite: str,
-    example: Example,
+    example: MeasureExample,
     undefined: str = "no relevant doc is judged for the query",
     better: str = "higher",
     aliases: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
@@ -248,18 +250,83 @@ def measure(
     needs: Iterable[Need] = (),
     version: int = 1,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
-    """Register a function of hits as a measure.
+    r"""Register a function of hits as a measure.
 
-    `about_relevance`: the score depends on which docs are relevant, so a query without any can be excluded.
-    `if_undefined`: what becomes of an undefined score, one of IF_UNDEFINED; unless said, "skip" where lower is better,
-    else "zero" for measures of relevance and "policy" for all others.
-    `graded`: gains are graded, so the threshold of the evaluation only matters where the gain is binary.
-    `whole_grades`: grades must be whole numbers.
-    `needs`: data beyond ranks and grades; the function then takes it as a second argument, `extras`.
-    `monotone`: moving a relevant doc up never makes the score worse.
-    `over_all_queries`: it is one number for the whole run, repeated for every query.
-    `version`: raised when the definition changes; it is kept with stored scores.
-    `workings`: the terms of which the score is the sum, for `explain` and for what a doc contributes to a difference.
+    Parameters
+    ----------
+    name, title
+        What it is called in short, as it is written in texts, and in full.
+    family
+        The kind of question that it answers.
+    formula
+        In LaTeX.
+    range
+        The lowest and the highest score; infinite where there is none.
+    cite
+        Where it comes from.
+    example
+        A score that was worked out by hand.
+    undefined
+        When it has no score.
+    better
+        ``"higher"`` or ``"lower"``.
+    aliases
+        Other names, alone or with the parameters that they imply.
+    elsewhere
+        By tool, what it is called there.
+    aggregate
+        How the scores of all queries become one number.
+    about_relevance
+        Whether the score depends on which docs are relevant, so that a query without any can be excluded.
+    if_undefined
+        What becomes of an undefined score, one of IF_UNDEFINED; unless said, "skip" where lower is better, else "zero"
+        for measures of relevance and "policy" for all others.
+    graded
+        Whether gains are graded, so that the threshold of the evaluation only matters where the gain is binary.
+    whole_grades
+        Whether grades must be whole numbers.
+    monotone
+        Whether moving a relevant doc up never makes the score worse.
+    over_all_queries
+        Whether it is one number for the whole run, repeated for every query.
+    workings
+        The terms of which the score is the sum, for `explain` and for what a doc contributes to a difference.
+    needs
+        Data beyond ranks and grades; the function then takes it as a second argument, `extras`.
+    version
+        Raised when the definition changes; it is kept with stored scores.
+
+    Returns
+    -------
+    callable
+        The decorator of a function of hits (and `extras`) and keyword parameters, which returns a score per query. Its
+        docstring begins with ``Answers: …?``.
+
+    Raises
+    ------
+    MeasureError
+        The name is taken, or docstring, citation or example are missing.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> @rs.measure(
+    ...     "FirstIsBest",
+    ...     "The best doc first",
+    ...     family=rs.MeasureFamily.RANK,
+    ...     formula=r"[g_1 = g_{max}]",
+    ...     range=(0, 1),
+    ...     undefined="never",
+    ...     cite="by hand",
+    ...     example=rs.MeasureExample([2, 1], [2, 1], 1.0, {}, "2 is the best grade"),
+    ... )
+    ... def first_is_best(hits):
+    ...     '''Answers: is the first doc one of the best grade that the qrels have?'''
+    ...     return hits.per_query((hits.ranks == 1) & (hits.grades == hits.max_grade))
+    >>> rs.evaluate({"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}, "FirstIsBest")["run"]["q", "FirstIsBest"]
+    0.0
+
+    `rankscope.testing.check_measure("FirstIsBest")` checks that it keeps what every measure promises.
     """
     by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
 
@@ -309,7 +376,7 @@ def measure(
     return register
 
 
-def example_hits(example: Example) -> Hits:
+def example_hits(example: MeasureExample) -> Hits:
     """Return hits for one query that look like the example."""
     graded = [(rank, grade) for rank, grade in enumerate(example.grades, 1) if grade is not None]
     ideal = sorted((grade for grade in example.judged if grade >= 0), reverse=True)

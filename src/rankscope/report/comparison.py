@@ -47,7 +47,7 @@ from rankscope.report.document import (
     Signals,
     TableBlock,
     Tone,
-    Verdict,
+    VerdictBlock,
     marked,
 )
 from rankscope.report.evaluation import number_cell, queries
@@ -155,20 +155,20 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
         yield f"Only {n_units} {unit_word(group.compared[0])}: intervals from so few are rough."
 
 
-def leader_block(comparison: Comparison, group: QueryGroup) -> Verdict:
+def leader_block(comparison: Comparison, group: QueryGroup) -> VerdictBlock:
     """Return the answer where there are many systems, from the verdicts on their pairs and nothing else."""
     board = group.leaderboard
     subject = f"{comparison.primary} · {len(board)} systems · {in_group(queries(len(group.query_ids)), group)}"
     if not board:
-        return Verdict("Cannot tell.", "No query has a score.", "caution", subject)
+        return VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
     top = board[0]
     ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{mean_interval_words(top.ci)}"
     if comparison.baseline is not None:
-        return Verdict(against_baseline(comparison.baseline, group), f"{ahead}.", "neutral", subject)
+        return VerdictBlock(against_baseline(comparison.baseline, group), f"{ahead}.", "neutral", subject)
     n_units = max(item.n_units for item in group.compared)
     if n_units < MIN_UNITS:
         word = unit_word(group.compared[0])
-        return Verdict(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
+        return VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
     codes = codes_against(top.system, group)
     ways = {
         "probably better than": [name for name, code in codes.items() if code == "probably_better"],
@@ -182,14 +182,14 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> Verdict:
     n_better = sum(code == "better" for code in codes.values())
     reason = f"{ahead}. It is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
     if n_better == len(codes):
-        return Verdict(f"{top.system} is the best.", f"{ahead}, better than each of the others.", "good", subject)
+        return VerdictBlock(f"{top.system} is the best.", f"{ahead}, better than each of the others.", "good", subject)
     if n_better + len(ways["probably better than"]) == len(codes):
-        return Verdict(f"{top.system} is probably the best.", reason, "good", subject)
+        return VerdictBlock(f"{top.system} is probably the best.", reason, "good", subject)
     n_open = len(codes) - n_better - len(ways["probably better than"])
     headline = f"{top.system} leads, but is not shown to be better than {n_open} of {len(codes)} others."
     if board[1].mean == top.mean:
         headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
-    return Verdict(headline, reason, "caution", subject)
+    return VerdictBlock(headline, reason, "caution", subject)
 
 
 def codes_against(system: str, group: QueryGroup) -> dict[str, str]:

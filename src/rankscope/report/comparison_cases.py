@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from rankscope.comparison.gate import GateCheck, GateResult
 from rankscope.records import or_nan
-from rankscope.report.render import Case
+from rankscope.report.render.junit import JUnitCase
 
 
-def cases(result: GateResult, *, command: str = "compare") -> Iterator[Case]:
+def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase]:
     """Yield one case per check: what the exit code says of all of them is said here of each."""
     for check in result.checks:
         measure = "" if check.compared is None else f".{check.compared.measure}"
         fails = check.outcome == "failed" or (
             check.outcome == "inconclusive" and result.policy.on_inconclusive == "fail"
         )
-        yield Case(
+        yield JUnitCase(
             name=check.name,
             classname=f"rankscope.{command}{measure}",
             failed=check.words if fails else None,
@@ -42,7 +42,7 @@ def properties_of(check: GateCheck) -> dict[str, str]:
     }
 
 
-def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> Case:
+def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> JUnitCase:
     """Return the case of something that could not be checked at all."""
     classname = f"rankscope.{command}" + (f".{measure}" if measure else "")
-    return Case(name=name, classname=classname, error=message, properties={"gate": "error"})
+    return JUnitCase(name=name, classname=classname, error=message, properties={"gate": "error"})

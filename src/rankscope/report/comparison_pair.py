@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rankscope.analysis.chart_data import BANDS, band_counts
+from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.comparison.records import Code, Comparison, PairMovement, PairResult, QueryChange, QueryGroup, Stratum
 from rankscope.comparison.verdict import decimals, measure_words, signed, unit_word
 from rankscope.records import or_nan
 from rankscope.report.charts.sources import all_queries, column_of, differences_of
-from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, Verdict
+from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, VerdictBlock
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
@@ -37,11 +37,11 @@ def in_group(title: str, group: QueryGroup) -> str:
     return f"{title}, {group.name}"
 
 
-def verdict_block(pair: PairResult, group: QueryGroup) -> Verdict:
+def verdict_block(pair: PairResult, group: QueryGroup) -> VerdictBlock:
     """Return the verdict on one pair."""
     verdict = pair.final_verdict
     subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
-    return Verdict(
+    return VerdictBlock(
         verdict.text, verdict.reason, TONES[verdict.code], subject, (*verdict.cautions, *missing_words(pair))
     )
 
@@ -196,8 +196,8 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
     counts = []
     for system in (pair.a, pair.b):
         values = column_of(comparison.scores, system, pair.measure, ids)[counted]
-        counts.append(band_counts(np.rint(1 / np.where(values > 0, values, math.nan))))
-    rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(BANDS, *counts, strict=True)]
+        counts.append(count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))))
+    rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(RANK_BANDS, *counts, strict=True)]
     yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))
 
 

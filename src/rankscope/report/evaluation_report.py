@@ -45,9 +45,9 @@ def interval_table(scores: Scores) -> Table:
         [Cell(name), *(mean_cell(mean_of(run, measure), whole=measure in counted) for measure in run.measures)]
         for name, run in scores.items()
     ]
-    told = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
+    known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
-    return Table(["run", *scores.measures], rows, notes=(*told, *interval_notes(scores), *sums))
+    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums))
 
 
 def mean_cell(mean: Mean, *, whole: bool) -> Cell:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -125,7 +126,7 @@ def test_a_text_report_loads_no_chart():
 def test_overlap_follows_the_policies_of_the_evaluation(files, tmp_path):
     from rankscope.cli.main import main
 
-    with open(files[2], "a") as run:
+    with Path(files[2]).open("a") as run:
         run.write("q0 Q0 d1 3 0.5 new\n")
     target = tmp_path / "overlap.svg"
     options = ["--chart", "overlap", "-o", str(target)]

@@ -1,4 +1,4 @@
-"""Charts as SVG, one kind per file: its numbers are collected, checked, told in words and drawn there.
+"""Charts as SVG, one kind per file: its numbers are collected, checked, put into words and drawn there.
 
 To add a kind, write a file with a class derived from `chart.Chart` and one line below. A chart is imported when it is
 asked for, so a text report loads none.
@@ -18,45 +18,22 @@ __all__ = ["CHARTS", "ChartSource", "charts_from"]
 CHARTS: Registry[type[Chart]] = Registry(
     "chart",
     {
-        "forest": Entry(
-            "rankscope.report.charts.forest:ForestChart",
-            "differences with intervals, against zero and the margin that matters",
-        ),
-        "differences": Entry(
-            "rankscope.report.charts.differences:DifferencesChart",
-            "the differences of the queries, from the largest gain to the largest loss",
-        ),
-        "scatter": Entry("rankscope.report.charts.scatter:ScatterChart", "one system against another, query by query"),
-        "curves": Entry(
-            "rankscope.report.charts.lines:CurvesChart", "a measure against its cut-off, one line per system"
-        ),
-        "precision_recall": Entry(
-            "rankscope.report.charts.lines:PrecisionRecallChart", "precision against recall, one line per system"
-        ),
-        "strata": Entry(
-            "rankscope.report.charts.heat:StrataChart",
-            "strata by systems, or by differences, as a heat map with numbers",
-        ),
-        "systems": Entry("rankscope.report.charts.heat:SystemsChart", "systems by measures as a heat map with numbers"),
-        "distribution": Entry(
-            "rankscope.report.charts.distribution:DistributionChart",
-            "how scores are spread over queries, one box per system",
-        ),
-        "positions": Entry(
-            "rankscope.report.charts.positions:PositionsChart", "at which rank the first relevant doc stands"
-        ),
-        "overlap": Entry(
-            "rankscope.report.charts.overlap:OverlapChart", "how alike the rankings of systems are, pair by pair"
-        ),
-        "relevance_diversity": Entry(
-            "rankscope.report.charts.maps:RelevanceDiversityChart",
-            "systems by relevance and diversity, with those that none beats in both",
-        ),
-        "trend": Entry("rankscope.report.charts.trend:TrendChart", "a value over time or versions, with its target"),
-        "quality_latency": Entry(
-            "rankscope.report.charts.maps:QualityLatencyChart",
-            "systems by latency and quality, with those that none beats in both",
-        ),
+        name: Entry(f"rankscope.report.charts.{target}", summary)
+        for name, target, summary in (
+            ("forest", "forest:ForestChart", "differences with intervals, against zero and the margin that matters"),
+            ("differences", "differences:DifferencesChart", "differences by query, from largest gain to largest loss"),
+            ("scatter", "scatter:ScatterChart", "one system against another, query by query"),
+            ("curves", "lines:CurvesChart", "a measure against its cut-off, one line per system"),
+            ("precision_recall", "lines:PrecisionRecallChart", "precision against recall, one line per system"),
+            ("strata", "heat:StrataChart", "strata by systems, or by differences, as a heat map with numbers"),
+            ("systems", "heat:SystemsChart", "systems by measures as a heat map with numbers"),
+            ("distribution", "distribution:DistributionChart", "how scores are spread over queries, a box per system"),
+            ("positions", "positions:PositionsChart", "at which rank the first relevant doc stands"),
+            ("overlap", "overlap:OverlapChart", "how alike the rankings of systems are, pair by pair"),
+            ("relevance_diversity", "maps:RelevanceDiversityChart", "systems by relevance and diversity, with a front"),
+            ("trend", "trend:TrendChart", "a value over time or versions, with its target"),
+            ("quality_latency", "maps:QualityLatencyChart", "systems by latency and quality, with a front"),
+        )
     },
     entry_points="rankscope.charts",
 )

@@ -1,4 +1,4 @@
-"""What all charts share: numbers that are checked, told in words, listed as rows and drawn for two widths."""
+"""What all charts share: numbers that are checked, put into words, listed as rows and drawn for two widths."""
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.comparison.records import Comparison, PairResult
 from rankscope.records import replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import axis_name, draw_y_axis, plot_box
@@ -15,10 +16,8 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, BAD, GOOD
 from rankscope.report.charts.scale import Scale, linear_axis
+from rankscope.report.charts.sources import all_queries, better_of, differences_of, identifier
 from rankscope.report.charts.svg import element, number, rectangle, straight, tip
-
-if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, PairResult
 
 MOST_BARS = 300
 """Beyond it bars are thinner than a pixel, and are merged into an outline of so many steps."""
@@ -40,8 +39,6 @@ class DifferencesChart(Chart):
     @classmethod
     def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> DifferencesChart:
         """Return the differences of a pair, by default the first."""
-        from rankscope.report.charts.sources import all_queries, better_of, differences_of, identifier
-
         pair = pair or next(iter(comparison))
         values = zip(all_queries(comparison.scores), differences_of(comparison, pair).tolist(), strict=True)
         known = [(query, value) for query, value in values if not math.isnan(value)]

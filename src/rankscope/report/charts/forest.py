@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.comparison.records import Comparison, QueryGroup
+from rankscope.comparison.verdict import level_words, short_words
 from rankscope.errors import OptionError
-from rankscope.records import Record, replace
+from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import draw_x_axis
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, ChartLayout, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, GRID, MUTED, TONE_MARKERS, TONES, marker
 from rankscope.report.charts.scale import Scale, linear_axis
+from rankscope.report.charts.sources import better_of, identifier
 from rankscope.report.charts.svg import group, rectangle, straight, tip
 from rankscope.report.charts.text import text_width
+from rankscope.report.comparison_pair import TONES as VERDICT_TONES
 from rankscope.report.document import Tone
-
-if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, QueryGroup
 
 
 class ForestRow(Record):
@@ -51,11 +52,6 @@ class ForestChart(Chart):
     @classmethod
     def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> ForestChart:
         """Return every pair of a group, by default the first, with its difference."""
-        from rankscope.comparison.verdict import level_words, short_words
-        from rankscope.records import or_nan
-        from rankscope.report.charts.sources import better_of, identifier
-        from rankscope.report.comparison_pair import TONES as VERDICT_TONES
-
         group = group or comparison.groups[0]
         rows = [
             ForestRow(
@@ -82,12 +78,10 @@ class ForestChart(Chart):
 
     def checked(self) -> Self:
         n.require(self.rows, "comparisons")
-        rows = []
         for row in self.rows:
             if row.tone not in TONES:
                 raise OptionError(f"tone = {row.tone!r} is none of {', '.join(TONES)}")
-            low, high = n.checked_interval(row.low, row.high, row.label)
-            rows.append(replace(row, value=n.checked(row.value, row.label), low=low, high=high))
+        rows = [n.checked_estimate(row, row.label) for row in self.rows]
         n.require_defined((row.value for row in rows), "difference")
         if self.margin is not None and not n.checked(self.margin, "margin") > 0:
             hint = "leave it out where every difference matters"

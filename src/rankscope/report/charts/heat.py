@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.comparison.records import Comparison, QueryGroup
 from rankscope.errors import OptionError
-from rankscope.records import Record, replace
+from rankscope.measures.scores import Scores
+from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
 from rankscope.report.charts.grid import CellGrid, CellLook, draw_grid, shade_key
 from rankscope.report.charts.palette import BAD, GOOD, MUTED
+from rankscope.report.charts.sources import RunData, better_of, identifier, weighted_words
 from rankscope.report.charts.svg import rectangle
+from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
-
-if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, QueryGroup
-    from rankscope.measures.scores import Scores
-    from rankscope.report.charts.sources import RunData
 
 Extent = tuple[float, float]
 
@@ -64,11 +63,7 @@ class HeatChart(Chart):
 
     def checked(self) -> Self:
         n.require(self.cells, "cells")
-        cells = []
-        for cell in self.cells:
-            where = f"{cell.row}, {cell.column}"
-            low, high = n.checked_interval(cell.low, cell.high, where)
-            cells.append(replace(cell, value=n.checked(cell.value, where), low=low, high=high))
+        cells = [n.checked_estimate(cell, f"{cell.row}, {cell.column}") for cell in self.cells]
         n.require_defined((cell.value for cell in cells), "value")
         if len({(cell.row, cell.column) for cell in cells}) < len(cells):
             raise OptionError("a row and column appear twice", hint="give one value for each pair")
@@ -120,9 +115,6 @@ class StrataChart(HeatChart):
     @classmethod
     def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> StrataChart:
         """Return each stratum's difference for every pair of a group, by default the first."""
-        from rankscope.records import or_nan
-        from rankscope.report.charts.sources import better_of, identifier
-
         group = group or comparison.groups[0]
         cells = [
             HeatCell(
@@ -189,9 +181,6 @@ class SystemsChart(HeatChart):
         cls, scores: Scores, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None
     ) -> SystemsChart:
         """Return every system's mean of every measure with its interval."""
-        from rankscope.report.charts.sources import better_of, weighted_words
-        from rankscope.report.means import mean_of
-
         means = {
             (name, measure): mean_of(run, measure, level=level, cluster_of=cluster_of)
             for name, run in scores.items()

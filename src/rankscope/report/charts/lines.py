@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.analysis.overview import RECALLS, precision_by_recall, scores_by_cutoff
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
@@ -14,13 +15,13 @@ from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, DASHES, MARKERS, SERIES, marker
 from rankscope.report.charts.scale import Axis, fixed_axis, linear_axis, log_axis
+from rankscope.report.charts.sources import RunData, weighted_words
 from rankscope.report.charts.svg import Attribute, Attributes, element, group, polyline, straight, tip
-
-if TYPE_CHECKING:
-    from rankscope.report.charts.sources import RunData
+from rankscope.report.means import mean_of
+from rankscope.stats.interval import LEVEL, percent
 
 MOST_NAMED = len(SERIES)
-"""More lines cannot be told apart; those behind them are thin and grey, with their name as a tooltip."""
+"""More lines cannot be distinguished; those behind them are thin and grey, with their name as a tooltip."""
 MOST_MARKED = 16
 WIDE_RANGE = 20
 """From this ratio on the cut-offs stand on a logarithmic axis."""
@@ -80,77 +81,19 @@ class ChartLine(Record):
         return replace(line, low=[ends[0] for _, _, ends in points], high=[ends[1] for _, _, ends in points])
 
 
-class LinesChart(Chart):
-    """What both charts of lines share."""
-
-    lines: Sequence[ChartLine]
-
-    def axes(self) -> tuple[Axis, Axis]:
-        """Return the level axis and the upright one."""
-        raise NotImplementedError
-
-    def axis_labels(self) -> tuple[str, str]:
-        """Return what stands beside both axes."""
-        raise NotImplementedError
-
-    def what(self) -> str:
-        """Return what is drawn against what."""
-        raise NotImplementedError
-
-    def checked(self) -> Self:
-        n.require(self.lines, "lines")
-        lines = [line.checked() for line in self.lines]
-        n.require_defined((y for line in lines for y in line.y), "point")
-        return replace(self, lines=lines)
-
-    def records(self) -> list[dict[str, Any]]:
-        rows = []
-        for line in self.lines:
-            for i, (x, y) in enumerate(zip(line.x, line.y, strict=True)):
-                row: dict[str, Any] = {"system": line.name, "x": x, "y": n.json_ready(y)}
-                if line.low is not None and line.high is not None:
-                    row |= {"low": n.json_ready(line.low[i]), "high": n.json_ready(line.high[i])}
-                rows.append(row)
-        return rows
-
-    def alt(self) -> str:
-        lines = n.list_words(self.lines, lambda line: line.ends, "more system", most=MOST_NAMED)
-        return f"{self.what()}, one line per system: {lines}."
-
-    def draw(self, drawing: Drawing) -> None:
-        """Draw the legend, the axes, then bands below lines, the first line on top."""
-        named, others = self.lines[:MOST_NAMED], self.lines[MOST_NAMED:]
-        keys = [LegendKey(line_sample(i), line.name) for i, line in enumerate(named)] if len(self.lines) > 1 else []
-        if others:
-            sample = straight(0, 0, SWATCH, 0, stroke=AXIS)
-            keys.append(LegendKey(sample, n.counted(len(others), "other system")))
-        drawing.legend(keys)
-        x_label, y_label = self.axis_labels()
-        height = 300 if drawing.layout.is_wide else 240
-        plot = plot_with_axes(drawing, *self.axes(), x_label=x_label, y_label=y_label, height=height)
-        drawing.add(*(path_of(line, plot, stroke=AXIS) for line in others))
-        drawing.add(*(band_of(line, plot, SERIES[i]) for i, line in enumerate(named)))
-        for i, line in reversed(list(enumerate(named))):
-            drawing.add(path_of(line, plot, **stroke_of(i)), markers_of(line, plot, i))
-
-
-class CurvesChart(LinesChart):
+class CurvesChart(Chart):
     """A measure against its cut-off, one line per system in the order given; the first seven are named."""
 
     kind: ClassVar[str] = "curves"
 
+    lines: Sequence[ChartLine]
     measure: str
     x_label: str = "k"
 
     @classmethod
     def from_runs(cls, data: RunData) -> CurvesChart:
         """Return the first measure at many cut-offs, with intervals where there is one run."""
-        from rankscope.analysis.chart_data import at_cuts
-        from rankscope.report.charts.sources import weighted_words
-        from rankscope.report.means import mean_of
-        from rankscope.stats.interval import LEVEL, percent
-
-        cuts, scores = at_cuts(data.qrels, data.runs, data.primary, **data.options)
+        cuts, scores = scores_by_cutoff(data.qrels, data.runs, data.primary, **data.options)
         lines = []
         for name, run in scores.items():
             means = [mean_of(run, at_cut) for at_cut in scores.measures]
@@ -167,31 +110,61 @@ class CurvesChart(LinesChart):
             subtitle=", ".join(filter(None, (weighted_words(scores), intervals))),
         )
 
+    def checked(self) -> Self:
+        n.require(self.lines, "lines")
+        lines = [line.checked() for line in self.lines]
+        n.require_defined((y for line in lines for y in line.y), "point")
+        return replace(self, lines=lines)
+
     def axes(self) -> tuple[Axis, Axis]:
+        """Return the level axis and the upright one."""
         x_values = [x for line in self.lines for x in line.x]
         is_wide_range = min(x_values) > 0 and max(x_values) > WIDE_RANGE * min(x_values)
         heights = [y for line in self.lines for y in (*line.y, *(line.low or ()), *(line.high or ()))]
         return log_axis(x_values) if is_wide_range else linear_axis(x_values), linear_axis(heights)
 
-    def axis_labels(self) -> tuple[str, str]:
-        return self.x_label, self.measure
+    def records(self) -> list[dict[str, Any]]:
+        rows = []
+        for line in self.lines:
+            for i, (x, y) in enumerate(zip(line.x, line.y, strict=True)):
+                row: dict[str, Any] = {"system": line.name, "x": x, "y": n.json_ready(y)}
+                if line.low is not None and line.high is not None:
+                    row |= {"low": n.json_ready(line.low[i]), "high": n.json_ready(line.high[i])}
+                rows.append(row)
+        return rows
 
-    def what(self) -> str:
-        return f"{self.measure} by {self.x_label}"
+    def alt(self) -> str:
+        lines = n.list_words(self.lines, lambda line: line.ends, "more system", most=MOST_NAMED)
+        return f"{self.measure} by {self.x_label}, one line per system: {lines}."
+
+    def draw(self, drawing: Drawing) -> None:
+        """Draw the legend, the axes, then bands below lines, the first line on top."""
+        named, others = self.lines[:MOST_NAMED], self.lines[MOST_NAMED:]
+        keys = [LegendKey(line_sample(i), line.name) for i, line in enumerate(named)] if len(self.lines) > 1 else []
+        if others:
+            sample = straight(0, 0, SWATCH, 0, stroke=AXIS)
+            keys.append(LegendKey(sample, n.counted(len(others), "other system")))
+        drawing.legend(keys)
+        height = 300 if drawing.layout.is_wide else 240
+        plot = plot_with_axes(drawing, *self.axes(), x_label=self.x_label, y_label=self.measure, height=height)
+        drawing.add(*(path_of(line, plot, stroke=AXIS) for line in others))
+        drawing.add(*(band_of(line, plot, SERIES[i]) for i, line in enumerate(named)))
+        for i, line in reversed(list(enumerate(named))):
+            drawing.add(path_of(line, plot, **stroke_of(i)), markers_of(line, plot, i))
 
 
-class PrecisionRecallChart(LinesChart):
+class PrecisionRecallChart(CurvesChart):
     """Precision (y) against recall (x), interpolated at 11 points or in full, one line per system."""
 
     kind: ClassVar[str] = "precision_recall"
 
+    measure: str = "precision"
+    x_label: str = "recall"
+
     @classmethod
     def from_runs(cls, data: RunData) -> PrecisionRecallChart:
         """Return the mean of interpolated precision at the eleven usual levels of recall."""
-        from rankscope.analysis.chart_data import RECALLS, precision_recall
-        from rankscope.report.charts.sources import weighted_words
-
-        scores = precision_recall(data.qrels, data.runs, **data.options)
+        scores = precision_by_recall(data.qrels, data.runs, **data.options)
         lines = [
             ChartLine(name, RECALLS, [aggregate.value for aggregate in run.mean().values()])
             for name, run in scores.items()
@@ -207,14 +180,10 @@ class PrecisionRecallChart(LinesChart):
         return chart
 
     def axes(self) -> tuple[Axis, Axis]:
-        axis = fixed_axis(TENTHS)
-        return axis, axis
+        return fixed_axis(TENTHS), fixed_axis(TENTHS)
 
-    def axis_labels(self) -> tuple[str, str]:
-        return "recall", "precision"
-
-    def what(self) -> str:
-        return "Precision by recall"
+    def alt(self) -> str:
+        return super().alt().replace("precision", "Precision", 1)
 
 
 def path_of(line: ChartLine, plot: Plot, **look: Attribute) -> str:

@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from rankscope.errors import OptionError
+from rankscope.experiment.results import CollectionResult
+from rankscope.measures.parse import parse_measure, parse_measures
+from rankscope.measures.spec import MeasureFamily
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, plot_with_axes
@@ -16,13 +19,12 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
 from rankscope.report.charts.labels import place_labels
 from rankscope.report.charts.palette import BG, GOOD, MUTED, SERIES, marker
-from rankscope.report.charts.scale import Axis, linear_axis, log_axis
+from rankscope.report.charts.scale import linear_axis, log_axis
+from rankscope.report.charts.sources import RunData, better_of, weighted_words
 from rankscope.report.charts.svg import Attributes, element, escaped, group, number, polyline, straight, tip
 from rankscope.report.charts.text import shortened
-
-if TYPE_CHECKING:
-    from rankscope.experiment.results import CollectionResult
-    from rankscope.report.charts.sources import RunData
+from rankscope.report.means import mean_of
+from rankscope.stats.interval import LEVEL, percent
 
 FRONT: Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
 HALO: Attributes = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
@@ -67,18 +69,14 @@ class MapPoint(Record):
 class MapChart(Chart):
     """What both maps share: systems with a place, and the line of those that no other beats in both directions."""
 
+    is_log: ClassVar[bool] = False
+    """Whether the level axis is logarithmic."""
+
     points: Sequence[MapPoint]
 
-    def axes(self) -> tuple[Axis, Axis]:
-        """Return the level axis and the upright one."""
-        raise NotImplementedError
-
+    @property
     def axis_labels(self) -> tuple[str, str]:
-        """Return what stands beside both axes."""
-        raise NotImplementedError
-
-    def directions(self) -> tuple[Better, Better]:
-        """Return what is better in each direction."""
+        """What stands beside the level axis and the upright one."""
         raise NotImplementedError
 
     def checked(self) -> Self:
@@ -95,8 +93,7 @@ class MapChart(Chart):
     @cached_property
     def front(self) -> list[int]:
         """The positions of the systems that no other beats."""
-        x_better, y_better = self.directions()
-        return front_of(self.placed, x_better=x_better, y_better=y_better)
+        return front_of(self.placed, x_better="higher", y_better="higher")
 
     def ends(self, direction: str) -> list[float]:
         """Return what the axis of a direction, x or y, must cover."""
@@ -112,7 +109,7 @@ class MapChart(Chart):
         ]
 
     def alt(self) -> str:
-        x_label, y_label = self.axis_labels()
+        x_label, y_label = self.axis_labels
         front = n.list_words([self.placed[i] for i in self.front], lambda point: point.words, "more system")
         return (
             f"{n.counted(len(self.placed), 'system')} by {x_label} and {y_label}. "
@@ -128,8 +125,10 @@ class MapChart(Chart):
             keys.append(LegendKey(hollow, "another one is"))
         drawing.legend(keys)
         height = 400 if drawing.layout.is_wide else 320
-        x_label, y_label = self.axis_labels()
-        plot = plot_with_axes(drawing, *self.axes(), x_label=x_label, y_label=y_label, height=height)
+        x_label, y_label = self.axis_labels
+        x_ends, y_ends = self.ends("x"), self.ends("y")
+        x_axis = log_axis(end for end in x_ends if end > 0) if self.is_log else linear_axis(x_ends)
+        plot = plot_with_axes(drawing, x_axis, linear_axis(y_ends), x_label=x_label, y_label=y_label, height=height)
         crosses = (straight(b.left, b.bottom, b.right, b.top) for point in self.placed for b in point.cross(plot))
         drawing.add(group(crosses, stroke=MUTED, stroke_opacity=0.7))
         corners = [(plot.x(self.placed[i].x), plot.y(self.placed[i].y)) for i in self.front]
@@ -185,13 +184,7 @@ class RelevanceDiversityChart(MapChart):
     @classmethod
     def from_runs(cls, data: RunData) -> RelevanceDiversityChart:
         """Return the runs by a measure of relevance and one of diversity: the first of each kind among those given."""
-        from rankscope.measures.parse import parse_measure, parse_measures
-        from rankscope.measures.spec import Family
-        from rankscope.report.charts.sources import weighted_words
-        from rankscope.report.means import mean_of
-        from rankscope.stats.interval import LEVEL, percent
-
-        families = (Family.DIVERSITY, Family.EMBEDDING, Family.VARIETY)
+        families = (MeasureFamily.DIVERSITY, MeasureFamily.EMBEDDING, MeasureFamily.VARIETY)
         parsed = parse_measures(data.measures) if data.measures else ()
         diverse = next((m for m in parsed if m.spec.family in families), None)
         relevant = next((m for m in parsed if m.spec.family not in families), parse_measure("nDCG@10"))
@@ -212,20 +205,16 @@ class RelevanceDiversityChart(MapChart):
             subtitle=", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals"))),
         )
 
-    def axes(self) -> tuple[Axis, Axis]:
-        return linear_axis(self.ends("x")), linear_axis(self.ends("y"))
-
+    @property
     def axis_labels(self) -> tuple[str, str]:
         return self.x_measure, self.y_measure
-
-    def directions(self) -> tuple[Better, Better]:
-        return "higher", "higher"
 
 
 class QualityLatencyChart(MapChart):
     """Systems by latency (x, logarithmic, lower is better) and quality (y), and those that none beats."""
 
     kind: ClassVar[str] = "quality_latency"
+    is_log: ClassVar[bool] = True
 
     measure: str
     unit: str = "ms"
@@ -235,10 +224,6 @@ class QualityLatencyChart(MapChart):
     @classmethod
     def from_collection(cls, result: CollectionResult, measure: str) -> QualityLatencyChart:
         """Return the systems of a benchmark that were timed and scored, by median latency and a measure."""
-        from rankscope.report.charts.sources import better_of
-        from rankscope.report.means import mean_of
-        from rankscope.stats.interval import LEVEL, percent
-
         points, scores = [], result.scores
         better: Better = "higher"
         for system in result.systems:
@@ -262,14 +247,13 @@ class QualityLatencyChart(MapChart):
             raise OptionError("a latency is not above 0", hint="use NaN where none was measured")
         return chart
 
-    def axes(self) -> tuple[Axis, Axis]:
-        return log_axis(end for end in self.ends("x") if end > 0), linear_axis(self.ends("y"))
+    @cached_property
+    def front(self) -> list[int]:
+        return front_of(self.placed, x_better="lower", y_better=self.better)
 
+    @property
     def axis_labels(self) -> tuple[str, str]:
         return f"{self.x_label} ({self.unit})", self.measure
-
-    def directions(self) -> tuple[Better, Better]:
-        return "lower", self.better
 
 
 def front_of(points: Sequence[MapPoint], *, x_better: Better, y_better: Better) -> list[int]:

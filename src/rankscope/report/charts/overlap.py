@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.analysis.overview import SEEN_DOCS, run_overlap
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
@@ -14,11 +15,9 @@ from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Box, Drawing
 from rankscope.report.charts.grid import DARKEST, DASH, ground, opacity, shade_key
 from rankscope.report.charts.palette import GRID, MUTED, SERIES
+from rankscope.report.charts.sources import RunData
 from rankscope.report.charts.svg import element, escaped, group, number, rectangle
 from rankscope.report.charts.text import CENTRE, text_width
-
-if TYPE_CHECKING:
-    from rankscope.report.charts.sources import RunData
 
 UPPER, LOWER = SERIES[0], SERIES[4]
 LEVELS = 10
@@ -66,12 +65,10 @@ class OverlapChart(Chart):
     @classmethod
     def from_runs(cls, data: RunData) -> OverlapChart:
         """Return what every two runs have in common among their first ten docs, by the policies of the evaluation."""
-        from rankscope.analysis.chart_data import SEEN, overlap
-
         if len(data.runs) < 2:
             raise OptionError("overlap needs at least two runs")
-        depth = min(SEEN, data.policies.depth or SEEN)
-        found = overlap(data.qrels, data.runs, data.policies, depth=depth)
+        depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
+        found = run_overlap(data.qrels, data.runs, data.policies, depth=depth)
         matrices = found.shared.tolist(), found.rbo.tolist()
         return cls(found.names, *matrices, found.depth, title="What the systems have in common")
 

@@ -1,4 +1,4 @@
-"""Colours, dashes, markers and hatches: told apart without colour too, and right on light and dark pages."""
+"""Colours, dashes, markers and hatches: distinct without colour too, and right on light and dark pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLOURS: dict[Theme, str] = {
     "light": "#1f2328 #ffffff #59626c #9aa2aa #e4e7ea #0072b2 #c84e00 #00805d #a8548f #946900 #4a4f55 #3b9bd1",
     "dark": "#e6e8ea #14171a #a0a9b2 #66707a #2b3137 #56b4e9 #ff8f45 #2fc79b #e49bc6 #e5b93c #c3c9cf #a9dcff",
 }
-"""Series colours after Okabe and Ito, told apart with a colour vision deficiency, darkened to be read on white."""
+"""Series colours after Okabe and Ito, distinct with a colour vision deficiency, darkened to be read on white."""
 THEMES: dict[Theme, dict[str, str]] = {
     theme: dict(zip(NAMES.split(), colours.split(), strict=True)) for theme, colours in COLOURS.items()
 }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
+from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.errors import OptionError
 from rankscope.records import Record
 from rankscope.report.charts import numbers as n
@@ -14,11 +15,9 @@ from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, BG, FG, MUTED, SERIES
 from rankscope.report.charts.scale import Scale, fixed_axis, linear_axis
+from rankscope.report.charts.sources import RunData
 from rankscope.report.charts.svg import group, rectangle, straight, tip
 from rankscope.report.charts.text import shortened, text_width
-
-if TYPE_CHECKING:
-    from rankscope.report.charts.sources import RunData
 
 MOST_SIDE_BY_SIDE = 3
 """More systems are drawn as one bar each, cut into its bands."""
@@ -59,11 +58,9 @@ class PositionsChart(Chart):
     @classmethod
     def from_runs(cls, data: RunData) -> PositionsChart:
         """Return the counts of every run."""
-        from rankscope.analysis.chart_data import BANDS, first_positions
-
-        counts = first_positions(data.qrels, data.runs, **data.options)
+        counts = first_hit_bands(data.qrels, data.runs, **data.options)
         systems = [BandCounts(name, values) for name, values in counts.items()]
-        return cls(BANDS, systems, title="Where the first relevant doc stands")
+        return cls(RANK_BANDS, systems, title="Where the first relevant doc stands")
 
     def checked(self) -> Self:
         n.require(self.bands, "bands")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from rankscope.comparison.records import Comparison, PairResult
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, plot_with_axes
@@ -16,10 +17,8 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, BAD, BG, GOOD, MUTED, marker
 from rankscope.report.charts.scale import Scale, linear_axis
+from rankscope.report.charts.sources import all_queries, better_of, column_of, differences_of, identifier
 from rankscope.report.charts.svg import Attributes, group, straight, tip
-
-if TYPE_CHECKING:
-    from rankscope.comparison.records import Comparison, PairResult
 
 MOST_POINTS = 300
 """With more different points, those that lie close together are merged on a grid."""
@@ -69,8 +68,6 @@ class ScatterChart(Chart):
     @classmethod
     def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> ScatterChart:
         """Return the scores of a pair, by default the first, on the queries that count."""
-        from rankscope.report.charts.sources import all_queries, better_of, column_of, differences_of, identifier
-
         pair = pair or next(iter(comparison))
         ids, known = all_queries(comparison.scores), ~np.isnan(differences_of(comparison, pair))
         a, b = (column_of(comparison.scores, name, pair.measure, ids)[known] for name in (pair.a, pair.b))

@@ -8,7 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from rankscope.comparison.known_measures import with_directions
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.measures.score_files import read_scores
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, axis_name, draw_y_axis, plot_box, write_below
@@ -17,8 +19,10 @@ from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
 from rankscope.report.charts.lines import ChartLine, band_of, path_of
 from rankscope.report.charts.palette import AXIS, BAD, BG, GOOD, SERIES, marker
 from rankscope.report.charts.scale import Scale, linear_axis
+from rankscope.report.charts.sources import better_of
 from rankscope.report.charts.svg import Attributes, group, straight, tip
 from rankscope.report.charts.text import shortened
+from rankscope.report.means import mean_of
 
 TARGET: Attributes = {"stroke": SERIES[5], "stroke_dasharray": "7 4"}
 MOST_MARKED = 120
@@ -55,11 +59,6 @@ class TrendChart(Chart):
         target: float | None = None,
     ) -> TrendChart:
         """Return one system's mean in several files, each a point in time; the first system and measure by default."""
-        from rankscope.comparison.known_measures import with_directions
-        from rankscope.measures.score_files import read_scores
-        from rankscope.report.charts.sources import better_of
-        from rankscope.report.means import mean_of
-
         points, name = [], measure
         better: Better = "higher"
         for path in paths:
@@ -87,8 +86,7 @@ class TrendChart(Chart):
             at = n.checked(i if point.at is None else point.at, point.label)
             if math.isnan(at):
                 raise OptionError("a point has no place in time (NaN)", hint="leave the point out")
-            low, high = n.checked_interval(point.low, point.high, point.label)
-            points.append(replace(point, value=n.checked(point.value, "the trend"), low=low, high=high, at=at))
+            points.append(replace(n.checked_estimate(point, point.label), at=at))
         n.require_defined((point.value for point in points), "value")
         target = None if self.target is None else n.checked(self.target, "target")
         return replace(self, points=sorted(points, key=lambda point: point.at or 0), target=target)

@@ -34,13 +34,18 @@ if TYPE_CHECKING:
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
     from rankscope.report.render import Form
-    from rankscope.typing import QrelsLike
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 BY_EXTENSION = {
-    ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json", ".csv": "csv",
+    ".txt": "text",
+    ".md": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".tex": "latex",
+    ".json": "json",
+    ".csv": "csv",
     ".xml": "junit",
-}  # fmt: skip
+}
 
 EPILOG = """\
 examples:
@@ -126,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     form = chosen_format(args.format, FORMATS) if args.format else form_by_extension(output, BY_EXTENSION, FORMATS[0])
     policy = gate_policy_from(args, always=form == "junit")
     try:
-        comparison = compared(args)
+        comparison = comparison_from(args)
     except RankscopeError as error:
         if form == "junit":
             write_error_cases(error, args)
@@ -170,7 +175,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
         stream.write(to_junit(listed or [error_case("compare", str(error))], suite="rankscope compare"))
 
 
-def compared(args: argparse.Namespace) -> Comparison:
+def comparison_from(args: argparse.Namespace) -> Comparison:
     """Return the comparison that was asked for."""
     from rankscope.comparison import compare_runs, compare_scores_request
     from rankscope.measures.score_files import other_qrels
@@ -242,10 +247,10 @@ def measures_from(args: argparse.Namespace) -> list[str] | None:
     return given if parse_measures(args.primary)[0].name in known else [args.primary, *given]
 
 
-def with_more(args: argparse.Namespace) -> QrelsLike:
+def with_more(args: argparse.Namespace) -> str | dict[str, dict[str, float]]:
     """Return the qrels, with judgments from other files added; a doc judged in both has the later grade."""
     if not args.more_qrels:
-        return args.files[0]
+        return str(args.files[0])
     from rankscope.data.loading import load_qrels
 
     options = read_options_from(args, "qrels")

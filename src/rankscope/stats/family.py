@@ -180,9 +180,13 @@ def flipped_pairs(units: UnitSums, flips: SignFlips) -> Iterator[Part]:
 def part_of(moments: Moments, columns: slice) -> Moments:
     """Return the moments of some columns."""
     return Moments(
-        moments.n_units[columns], moments.total[columns], moments.size[columns], moments.squares[columns],
-        moments.cross[columns], moments.size_squares[columns],
-    )  # fmt: skip
+        moments.n_units[columns],
+        moments.total[columns],
+        moments.size[columns],
+        moments.squares[columns],
+        moments.cross[columns],
+        moments.size_squares[columns],
+    )
 
 
 def separate_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:

@@ -8,8 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rankscope.data.doc_fields import DocTable
-from rankscope.data.docs import load_docs
+from rankscope.data.docs import DocTable, load_docs
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, IdError, InputError
 
 ROWS = [

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.data.doc_fields import ID_NAMES, id_column
+from rankscope.data.docs import id_column
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import FormatError, IdError, InputError
+from rankscope.io.columns import EMBEDDING_COLUMNS
 from rankscope.io.source import missing
 
 if TYPE_CHECKING:
     import polars as pl
 
-VECTOR_NAMES = ("vectors", "vector", "embeddings", "embedding", "embs", "emb", "matrix", "dense", "data")
-_ID_ARRAYS = (*ID_NAMES, "ids", "_ids", "doc_ids", "docids", "docs", "docnos", "keys", "names", "index")
 _SHAPES = (
     "give {doc: vector}, (ids, matrix), a table with an id and a vector, or a file: .npy with FILE.ids.txt beside it "
     "(or FILE.npy:ids.txt), .npz or .parquet"
@@ -153,8 +152,12 @@ def json_ids(text: str, where: str) -> list[Any]:
 def read_npz(path: str) -> Embeddings:
     """Read ids and vectors from an archive of arrays, or a vector per doc where every array is one."""
     arrays = arrays_in(path)
-    ids = named(arrays, _ID_ARRAYS) or only(name for name, array in arrays.items() if array.dtype.kind in "US")
-    vectors = named(arrays, VECTOR_NAMES) or only(name for name, array in arrays.items() if array.ndim > 1)
+    ids = named(arrays, EMBEDDING_COLUMNS["id"]) or only(
+        name for name, array in arrays.items() if array.dtype.kind in "US"
+    )
+    vectors = named(arrays, EMBEDDING_COLUMNS["vector"]) or only(
+        name for name, array in arrays.items() if array.ndim > 1
+    )
     if ids is not None and vectors is not None:
         return make_embeddings(arrays[ids], arrays[vectors], where=path)
     if arrays and all(array.ndim == 1 and array.dtype.kind in "fiu" for array in arrays.values()):
@@ -205,7 +208,7 @@ def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:
     """Return the column that holds vectors, or those that hold a dimension each."""
     key = id_column(table.columns, where=where)
     vectors = [name for name, kind in table.schema.items() if is_vector(kind)]
-    chosen = only(vectors) or named(vectors, VECTOR_NAMES)
+    chosen = only(vectors) or named(vectors, EMBEDDING_COLUMNS["vector"])
     if chosen:
         return [chosen]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name != key]

@@ -14,20 +14,17 @@ from typing import TYPE_CHECKING, Any
 from rankscope.data.qrels import IndexedQrels, Qrels
 from rankscope.data.run import Origin, Run
 from rankscope.errors import BadLine, InputError, RankscopeWarning
-from rankscope.io.text import TrecText, bad_run_lines, trec_text
+from rankscope.io.formats import without_endings
+from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord
 from rankscope.native import index_qrels_dict, index_qrels_text
 
 if TYPE_CHECKING:
     from rankscope.io import ReadFile
     from rankscope.io.rows import QrelsRows, RunRows
-    from rankscope.io.source import Source
+    from rankscope.io.source import StoredFile
 
 Progress = Callable[[int, int], None]
-_DATA_SUFFIXES = {
-    ".gz", ".bz2", ".xz", ".zst", ".run", ".trec", ".txt", ".res", ".json", ".jsonl", ".csv", ".tsv", ".parquet",
-    ".arrow", ".feather", ".ipc",
-}  # fmt: skip
 
 
 class ReadOptions(LightRecord, kw_only=True):
@@ -48,12 +45,12 @@ class FileSource:
         self._tag: str | None = None
 
     @cached_property
-    def stored(self) -> str | Source:
+    def stored(self) -> str | StoredFile:
         """The file, or what a pipe held, as that can be read only once."""
         return read_once(self.path)
 
     @cached_property
-    def text(self) -> TrecText | None:
+    def text(self) -> TrecFile | None:
         """The file as TREC text, where that is its format."""
         return trec_text(self.stored, "run", format_name=self.options.format, columns=self.options.columns)
 
@@ -162,7 +159,7 @@ def read_qrels_file(
     return file.rows, Origin(file.path, file.format, lambda: file.sha256)
 
 
-def read_once(path: str) -> str | Source:
+def read_once(path: str) -> str | StoredFile:
     """Return the path of a plain file, and of anything else, such as a pipe, what it holds."""
     if os.path.isfile(path):  # noqa: PTH113 (pathlib takes longer to load than a small evaluation)
         return path
@@ -171,7 +168,7 @@ def read_once(path: str) -> str | Source:
     return source_of(path)
 
 
-def read_rows(stored: str | Source, options: ReadOptions) -> ReadFile[QrelsRows]:
+def read_rows(stored: str | StoredFile, options: ReadOptions) -> ReadFile[QrelsRows]:
     """Return the rows of a qrels file, whatever its format."""
     from rankscope.io import read_qrels
 
@@ -236,11 +233,7 @@ def with_distinct_names(runs: list[Run]) -> list[Run]:
 def name_of(path: str) -> str:
     """Return a run's name from its file's: the last part, without the suffixes of data files."""
     name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
-    stem, suffix = os.path.splitext(name)  # noqa: PTH122 (as above)
-    while suffix.lower() in _DATA_SUFFIXES:
-        name = stem
-        stem, suffix = os.path.splitext(name)  # noqa: PTH122 (as above)
-    return "stdin" if path == "-" else name
+    return "stdin" if path == "-" else without_endings(name)
 
 
 def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:

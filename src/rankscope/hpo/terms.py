@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankscope.data.ontology_files import content_of
+from rankscope.io.source import source_of
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(.*)')
 _ESCAPED = re.compile(r"\\(.)")
@@ -35,7 +35,7 @@ class TermText:
 
 def read_term_texts(path: Path) -> dict[str, TermText]:
     """Return the words of every term in use, by id, in the order of the file."""
-    text = content_of(path).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    text = source_of(path).read().decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     stanzas = re.split(r"^\[(\w+)\][^\n]*$", text, flags=re.MULTILINE)[1:]
     terms = (term_in(body) for kind, body in zip(stanzas[::2], stanzas[1::2], strict=True) if kind == "Term")
     return {term.id: term for term in terms if term is not None}

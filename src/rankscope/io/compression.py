@@ -9,7 +9,6 @@ from typing import BinaryIO, cast
 
 from rankscope.errors import FormatError
 
-COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 MAGIC_BYTES = 16
 
 _CHUNK_BYTES = 1 << 17
@@ -31,12 +30,6 @@ def compression_of(head: bytes) -> str | None:
 def is_zstd(head: bytes) -> bool:
     """Tell whether data starts with a Zstandard frame, or with a skippable one."""
     return head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] in range(0x50, 0x60))
-
-
-def compression_in_name(name: str) -> str | None:
-    """Return the compression that a file name asks for, or None."""
-    suffix = name.rpartition(".")[2].lower()
-    return suffix if suffix in COMPRESSIONS else None
 
 
 @contextmanager

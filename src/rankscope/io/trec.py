@@ -11,12 +11,11 @@ import numpy as np
 
 from rankscope.arrays import Ints, positions_in_segment
 from rankscope.errors import BadLine, FormatError, InputError, OptionError
-from rankscope.io.checks import check_encodable, refuse_extra_columns
-from rankscope.io.kinds import AnyRows, Collector, Kind, looks_like, other
-from rankscope.io.lines import write_lines
 from rankscope.io.numbers import grade_text, number_in
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.source import Reading
+from rankscope.io.source import FileReading
+from rankscope.io.table import AnyRows, Collector, Format, RowKind, looks_like, other
+from rankscope.io.write import check_encodable, refuse_extra_columns, write_lines
 
 RUN_FIELDS = 6
 QRELS_FIELDS = 4
@@ -29,7 +28,7 @@ _RANK_DIGITS = 19  # more than that are no rank, however many zeros lead them
 _WHITESPACE = re.compile(r"[ \t\n\r\v\f]")
 
 
-def read(reading: Reading, kind: Kind[Any]) -> Collector:
+def read(reading: FileReading, kind: RowKind[Any]) -> Collector:
     """Read TREC text: by the block where all its lines are plain, else line by line."""
     if reading.columns:
         raise OptionError(
@@ -119,7 +118,7 @@ def decoded(texts: Iterable[bytes]) -> list[str]:
 
 
 def take_lines(
-    reading: Reading, collector: Collector, kind: Kind[Any], *, numbered: Iterable[tuple[int, bytes]]
+    reading: FileReading, collector: Collector, kind: RowKind[Any], *, numbered: Iterable[tuple[int, bytes]]
 ) -> None:
     """Add line by line, noting the malformed ones."""
     take_fields = take_run_fields if kind.name == "run" else take_qrels_fields
@@ -138,7 +137,7 @@ def fields_of(line: bytes) -> list[str]:
     return [field.decode("utf-8", "surrogateescape") for field in line.split()]
 
 
-def take_run_fields(collector: Collector, kind: Kind[Any], fields: list[str]) -> None:
+def take_run_fields(collector: Collector, kind: RowKind[Any], fields: list[str]) -> None:
     """Add one line of a run; what follows the sixth field is ignored."""
     if len(fields) < RUN_FIELDS:
         raise FormatError(f"{count_fields(fields)} where {RUN_FIELDS} are needed")
@@ -146,7 +145,7 @@ def take_run_fields(collector: Collector, kind: Kind[Any], fields: list[str]) ->
     collector.add({"query": query, "doc": doc, "rank": rank, "score": score, "tag": tag}, kind)
 
 
-def take_qrels_fields(collector: Collector, kind: Kind[Any], fields: list[str]) -> None:
+def take_qrels_fields(collector: Collector, kind: RowKind[Any], fields: list[str]) -> None:
     """Add one line of qrels."""
     if len(fields) != QRELS_FIELDS:
         verdict = " (it looks like a line of a run)" if len(fields) >= RUN_FIELDS else ""
@@ -174,7 +173,7 @@ def fits(line: str, kind_name: str) -> bool:
     return len(fields) == QRELS_FIELDS and number_in(fields[3]) is not None
 
 
-def explain(kind: Kind[Any], bad_lines: Sequence[BadLine], *, n_good: int) -> str:
+def explain(kind: RowKind[Any], bad_lines: Sequence[BadLine], *, n_good: int) -> str:
     """Return the hint for malformed lines: the layout, or that the file is of the other kind."""
     if not n_good and fits(bad_lines[0].text, other(kind).name):
         return looks_like(other(kind))
@@ -240,3 +239,6 @@ def check_words(texts: Sequence[str], *, what: str) -> None:
             f"{what} {broken!r} {'holds a blank' if broken else 'is empty'}, which TREC text cannot hold",
             hint="write csv, tsv, json, jsonl, parquet or arrow instead, or rename it",
         )
+
+
+TREC = Format(read=read, write=write, explain=explain)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rankscope.errors import OptionError, shorten
+from rankscope.io.columns import ANSWER_COLUMNS
 from rankscope.systems.answers import (
     Answer,
     BadAnswerError,
@@ -28,9 +29,6 @@ from rankscope.systems.options import NO_EFFECT, check_choice, check_range, opti
 INPUTS = ("jsonl", "tsv")
 _TREC_FIELDS = 6
 _KEPT_STDERR_LINES = 20
-QUERY_NAMES = ("query_id", "id", "qid", "query")
-DOC_NAMES = ("doc_id", "id", "docid", "doc", "_id")
-RESULT_NAMES = ("results", "docs", "ranking", "hits")
 
 
 @dataclass(kw_only=True)
@@ -183,11 +181,11 @@ class Started:
             record = json.loads(line)
         except ValueError:
             raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
-        query = str(first_of(record, QUERY_NAMES, line))
+        query = str(first_of(record, ANSWER_COLUMNS["query"], line))
         self.check_query(query)
         self._left.discard(query)
         try:
-            return Answer(query, json_ranking(first_of(record, RESULT_NAMES, line), k=self._k))
+            return Answer(query, json_ranking(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
 
@@ -249,7 +247,7 @@ def json_ranking(results: Any, *, k: int) -> Ranking:
     if not isinstance(results, list):
         raise BadAnswerError(f"its results are {shorten(repr(results), limit=80)}, but should be a list")
     if all(isinstance(entry, Mapping) for entry in results):
-        docs = [next((entry[name] for name in DOC_NAMES if name in entry), None) for entry in results]
+        docs = [next((entry[name] for name in ANSWER_COLUMNS["doc"] if name in entry), None) for entry in results]
         if not any("score" in entry for entry in results):
             return ranking_by_position(docs, k=k)
         return checked_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), k=k)

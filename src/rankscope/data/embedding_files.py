@@ -1,4 +1,4 @@
-"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read), .npz or Parquet."""
+"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read),"""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from rankscope.data.docs import id_column
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import FormatError, IdError, InputError
 from rankscope.io.columns import EMBEDDING_COLUMNS
+from rankscope.io.formats import FORMATS, format_in_name
 from rankscope.io.source import missing
+from rankscope.io.table import read_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
 _SHAPES = (
     "give {doc: vector}, (ids, matrix), a table with an id and a vector, or a file: .npy with FILE.ids.txt beside it "
-    "(or FILE.npy:ids.txt), .npz or .parquet"
+    "(or FILE.npy:ids.txt), .npz, .parquet, .arrow or .jsonl"
 )
 _WITH_IDS = re.compile(r"(.+\.npy):(.+)", re.DOTALL)
 _ID_SUFFIXES = (".ids.txt", ".ids.json", ".ids.npy")
@@ -72,7 +74,12 @@ def read_embeddings(path: str) -> Embeddings:
         return read_npz(name)
     if suffix in {".parquet", ".pq"}:
         return read_parquet(name)
-    raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
+    format_name = format_in_name(name)
+    if format_name is None or FORMATS[format_name].rows is None or FORMATS[format_name].has_text_cells:
+        raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
+    import polars as pl
+
+    return from_table(pl.DataFrame([row for _, row in read_rows(name, format=format_name)]), where=name)
 
 
 def open_array(path: str, **options: Any) -> Any:

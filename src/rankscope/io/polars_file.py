@@ -74,7 +74,7 @@ def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
             start += len(block)
     except PolarsError as error:
         raise FormatError(
-            f"{reading.name} cannot be read as a table: {str(error).partition(chr(10))[0]}",
+            f"{reading.name} cannot be read as Parquet: {str(error).partition(chr(10))[0]}",
             hint="it is damaged or cut off",
         ) from error
 

@@ -81,6 +81,5 @@ def __getattr__(name: str) -> Any:
     """Load a part of the library when it is first used, so that importing it costs almost nothing."""
     if name not in _HOME:
         raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
-    import_module("rankscope.data.loading")  # it teaches Run and Qrels to read files
     value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value

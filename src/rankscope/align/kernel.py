@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.align.found import Found
+from rankscope.align.hits import KernelHits
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.data.qrels import Qrels
-from rankscope.data.run import DictSource, RowsSource, Run, TableSource
+from rankscope.data.run import Run
+from rankscope.data.sources import DictSource, RowsSource, TableSource
 from rankscope.native import kernel, n_threads
 
 _LARGEST_DEPTH = (1 << 63) - 1
 
 
-def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Found | None:
+def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> KernelHits | None:
     """Find the judged docs of every query in the run, or return None where the reference has to do it."""
     module = kernel()
     if module is None:
@@ -45,7 +46,7 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
     return find_in_text(module, index, source, call, threads) if hasattr(source, "trec_text") else None
 
 
-def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> Found | None:
+def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> KernelHits | None:
     """Find in TREC text that lies in memory, is mapped there, or arrives bit by bit."""
     data = source.trec_text()
     if data is None:
@@ -61,7 +62,7 @@ def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], thr
     return found_of(*answer)
 
 
-def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, Any]) -> Found | None:
+def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, Any]) -> KernelHits | None:
     """Find in a dict of dicts."""
     docs_of = source.docs_of
     odd = type(docs_of) is not dict or not docs_of or call["ties"] == "given" or set(map(type, docs_of)) != {str}
@@ -76,7 +77,7 @@ def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, An
 
 def find_in_rows(
     module: Any, index: Any, source: RowsSource, call: dict[str, Any], threads: int | None
-) -> Found | None:
+) -> KernelHits | None:
     """Find in columns of Python texts."""
     rows = source.rows
     if rows.empty_queries or not isinstance(rows.query, list) or not isinstance(rows.doc, list):
@@ -89,7 +90,7 @@ def find_in_rows(
 
 def find_in_table(
     module: Any, index: Any, source: TableSource, call: dict[str, Any], threads: int | None
-) -> Found | None:
+) -> KernelHits | None:
     """Find in the columns of an Arrow table."""
     at = source.column_of
     rank = at.get("rank", -1) if call["ties"] == "given" else -1
@@ -111,10 +112,10 @@ def found_of(
     n_other_queries: int,
     other_queries: list[str],
     duplicate: tuple[str, str] | None,
-) -> Found:
+) -> KernelHits:
     """Make arrays of the bytes that the kernel returns."""
     answered, n_retrieved, n_hits, ranks, grades = arrays
-    return Found(
+    return KernelHits(
         answered=bools(answered),
         n_retrieved=ints(n_retrieved),
         n_hits=ints(n_hits),

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE, Qrels
-from rankscope.data.run import DictSource, Run, TableSource
+from rankscope.data.run import Run
+from rankscope.data.sources import DictSource, TableSource
 from rankscope.errors import InputError, RankscopeWarning
 from rankscope.measures.scores import Counts
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from rankscope.align.alignment import align
-from rankscope.align.leading import leading_docs
 from rankscope.align.policies import Policies
+from rankscope.align.top import leading_docs
 from rankscope.analysis.movement import movement
 from rankscope.analysis.movement import supports as can_decompose
 from rankscope.analysis.unjudged import Unjudged, supports, unjudged_effect
@@ -50,20 +50,19 @@ def gather(
     groups = []
     for group in comparison.groups:
         evidence = Evidence(
-            qrels_of(group, qrels), runs, measure, policies, uncertain=uncertain, comparison=comparison, group=group,
+            qrels.select(group.query_ids),
+            runs,
+            measure,
+            policies,
+            uncertain=uncertain,
+            comparison=comparison,
+            group=group,
             weights=weights,
-        )  # fmt: skip
+        )
         checked = replace(group, compared=tuple(evidence.of(item) for item in group.compared))
         groups.append(ranked(checked) if comparison.baseline is None else checked)
     notes = comparison.notes if unjudged != "auto" or uncertain else (*comparison.notes, ONLY_RELEVANT)
     return replace(comparison, groups=tuple(groups), notes=notes)
-
-
-def qrels_of(group: Group, qrels: Qrels) -> Qrels:
-    """Return the judgments of a group's queries."""
-    if len(group.query_ids) == len(qrels):
-        return qrels
-    return Qrels({query: dict(qrels.judged[query]) for query in group.query_ids if query in qrels.judged})
 
 
 def holds_other_grades(qrels: Qrels, policies: Policies) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.arrays import Bools, Floats, in_order_sum
-from rankscope.data.run import Origin
+from rankscope.data.sources import Origin
 from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.light import LightRecord, field
 

@@ -10,7 +10,7 @@ from typing import Any
 from rankscope._version import __version__
 from rankscope.analysis.movement import Movement
 from rankscope.comparison.records import Compared, Comparison, Group, QueryChange, Slice, Spread
-from rankscope.data.run import Origin
+from rankscope.data.sources import Origin
 from rankscope.report.evaluation import closed_object, file_record
 from rankscope.report.table import Cell, Table
 from rankscope.stats.compare import Pair

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rankscope._version import __version__
-from rankscope.data.run import Origin
+from rankscope.data.sources import Origin
 from rankscope.light import asdict, replace
 from rankscope.measures.scores import RunScores, Scores, none_if_nan, show
 from rankscope.report.table import Cell, Table, transposed

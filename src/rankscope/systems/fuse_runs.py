@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rankscope.data.run import RowsSource, Run
+from rankscope.data.run import Run
+from rankscope.data.sources import RowsSource
 from rankscope.errors import OptionError
 from rankscope.io.rows import RunRows
 from rankscope.systems.base import Ranking, best_first

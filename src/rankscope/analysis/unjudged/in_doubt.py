@@ -9,8 +9,8 @@ from itertools import chain, compress
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.align.leading import leading_docs
 from rankscope.align.policies import Policies
+from rankscope.align.top import leading_docs
 from rankscope.analysis.unjudged.draws import Draws, Keys
 from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.data.run import Run

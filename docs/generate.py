@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rankscope import errors
+from rankscope import PUBLIC, errors
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.experiment.project import project_schema
+from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
+from rankscope.measures.registry import REGISTRY
 from rankscope.predecessors.importers import test_case_schema
 from rankscope.report import benchmark_json, comparison_json, diagnosis, evaluation, findings
-from rankscope.report.teaching import by_family, measure_markdown, usual_name
+from rankscope.report.teaching import measure_markdown, usual_name
 
 HERE = Path(__file__).parent / "generated"
 NOTICE = "<!-- Made from the code by scripts/docs: change the code, not this page. -->\n"
@@ -108,8 +110,27 @@ def fenced(text: str) -> str:
     return f"```text\n{text.strip()}\n```\n"
 
 
+STUB = Path(__file__).parents[1] / "src/rankscope/__init__.pyi"
+
+
+def stub() -> str:
+    """Return the public names as type checkers and editors read them: those of PUBLIC, and the measures as values."""
+    lines = [
+        "# Made from the code by scripts/docs: change PUBLIC in __init__.py, not this file.",
+        "from rankscope._version import __version__ as __version__",
+    ]
+    for name, target in sorted(PUBLIC.items(), key=lambda item: (item[1].partition(":")[0], item[0])):
+        module, _, obj = target.partition(":")
+        lines.append(f"from {module} import {obj} as {name}")
+    measures = sorted(name for name in REGISTRY if name not in PUBLIC)
+    lines += ["", "PUBLIC: dict[str, str]", "", *(f"{name}: Measure" for name in measures)]
+    listed = "".join(f'    "{name}",\n' for name in sorted(["__version__", *PUBLIC]))
+    return "\n".join(lines) + f"\n\n__all__ = [\n{listed}]\n"
+
+
 def write() -> None:
-    """Write every page."""
+    """Write every page, and the public names."""
+    STUB.write_text(stub(), encoding="utf-8")
     for name, text in pages().items():
         target = HERE / name
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ class Said:
     content: Any = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    pause_s: float = 0.0
+    """How long to wait before each byte of the content."""
 
     def encoded(self) -> bytes:
         return self.content if isinstance(self.content, bytes) else json.dumps(self.content).encode()
@@ -62,9 +65,11 @@ class Loopback:
                     self.send_header(name, value)
                 with suppress(OSError):  # whoever asked may be gone
                     self.end_headers()
-                    self.wfile.write(content)
+                    for part in (content[i : i + 1] for i in range(len(content))) if said.pause_s else [content]:
+                        time.sleep(said.pause_s)
+                        self.wfile.write(part)
 
-            do_GET = do_POST = handle_one  # noqa: N815 (as the library wants it)
+            do_GET = do_POST = do_CONNECT = handle_one  # noqa: N815 (as the library wants it)
 
             def log_message(self, *_: object) -> None:
                 pass

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-START = "import sys; from rankscope.cli import main; main.COMMANDS.setdefault('run', ''); sys.exit(main.main())"
+START = "import sys; from rankscope.cli import main; sys.exit(main.main())"
 
 # Ranks the docs of a query by a fixed rule, and writes every query down before it answers.
 MODULE = '''

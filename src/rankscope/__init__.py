@@ -1,85 +1,85 @@
 """Rankscope tells whether a ranking is good, which variant is better, and whether that answer can be trusted.
 
-import rankscope as rs
-scores = rs.evaluate("qrels.txt", {"bm25": "bm25.run.gz", "dense": "dense.run"}, ["nDCG@10", "AP"])
-scores.mean()
-rs.compare("qrels.txt", {"bm25": "bm25.run.gz", "dense": "dense.run"}, "nDCG@10")
+>>> import rankscope as rs
+>>> qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+>>> runs = {"bm25": {"q1": ["d1", "d3"], "q2": ["d3", "d2"]}, "dense": {"q1": ["d1"], "q2": ["d2"]}}
+>>> rs.evaluate(qrels, runs, [rs.nDCG @ 10, rs.AP]).mean()
+run    nDCG@10      AP
+bm25    0.8155  0.7500
+dense   1.0000  1.0000
+
+Every public name is in `PUBLIC`, and what it stands for is imported when first used. Measures are values: `nDCG @ 10`,
+`P(rel=2) @ 5`, `AP`. Whatever else is inside the package may change; see docs/stability.md.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankscope._version import __version__
 
-if TYPE_CHECKING:
-    from rankscope.align.policies import Policies
-    from rankscope.comparison import compare, compare_scores
-    from rankscope.comparison.records import Comparison
-    from rankscope.data.loading import ReadOptions, load_qrels, load_run
-    from rankscope.data.qrels import Qrels
-    from rankscope.data.run import Run
-    from rankscope.errors import RankscopeError, RankscopeWarning
-    from rankscope.evaluation import diagnose, evaluate, explain, robustness
-    from rankscope.io import convert
-    from rankscope.measures.parse import parse_measure, parse_measures
-    from rankscope.measures.scores import Aggregate, RunScores, Scores
-    from rankscope.measures.spec import Measure
-
-_HOME = {
-    "Aggregate": "rankscope.measures.scores",
-    "Comparison": "rankscope.comparison.records",
-    "Measure": "rankscope.measures.spec",
-    "Policies": "rankscope.align.policies",
-    "Qrels": "rankscope.data.qrels",
-    "RankscopeError": "rankscope.errors",
-    "RankscopeWarning": "rankscope.errors",
-    "ReadOptions": "rankscope.data.loading",
-    "Run": "rankscope.data.run",
-    "RunScores": "rankscope.measures.scores",
-    "Scores": "rankscope.measures.scores",
-    "compare": "rankscope.comparison",
-    "compare_scores": "rankscope.comparison",
-    "convert": "rankscope.io",
-    "diagnose": "rankscope.evaluation",
-    "evaluate": "rankscope.evaluation",
-    "explain": "rankscope.evaluation",
-    "load_qrels": "rankscope.data.loading",
-    "load_run": "rankscope.data.loading",
-    "parse_measure": "rankscope.measures.parse",
-    "parse_measures": "rankscope.measures.parse",
-    "robustness": "rankscope.evaluation",
+PUBLIC = {
+    # what is done
+    "compare": "rankscope.comparison:compare",
+    "compare_scores": "rankscope.comparison:compare_scores",
+    "convert": "rankscope.io:convert",
+    "diagnose": "rankscope.analysis.diagnose:diagnose",
+    "evaluate": "rankscope.evaluation:evaluate",
+    "explain": "rankscope.analysis.explain:explain",
+    "fuse": "rankscope.systems.fuse_runs:fuse",
+    "list_measures": "rankscope.measures.listing:list_measures",
+    "list_profiles": "rankscope.measures.profiles:list_profiles",
+    "load_qrels": "rankscope.data.loading:load_qrels",
+    "load_run": "rankscope.data.loading:load_run",
+    "measure": "rankscope.measures.spec:measure",
+    "parse_measure": "rankscope.measures.parse:parse_measure",
+    "parse_measures": "rankscope.measures.parse:parse_measures",
+    "read_scores": "rankscope.measures.score_files:read_scores",
+    "robustness": "rankscope.analysis.robustness:robustness",
+    "run_project": "rankscope.experiment.runner:run_project",
+    "trec_eval_text": "rankscope.evaluation:trec_eval_text",
+    "validate": "rankscope.analysis.validate:validate",
+    "write_run": "rankscope.data.loading:write_run",
+    # what goes in and comes out
+    "Aggregate": "rankscope.measures.scores:Aggregate",
+    "Comparison": "rankscope.comparison.records:Comparison",
+    "Diagnosis": "rankscope.analysis.diagnose:Diagnosis",
+    "EvaluateRequest": "rankscope.evaluation:EvaluateRequest",
+    "Explanation": "rankscope.analysis.explain:Explanation",
+    "Measure": "rankscope.measures.spec:Measure",
+    "Policies": "rankscope.align.policies:Policies",
+    "Qrels": "rankscope.data.qrels:Qrels",
+    "RankscopeError": "rankscope.errors:RankscopeError",
+    "RankscopeWarning": "rankscope.errors:RankscopeWarning",
+    "ReadOptions": "rankscope.data.loading:ReadOptions",
+    "Robustness": "rankscope.analysis.robustness:Robustness",
+    "Run": "rankscope.data.run:Run",
+    "RunScores": "rankscope.measures.scores:RunScores",
+    "Scores": "rankscope.measures.scores:Scores",
+    # types of what may be given
+    "EvaluateOptions": "rankscope.typing:EvaluateOptions",
+    "MeasuresLike": "rankscope.typing:MeasuresLike",
+    "PolicyOptions": "rankscope.typing:PolicyOptions",
+    "QrelsLike": "rankscope.data.shapes:QrelsLike",
+    "RunLike": "rankscope.data.shapes:RunLike",
+    "RunsLike": "rankscope.data.shapes:RunsLike",
 }
+"""Every public name but those of the measures, and where it is: "module:object"."""
 
-__all__ = [
-    "Aggregate",
-    "Comparison",
-    "Measure",
-    "Policies",
-    "Qrels",
-    "RankscopeError",
-    "RankscopeWarning",
-    "ReadOptions",
-    "Run",
-    "RunScores",
-    "Scores",
-    "__version__",
-    "compare",
-    "compare_scores",
-    "convert",
-    "diagnose",
-    "evaluate",
-    "explain",
-    "load_qrels",
-    "load_run",
-    "parse_measure",
-    "parse_measures",
-    "robustness",
-]
+__all__ = ["__version__", *PUBLIC]  # noqa: PLE0604 (they are texts)
 
 
 def __getattr__(name: str) -> Any:
     """Load a part of the library when it is first used, so that importing it costs almost nothing."""
-    if name not in _HOME:
+    if name in PUBLIC:
+        module, _, target = PUBLIC[name].partition(":")
+        value = getattr(import_module(module), target)
+    elif not name.startswith("_") and name in (registry := import_module("rankscope.measures.registry")).REGISTRY:
+        value = import_module("rankscope.measures.spec").Measure(registry.REGISTRY[name].name)
+    else:
         raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *import_module("rankscope.measures.registry").REGISTRY})

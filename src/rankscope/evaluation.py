@@ -1,117 +1,241 @@
-"""The public functions: they join the readers, the alignment and the measures."""
+"""Evaluate: decide measures and policies once, load, align, score."""
 
 from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.align.alignment import align
-from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
-from rankscope.align.policies import Policies
+from rankscope.align.hits import Hits
+from rankscope.align.matching import find_mismatch, find_swap, notes_or_raise, raise_or_warn
+from rankscope.align.policies import CHOICES, Policies
 from rankscope.arrays import read_only
 from rankscope.data.loading import ReadOptions, load_qrels, load_run, load_runs
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.errors import MeasureError, OptionError, RankscopeWarning
-from rankscope.light import names_of, replace
-from rankscope.measures.evaluate import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
+from rankscope.errors import OptionError, RankscopeWarning, did_you_mean
+from rankscope.light import LightRecord, asdict, names_of, replace
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
+from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.spec import Measure
 from rankscope.native import n_cores
 
 if TYPE_CHECKING:  # loaded when they are used
-    from rankscope.analysis.diagnose import Diagnosis
-    from rankscope.analysis.explain import Explanation
-    from rankscope.analysis.robustness import Robustness
-    from rankscope.analysis.validate import Finding
+    from typing import Unpack
+
     from rankscope.measures.extras import Need
     from rankscope.measures.profiles import Profile
+    from rankscope.typing import EvaluateOptions, MeasuresLike, PolicyOptions, QrelsLike, RunLike, RunsLike
 
-SEEN_DOCS = 10
-"""How many docs a reader is taken to see, where a diagnosis is not told otherwise."""
-POOL_CUTS = (10, 50, 100, 1000)
-"""The depths of the candidate pool that a diagnosis looks at."""
+_TEXT, _WHOLE, _NUMBER, _TRUTH = "a text", "a whole number", "a number", "true or false"
+_TEXTS, _TABLE, _FILE = "a text or a list of texts", "a table", "the path of a file, or a table"
+REQUEST_KEYS = {
+    "measures": _TEXTS,
+    "profile": _TEXT,
+    **dict.fromkeys(CHOICES, _TEXT),
+    "depth": _WHOLE,
+    "judged_only": _TRUTH,
+    "min_rel": _NUMBER,
+    "options": _TABLE,
+    "qrels_options": _TABLE,
+    "threads": _WHOLE,
+    "embeddings": _FILE,
+    "docs": _FILE,
+    "ontology": _FILE,
+    "queries": _FILE,
+    "weights": _TEXT,
+    "anyway": _TRUTH,
+}
+"""What a request may say where it is written as JSON or TOML, and what each value is."""
+READ_KEYS = {"format": _TEXT, "columns": _TABLE, "lenient": _TRUTH}
+
+
+class EvaluateRequest(LightRecord, kw_only=True):
+    """What is to be scored, and how: measures and policies are decided when it is made, and nowhere else."""
+
+    measures: tuple[Measure, ...]
+    policies: Policies = Policies()
+    profile: str | None = None
+    """The tool whose conventions measures and policies follow."""
+    options: ReadOptions | None = None
+    """How run files are read."""
+    qrels_options: ReadOptions | None = None
+    threads: int | None = None
+    """None: one per core."""
+    embeddings: Any = None
+    docs: Any = None
+    ontology: Any = None
+    queries: Any = None
+    weights: str | None = None
+    """The column of the queries that says how much each counts in the means."""
+    anyway: bool = False
+    """Whether ids that match nothing, and qrels and a run that look swapped, are only noted."""
+
+    @classmethod
+    def decide(
+        cls, measures: MeasuresLike = None, *, caller: str = "evaluate", **options: Unpack[EvaluateOptions]
+    ) -> EvaluateRequest:
+        """Decide measures and policies from what the caller says and what the profile implies."""
+        given: dict[str, Any] = {**options}
+        policies = {name: given.pop(name) for name in names_of(Policies) if name in given}
+        for name in given:
+            if name not in REQUEST_KEYS:
+                close = did_you_mean(name, REQUEST_KEYS)
+                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{close and f'; {close}'}")
+        profile = chosen_profile(given.get("profile"))
+        return cls(measures=decide_measures(profile, measures), policies=decide_policies(profile, policies), **given)
+
+    @classmethod
+    def from_builtins(cls, data: Mapping[str, Any], *, where: str = "") -> EvaluateRequest:
+        """Return the request that a table of JSON or TOML holds; what does not fit is an error that says where."""
+        given = checked_keys(data, REQUEST_KEYS, where)
+        for name in ("options", "qrels_options"):
+            if given.get(name) is not None:
+                given[name] = ReadOptions(**checked_keys(given[name], READ_KEYS, f"{where}: {name}" if where else name))
+        return cls.decide(given.pop("measures", None), **given)
+
+    def to_builtins(self) -> dict[str, Any]:
+        """Return the request as `from_builtins` takes it; what is at its default is left out."""
+        data: dict[str, Any] = {"measures": [measure.name for measure in self.measures]}
+        for name, value in {**asdict(self), **asdict(self.policies)}.items():
+            if name in ("options", "qrels_options") and value is not None:
+                data[name] = {key: getattr(value, key) for key in READ_KEYS}
+            elif name not in ("measures", "policies") and value not in (None, False):
+                data[name] = value
+        return data
+
+
+def checked_keys(data: Mapping[str, Any], known: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Return the values that are known by these keys; an unknown key or a value of another type is an error."""
+    before = f"{where}: " if where else ""
+    if not isinstance(data, Mapping):
+        raise OptionError(f"{before}{data!r} is not a table of options")
+    for name, value in data.items():
+        if name not in known:
+            raise OptionError(f"{before}unknown key {name!r}", hint=did_you_mean(str(name), known))
+        if value is not None and not has_type(value, known[name]):
+            raise OptionError(f"{before}{name} is {value!r}, but it must be {known[name]}")
+    return dict(data)
+
+
+def has_type(value: Any, wanted: str) -> bool:
+    """Tell whether a value from JSON or TOML is of the type that REQUEST_KEYS says in words."""
+    if wanted == _TRUTH:
+        return isinstance(value, bool)
+    if wanted in (_WHOLE, _NUMBER):
+        return isinstance(value, int if wanted == _WHOLE else int | float) and not isinstance(value, bool)
+    if isinstance(value, str):
+        return wanted in (_TEXT, _TEXTS, _FILE)
+    if isinstance(value, Mapping):
+        return wanted in (_TABLE, _FILE)
+    return wanted == _TEXTS and isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
 
 
 def evaluate(
-    qrels: Any,
-    runs: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
-    *,
-    profile: str | None = None,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
-    threads: int | None = None,
-    embeddings: Any = None,
-    docs: Any = None,
-    ontology: Any = None,
-    anyway: bool = False,
-    queries: Any = None,
-    weights: str | None = None,
-    **policies: Any,
+    qrels: QrelsLike, runs: RunsLike, measures: MeasuresLike = None, **options: Unpack[EvaluateOptions]
 ) -> Scores:
     """Score one or more runs against qrels.
 
-    `qrels` and each run may be a path, a dict of dicts, a table, or an iterable of rows; `runs` is one run, a list
-    of them, or {name: run}. `policies` are `ties`, `precision`, `duplicates`, `missing`, `depth`, `judged_only`,
-    `min_rel`, `no_relevant`, `undefined` and `self_match`; `profile` sets those of another tool. `options` say how run
-    files are read, `qrels_options` how the qrels are. `threads` is the number of threads, by default one per core; it
-    changes nothing but the time.
+    Parameters
+    ----------
+    qrels
+        The judgments: a path, ``{query: {doc: grade}}``, a table (Polars, pandas, Arrow …) or rows.
+    runs
+        One run, a list of runs, or ``{name: run}``. A run is a path, ``{query: {doc: score}}``, ``{query: [doc, …]}``
+        best first, a table or rows.
+    measures
+        Names such as ``"nDCG@10"``, values such as ``rs.nDCG @ 10``, or several of them. By default those of the
+        profile, else nDCG@10, RR@10, AP, R@100, P@10 and Judged@10.
+    profile : str, optional
+        Follow the conventions of another tool, such as ``"trec_eval-9"`` or ``"beir"`` (`list_profiles` has them all).
+    ties, precision, duplicates, self_match, missing, no_relevant, undefined, depth, judged_only, min_rel
+        Policies, each of which overrides the profile; see `Policies`.
+    options, qrels_options : ReadOptions, optional
+        How run files, and the file of the qrels, are read.
+    threads : int, optional
+        The number of threads, by default one per core; it changes nothing but the time.
+    embeddings, docs, ontology
+        For measures that look at the docs themselves: ``{doc: vector}``, fields of docs by id, an ontology; or files.
+    queries, weights
+        `weights` names the column of `queries` (a file, a table or ``{query: {column: value}}``) that says how much
+        each query counts in the means, such as how often it is asked.
+    anyway : bool
+        Only warn where not one doc of a run is judged for any query, or where qrels and run look swapped.
 
-    `embeddings` ({doc: vector} or a file), `docs` (fields of docs, by id) and `ontology` are for measures that look at
-    the docs themselves.
+    Returns
+    -------
+    Scores
+        A score for every run, query and measure. Its `notes` are given as warnings, too.
 
-    A run of which not one doc is judged for any query, and qrels and a run that look swapped, are errors; with `anyway`
-    they are warnings.
+    Raises
+    ------
+    InputError
+        The data cannot be read, ids match nothing, or qrels and run look swapped.
+    MeasureError
+        A measure does not exist, or needs data that is not given.
+    OptionError
+        An option has a value that it cannot have.
 
-    `weights` names the column of `queries` (a file, a table or {query: {column: value}}) that says how much each query
-    counts in the means, such as how often it is asked.
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 2}}
+    >>> runs = {"bm25": {"q1": ["d2", "d1"], "q2": ["d3", "d1"]}, "dense": {"q1": ["d1"], "q2": ["d1", "d3"]}}
+    >>> scores = rs.evaluate(qrels, runs, [rs.RR @ 10, "AP"])
+    >>> scores
+    run     RR@10      AP
+    bm25   0.7500  0.7500
+    dense  0.7500  0.7500
+    >>> scores["bm25"]["q1", "AP"]
+    0.5
     """
-    chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options, threads=threads)
-    wanted = decide_measures(chosen, measures)
-    loaded = load_runs(runs, options=options)
+    scores = evaluate_request(EvaluateRequest.decide(measures, **options), qrels, runs)
+    for note in scores.notes:
+        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    return scores
+
+
+def evaluate_request(
+    request: EvaluateRequest, qrels: QrelsLike, runs: RunsLike, *, align_run: Callable[..., Hits] = align
+) -> Scores:
+    """Return the scores that a request asks for; qrels and runs that are loaded already are taken as they are.
+
+    Nothing is warned of: what must be said of the data is in the notes of the scores. `align_run` aligns one run; a
+    caller that needs the hits, too, gives one that keeps them.
+    """
+    measures, policies = request.measures, request.policies
+    judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
+    loaded = load_runs(runs, options=request.options)
+    notes: list[str] = []
     for run in loaded:
-        raise_or_warn(swapped(judged, run, decided), anyway=anyway)
-    check_grades(judged, wanted, decided)
-    weight_of = load_weights(queries, weights, judged, wanted)
-    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    check_side_data(wanted, judged, side)
-    scored = score_all(judged, loaded, wanted, decided, side=side, threads=threads)
-    by_id = any(map(finds_judged_docs, wanted))
+        notes += notes_or_raise(find_swap(judged, run, policies), anyway=request.anyway)
+    check_grades(judged, measures, policies)
+    weight_of = load_weights(request.queries, request.weights, judged, measures)
+    side = load_side_data(embeddings=request.embeddings, docs=request.docs, ontology=request.ontology)
+    check_side_data(measures, judged, side)
+    scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads, align_run=align_run)
+    by_id = any(measure.spec.finds_judged_docs for measure in measures)
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         if by_id:
-            raise_or_warn(find_mismatch(judged, run, scores.counts), anyway=anyway)
-        for note in (
-            *id_notes(judged, run),
-            *missing_notes(scores.name, scores.counts.missing, len(judged), decided, undefined_if_missing(scores)),
-            *lacking,
-            *undefined_notes(scores, wanted),
-        ):
-            warnings.warn(note, RankscopeWarning, stacklevel=2)
+            notes += notes_or_raise(find_mismatch(judged, run, scores.counts), anyway=request.anyway)
+        notes += id_notes(judged, run)
+        notes += missing_notes(scores.name, scores.counts.missing, len(judged), policies, undefined_if_missing(scores))
+        notes += lacking
+        notes += undefined_notes(scores, measures)
     return Scores(
         tuple(with_weights(scores, weight_of) for scores, _ in scored),
-        qrels=info_of(judged),
-        policies=decided.as_dict(),
-        profile=profile,
-        weighted_by=weights,
+        qrels=QrelsInfo(len(judged), judged.origin),
+        policies=policies.as_dict(),
+        profile=request.profile,
+        weighted_by=request.weights,
+        versions={measure.name: measure.spec.version for measure in measures},
+        notes=tuple(notes),
     )
-
-
-def swapped(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
-    """Return that qrels and run look swapped, unless a fraction is named as the lowest relevant grade."""
-    return find_swap(qrels, run) if policies.relevance_level.is_integer() else None
-
-
-def finds_judged_docs(measure: Measure) -> bool:
-    """Tell whether a measure looks for judged docs by their ids; others look at the docs themselves."""
-    return measure.spec.needs <= {"subtopics"}
 
 
 def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:
@@ -182,13 +306,14 @@ def score_all(
     *,
     side: Mapping[Need, Any],
     threads: int | None,
+    align_run: Callable[..., Hits],
 ) -> tuple[tuple[RunScores, tuple[str, ...]], ...]:
     """Score every run, several at a time; each comes with what must be said of data that its docs lack."""
     n_threads = threads or n_cores()
     looks_at_docs = any(measure.spec.needs for measure in measures)
 
     def score(run: Run, per_run: int | None) -> tuple[RunScores, tuple[str, ...]]:
-        hits = align(qrels, run, policies, threads=per_run)
+        hits = align_run(qrels, run, policies, threads=per_run)
         if not looks_at_docs:
             return scores_of(hits, run, measures, policies), ()
         from rankscope.measures.extras import lacking_notes
@@ -206,100 +331,53 @@ def score_all(
         return tuple(pool.map(score, runs, itertools.repeat(max(1, n_threads // n_at_once))))
 
 
-def info_of(qrels: Qrels) -> QrelsInfo:
-    """Return which qrels these are."""
-    return QrelsInfo(len(qrels), qrels.origin)
-
-
-def explain(
-    qrels: Any,
-    run: Any,
-    query: Any,
-    measure: str | Measure,
-    *,
-    profile: str | None = None,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
-    embeddings: Any = None,
-    docs: Any = None,
-    ontology: Any = None,
-    **policies: Any,
-) -> Explanation:
-    """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`.
-
-    What `evaluate` would refuse, ids that match nothing or arguments that look swapped, is explained with a warning.
-    """
-    from rankscope.analysis.explain import explain as explain_score
-    from rankscope.io.ids import as_id
-
-    chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
-    wanted = decide_measures(chosen, measure)
-    if len(wanted) != 1:
-        raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    check_side_data(wanted, judged, side)
-    loaded = load_run(run, options=options)
-    raise_or_warn(swapped(judged, loaded, decided), anyway=True)
-    hits = align(judged, loaded, decided)
-    if finds_judged_docs(wanted[0]):
-        raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
-    return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
-
-
-def diagnose(
-    qrels: Any,
-    run: Any,
-    *,
-    k: int = SEEN_DOCS,
-    pool_cuts: Sequence[int] = POOL_CUTS,
-    profile: str | None = None,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
-    embeddings: Any = None,
-    anyway: bool = False,
-    **policies: Any,
-) -> Diagnosis:
-    """Explain a run in plain words: what it does badly, for which queries, and what usually helps.
-
-    `k` is how many docs a reader sees, `pool_cuts` are depths of the candidate pool; `embeddings` show
-    which results repeat one another; the other arguments are those of `evaluate`.
-    """
-    from rankscope.analysis.diagnose import check_cuts  # nothing else needs it
-    from rankscope.analysis.diagnose import diagnose as diagnose_run
-
-    check_cuts([k, *pool_cuts])
-    chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
-    measure = decide_measures(chosen, f"nDCG@{k}")[0]
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    loaded = load_run(run, options=options)
-    raise_or_warn(swapped(judged, loaded, decided), anyway=anyway)
-    vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
-    hits = align(judged, loaded, decided)
-    raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
-    diagnosis = diagnose_run(judged, loaded, measure, decided, hits=hits, pool_cuts=pool_cuts, embeddings=vectors)
-    for note in id_notes(judged, loaded):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
-    return diagnosis
-
-
 def trec_eval_text(
-    qrels: Any,
-    run: Any,
+    qrels: QrelsLike,
+    run: RunLike,
     measures: Sequence[str] = ("official",),
     *,
     profile: str = "trec_eval-10",
     per_query: bool = False,
     complete: bool = False,
     options: ReadOptions | None = None,
-    **policies: Any,
+    **policies: Unpack[PolicyOptions],
 ) -> str:
-    """Return exactly the text that trec_eval prints for one run.
+    r"""Return exactly the text that trec_eval prints for one run.
 
-    `complete` is its -c: queries that the run does not answer count as 0. As there, ids that match nothing are no
-    error; a warning tells of them.
+    Parameters
+    ----------
+    qrels, run
+        Judgments and a run, as `evaluate` takes them. Ids that match nothing are only warned of.
+    measures
+        Names of trec_eval's measures, or of groups: ``"official"``, ``"all_trec"``, ``"set"``.
+    profile
+        The version: ``"trec_eval-9"`` or ``"trec_eval-10"``.
+    per_query
+        Print every query, as -q does.
+    complete
+        Queries that the run does not answer count as 0, as with -c.
+    options
+        How files are read.
+    **policies
+        Those of `evaluate`, such as ``min_rel`` (-l), ``depth`` (-M) and ``judged_only`` (-J).
+
+    Returns
+    -------
+    str
+        The lines.
+
+    Raises
+    ------
+    OptionError
+        There is no such version.
+    MeasureError
+        trec_eval has no such measure.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.trec_eval_text({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["map"])
+    'map                   \tall\t1.0000\n'
     """
     from rankscope.measures.profiles import VERSIONS
     from rankscope.measures.trec_text import TrecText
@@ -321,22 +399,6 @@ def trec_eval_text(
     return "".join(f"{line}\n" for line in text.lines(hits, tag=tag))
 
 
-def robustness(
-    scores: Scores, measure: str, *, baseline: str | None = None, alpha: float = 1.0
-) -> dict[str, Robustness]:
-    """Return how evenly each run serves its queries by one measure, and how much it risks against a baseline run.
-
-    `alpha` says how much more a loss against the baseline counts than a gain.
-    """
-    from rankscope.analysis.robustness import robustness as robustness_of
-
-    reference = None if baseline is None else scores[baseline].column(measure)
-    return {
-        name: robustness_of(run.column(measure), baseline=None if name == baseline else reference, alpha=alpha)
-        for name, run in scores.items()
-    }
-
-
 def chosen_profile(name: str | None) -> Profile | None:
     """Return the profile of that name, or none where none is named."""
     if not name:
@@ -348,9 +410,10 @@ def chosen_profile(name: str | None) -> Profile | None:
 
 def decide_policies(profile: Profile | None, given: Mapping[str, Any]) -> Policies:
     """Return the policies of the profile, with those given by the caller on top."""
-    unknown = [name for name in given if name not in names_of(Policies)]
-    if unknown:
-        raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
+    for name in given:
+        if name not in names_of(Policies):
+            close = did_you_mean(name, names_of(Policies))
+            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{close and f'; {close}'}")
     chosen = {name: value for name, value in given.items() if value is not None}
     return Policies(**{**(profile.policies if profile else {}), **chosen})
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import math
 import re
 import textwrap
 from functools import cache
@@ -36,6 +37,16 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 replace = msgspec.structs.replace
+
+
+def or_none(number: float) -> float | None:
+    """Return a number as records hold it: None where it is NaN or infinite."""
+    return number if math.isfinite(number) else None
+
+
+def or_nan(number: float | None) -> float:
+    """Return a number of a record to calculate with: NaN where it is None."""
+    return math.nan if number is None else number
 
 
 def to_builtins(record: Any) -> Any:
@@ -110,6 +121,24 @@ def json_schema(kind: Any) -> dict[str, Any]:
             if name in properties:
                 properties[name].setdefault("description", text)
     return schema
+
+
+def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with its definitions where they are used, so that it can be part of another one."""
+    definitions = schema.get("$defs", {})
+
+    def inline(part: Any) -> Any:
+        if isinstance(part, list):
+            return [inline(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        more = {name: inline(value) for name, value in part.items() if name not in ("$ref", "$defs")}
+        if "$ref" not in part:
+            return more
+        return {**inline(definitions[part["$ref"].rpartition("/")[2]]), **more}
+
+    inlined: dict[str, Any] = inline(schema)
+    return inlined
 
 
 def field_docs(kind: type[Any]) -> dict[str, str]:

@@ -9,13 +9,14 @@
     SYSTEMS["bm52"]         # OptionError: there is no system 'bm52'. Hint: did you mean bm25?
 
 To add a part, write its file and one line in its table. Other packages add theirs through entry points, which are only
-looked up when a name is not in the table, or when all names are wanted. The strings in a table are the one place where
-a package may name a package above it.
+looked up when a name is not in the table, or when all names are wanted. Where parts register themselves when their
+module is imported, as measures do, `load_more` imports these modules, once, although it is called whenever a name is
+not in the table. The strings in a table are the one place where a package may name a package above it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -25,7 +26,7 @@ Part = TypeVar("Part")
 
 
 class Entry(NamedTuple):
-    """Where a part is, as "module:object", and what it is in a few words."""
+    """Where a part is, as "module:object" or "module", and what it is in a few words."""
 
     target: str
     summary: str = ""
@@ -42,6 +43,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
         entries: Mapping[str, Entry],
         *,
         entry_points: str | None = None,
+        load_more: Callable[[], None] | None = None,
         hint: str = "",
         error: type[RankscopeError] = OptionError,
     ) -> None:
@@ -52,6 +54,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
         """What an error adds to the list of names."""
         self._loaded: dict[str, Part] = {}
         self._group = entry_points
+        self._load_more = load_more
         self._error = error
 
     def add(self, name: str, part: Part | str, summary: str = "", *, endings: tuple[str, ...] | None = None) -> None:
@@ -61,6 +64,11 @@ class Registry(Mapping[str, Part], Generic[Part]):
         self.entries[name] = Entry(part if isinstance(part, str) else "", summary, endings)
         if not isinstance(part, str):
             self._loaded[name] = part
+
+    def remove(self, name: str) -> None:
+        """Forget a part, such as one that a test has registered."""
+        del self.entries[name]
+        self._loaded.pop(name, None)
 
     def summary(self, name: str) -> str:
         """Return what a part is in a few words, without loading it."""
@@ -89,6 +97,8 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
     def _complete(self) -> dict[str, Entry]:
         """Add what other packages offer, once; a name of ours cannot be taken."""
+        if self._load_more is not None:
+            self._load_more()
         if self._group is not None:
             from importlib.metadata import entry_points
 
@@ -101,6 +111,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
 
 def load_object(target: str) -> Any:
-    """Return what "package.module:object" names."""
+    """Return what "package.module:object" names, or "package.module"."""
     module, _, name = target.partition(":")
-    return getattr(import_module(module), name)
+    loaded = import_module(module)
+    return getattr(loaded, name) if name else loaded

@@ -6,7 +6,6 @@ import math
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from rankscope.align.policies import Policies
 from rankscope.arrays import safe_divide
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
+from rankscope.light import LightRecord
 from rankscope.measures.parameters import REQUIRED
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.registry import REGISTRY
@@ -32,8 +32,7 @@ NEEDED = {"k": K, "recall": 0.5}
 """Values for parameters that a measure cannot do without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(LightRecord):
     """One query: the grades down its ranking, and those of judged docs that were not retrieved."""
 
     ranking: Sequence[int | None]
@@ -69,15 +68,16 @@ def check_words(spec: MeasureSpec, measure: Measure) -> None:
 
 def check_example(spec: MeasureSpec, _measure: Measure) -> None:
     """Check that the example gives the score that was worked out by hand."""
-    score = float(Measure.of(spec, spec.example.params)(example_hits(spec.example), extras=spec.example.extras)[0])
-    wanted = spec.example.score
+    example = spec.example
+    score = float(Measure.of(spec, example.params).score(example_hits(example), extras=example.extras)[0])
+    wanted = example.score
     require(math.isclose(score, wanted, abs_tol=SLACK), spec, f"its example gives {score!r} instead of {wanted!r}")
 
 
 def check_range(spec: MeasureSpec, measure: Measure) -> None:
     """Check that every score is within the range, or undefined where the measure says that it can be."""
     low, high = spec.range
-    for case, score in zip(some_cases(), measure(hits_of(some_cases())).tolist(), strict=True):
+    for case, score in zip(some_cases(), measure.score(hits_of(some_cases())).tolist(), strict=True):
         if math.isnan(score):
             require(spec.undefined != "never", spec, f"it is undefined for {case}, though it says never to be")
         else:
@@ -87,10 +87,10 @@ def check_range(spec: MeasureSpec, measure: Measure) -> None:
 def check_names_and_order(spec: MeasureSpec, measure: Measure) -> None:
     """Check that docs may have any names, and queries may come in any order and company."""
     cases = some_cases()
-    scores = measure(hits_of(cases))
-    renamed = measure(hits_of(cases, doc_name=lambda i: f"x{(i * 7919) % 10007}"))
+    scores = measure.score(hits_of(cases))
+    renamed = measure.score(hits_of(cases, doc_name=lambda i: f"x{(i * 7919) % 10007}"))
     require(same(scores, renamed), spec, "it changes when docs are renamed")
-    backwards = measure(hits_of(cases[::-1]))[::-1]
+    backwards = measure.score(hits_of(cases[::-1]))[::-1]
     require(same(scores, backwards), spec, "a query's score depends on the other queries or their order")
 
 
@@ -101,7 +101,7 @@ def check_junk(spec: MeasureSpec, _measure: Measure) -> None:
     at_k = Measure.of(spec, {"k": K})
     long = [case for case in some_cases() if len(case.ranking) >= K]
     longer = [Case([*case.ranking, None, None], case.unfound) for case in long]
-    require(same(at_k(hits_of(long)), at_k(hits_of(longer))), spec, f"docs below rank {K} change it at {K}")
+    require(same(at_k.score(hits_of(long)), at_k.score(hits_of(longer))), spec, f"docs below rank {K} change it at {K}")
 
 
 def check_promotion(spec: MeasureSpec, measure: Measure) -> None:
@@ -110,9 +110,8 @@ def check_promotion(spec: MeasureSpec, measure: Measure) -> None:
         return
     sign = -1 if spec.better == "lower" else 1
     for case in some_cases():
-        before, after = (
-            sign * float(measure(hits_of([Case([*pair, *case.ranking], case.unfound)]))[0]) for pair in ((0, 2), (2, 0))
-        )
+        ranked = [Case([*pair, *case.ranking], case.unfound) for pair in ((0, 2), (2, 0))]
+        before, after = (sign * float(measure.score(hits_of([one]))[0]) for one in ranked)
         worse = after < before - SLACK or (math.isnan(after) and not math.isnan(before))
         require(not worse, spec, f"a relevant doc at rank 1 instead of 2 makes it worse, above {case}")
 
@@ -120,7 +119,7 @@ def check_promotion(spec: MeasureSpec, measure: Measure) -> None:
 def check_nothing(spec: MeasureSpec, measure: Measure) -> None:
     """Check that an empty ranking, and a query without relevant docs, give a number or undefined."""
     nothing = [Case([], [1, 0]), Case([0, None], [0]), Case([-1, None], [-1]), Case([1])]
-    scores = measure(hits_of(nothing))
+    scores = measure.score(hits_of(nothing))
     require(scores.shape == (len(nothing),), spec, "it does not return one score per query")
     require(not np.isinf(scores).any(), spec, "an empty ranking or one without relevant docs makes it infinite")
 
@@ -133,15 +132,21 @@ def check_workings(spec: MeasureSpec, measure: Measure) -> None:
     workings = spec.workings(hits, **measure.arguments(rel=1.0))
     sums = hits.per_query(workings.terms)
     shown = sums if workings.divisor is None else safe_divide(sums, workings.divisor)
-    pairs = zip(some_cases(), np.nan_to_num(shown).tolist(), np.nan_to_num(measure(hits)).tolist(), strict=True)
+    pairs = zip(some_cases(), np.nan_to_num(shown).tolist(), np.nan_to_num(measure.score(hits)).tolist(), strict=True)
     for case, added, score in pairs:
         require(math.isclose(added, score, abs_tol=SLACK), spec, f"its workings give {added} for {case}, it {score}")
 
 
 CHECKS: tuple[Callable[[MeasureSpec, Measure], None], ...] = (
-    check_words, check_example, check_nothing, check_range, check_names_and_order, check_junk, check_promotion,
+    check_words,
+    check_example,
+    check_nothing,
+    check_range,
+    check_names_and_order,
+    check_junk,
+    check_promotion,
     check_workings,
-)  # fmt: skip
+)
 
 
 def some_cases() -> list[Case]:

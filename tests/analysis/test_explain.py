@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 import rankscope as rs
+from rankscope.analysis.explain import explain
 from rankscope.errors import InputError, MeasureError
-from rankscope.evaluation import explain
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Measure
 

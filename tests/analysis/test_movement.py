@@ -13,8 +13,8 @@ from rankscope.analysis.movement import KINDS, DocMove, Part, movement, supports
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.parse import parse_measure
+from rankscope.measures.scoring import score_hits
 
 MEASURES = [
     "nDCG@3", "nDCG", "nDCG(gain='exp2')@2", "DCG@3", "AP", "AP@2", "AP(norm='min')@2", "RR", "RR@2", "P@3", "R@2", "R",

@@ -15,7 +15,7 @@ from rankscope.analysis.robustness import (
     georisk,
     nauc,
     normal_cdf,
-    robustness,
+    robustness_of,
     urisk,
     worst_decile,
     zero_share,
@@ -142,7 +142,7 @@ def test_more_aversion_to_risk_never_raises_a_score(pairs, alpha):
 
 
 def test_all_of_it_in_one_record():
-    found = robustness([0, 1, 0.5, 0.5], baseline=[0, 0.5, 0.5, 1], confidence=[1, 4, 2, 3], alpha=1)
+    found = robustness_of([0, 1, 0.5, 0.5], baseline=[0, 0.5, 0.5, 1], confidence=[1, 4, 2, 3], alpha=1)
     assert found == Robustness(
         n_queries=4,
         mean=0.5,
@@ -152,7 +152,7 @@ def test_all_of_it_in_one_record():
         urisk=pytest.approx((0.5 - 2 * 0.5) / 4),
         georisk=georisk([0, 1, 0.5, 0.5], [0, 0.5, 0.5, 1]),
     )
-    assert robustness([0.5]) == Robustness(1, 0.5, 0, 0.5)
+    assert robustness_of([0.5]) == Robustness(1, 0.5, 0, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from scipy import stats as scipy_stats
 
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.align.top import top_docs
 from rankscope.analysis.unjudged import TippingTable, supports_tipping, tipping
 from rankscope.analysis.unjudged.drawn import DrawnHits, DrawnPrecisions, DrawnSums
@@ -20,9 +21,9 @@ from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 COVID = Path(__file__).parents[2].parent / "shared" / "data" / "runs" / "trec-covid-round1"
@@ -46,8 +47,8 @@ REFUSED = [
 def table(judged, runs, measure, *, seed=0, **policies):
     qrels, decided = Qrels(judged), Policies(**policies)
     named = {name: Run(run, name=name) for name, run in runs.items()}
-    hits = {name: align(qrels, run, decided) for name, run in named.items()}
-    return TippingTable(qrels, named, hits, parse_measure(measure), decided, seed=seed)
+    aligned = {name: AlignedRun.of(qrels, run, decided) for name, run in named.items()}
+    return TippingTable(qrels, aligned, parse_measure(measure), decided, seed=seed)
 
 
 @st.composite
@@ -467,9 +468,10 @@ def test_texts_that_look_alike_have_hashes_of_their_own():
 def test_hits_of_another_run_are_refused():
     qrels, policies, measure = Qrels({"q": {"a": 1}}), Policies(), parse_measure("P@3")
     runs = {"a": Run({"q": ["x", "y"]}), "b": Run({"q": ["a"]})}
-    hits = {name: align(qrels, Run({"q": ["x", "a", "y"]}), policies) for name in runs}
+    hits = align(qrels, Run({"q": ["x", "a", "y"]}), policies)
+    aligned = {name: AlignedRun(run, hits, policies) for name, run in runs.items()}
     with pytest.raises(InputError, match="do not belong"):
-        TippingTable(qrels, runs, hits, measure, policies).difference_at(1.0, "a", "b")
+        TippingTable(qrels, aligned, measure, policies).difference_at(1.0, "a", "b")
 
 
 def test_which_measures_are_supported():

@@ -17,8 +17,8 @@ from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.parse import parse_measure
+from rankscope.measures.scoring import score_hits
 
 SUMS = [
     "P@3",

@@ -14,8 +14,8 @@ from rankscope.analysis.movement import movement
 from rankscope.analysis.unjudged import unjudged_effect
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.parse import parse_measure
+from rankscope.measures.scoring import score_hits
 
 COVID = Path(__file__).parents[2].parent / "shared" / "data" / "runs" / "trec-covid-round1"
 pytestmark = pytest.mark.skipif(not COVID.is_dir(), reason="the shared data folder is not beside the checkout")

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from rankscope.cli import main
-
 OBO = """format-version: 1.2
 data-version: hp/releases/2000-01-01
 
@@ -30,7 +28,6 @@ is_a: HP:0000010
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    monkeypatch.setitem(main.COMMANDS, "collection", "show a collection, or make one")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.obo").write_text(OBO)
     return tmp_path

@@ -5,13 +5,11 @@ import sys
 
 import pytest
 
-from rankscope.cli import main
 from rankscope.experiment.project import load_project
 
 
 @pytest.fixture(autouse=True)
 def mini(tmp_path, monkeypatch):
-    monkeypatch.setitem(main.COMMANDS, "init", "write a project file")
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "mini"
     folder.mkdir()

@@ -8,14 +8,15 @@ import pytest
 
 from rankscope import __version__
 from rankscope.cli.main import COMMANDS, main, parser_of
+from rankscope.registry import Entry
 
 
 def test_without_a_command_the_commands_are_listed(rankscope):
     done = rankscope()
     assert done.code == 0
-    for name, what in COMMANDS.items():
+    for name in COMMANDS:
         assert name in done.out
-        assert what in done.out
+        assert COMMANDS.summary(name) in done.out
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)])
@@ -122,3 +123,14 @@ def test_ascii_terminals_get_a_table(start, cookbook):
     done = start("evaluate", "qrels.txt", "hybrid.run", PYTHONUTF8="0", PYTHONIOENCODING="ascii")
     assert done.code == 0
     assert "0.8254" in done.out
+
+
+def test_other_packages_add_commands_through_entry_points(rankscope, monkeypatch, tmp_path):
+    (tmp_path / "greeting_command.py").write_text(
+        '"""Greet."""\nEPILOG = ""\ndef add_arguments(parser): parser.add_argument("name")\n'
+        'def run(args): print("hello", args.name); return 0\n'
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(COMMANDS, "entries", {**COMMANDS.entries, "greet": Entry("greeting_command", "greet somebody")})
+    assert rankscope("greet", "you").out == "hello you\n"
+    assert "greet somebody" in rankscope().out

@@ -11,7 +11,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from rankscope.cli import main as command_line
 from rankscope.cli.run import watching
 from rankscope.report.benchmark_json import run_schema
 from rankscope.report.evaluation import json_schema as evaluate_schema
@@ -35,7 +34,6 @@ records = true
 @pytest.fixture
 def run(rankscope, monkeypatch):
     """Return a function that runs `rankscope run` in this process."""
-    monkeypatch.setitem(command_line.COMMANDS, "run", "run the systems of a project")
     return lambda *arguments: rankscope("run", *arguments)
 
 

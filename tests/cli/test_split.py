@@ -4,12 +4,9 @@ import json
 
 import pytest
 
-from rankscope.cli import main
-
 
 @pytest.fixture(autouse=True)
 def mini(tmp_path, monkeypatch):
-    monkeypatch.setitem(main.COMMANDS, "split", "divide queries")
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "mini"
     folder.mkdir()

@@ -6,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rankscope.align.hits import Counts
 from rankscope.comparison import compare_scores
 from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import OptionError
-from rankscope.measures.scores import Counts, QrelsInfo, RunScores, Scores
+from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report.comparison_cases import cases
 from rankscope.report.render import to_junit
 

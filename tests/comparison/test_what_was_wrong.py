@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope.align.hits import Counts
 from rankscope.comparison import compare_scores
 from rankscope.errors import OptionError
-from rankscope.measures.scores import Counts, QrelsInfo, RunScores, Scores
+from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report.comparison import report_of
 from rankscope.report.render import render
 

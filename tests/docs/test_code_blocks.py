@@ -102,11 +102,11 @@ def folder(tmp_path, monkeypatch):
     for name in (QRELS, *RUNS):
         (tmp_path / name).write_bytes(demo_file(name).read_bytes())
     monkeypatch.chdir(tmp_path)
-    measures, aliases = dict(REGISTRY), dict(ALIASES)
+    measures, aliases = set(REGISTRY), set(ALIASES)
     yield tmp_path
     for registered, before in ((REGISTRY, measures), (ALIASES, aliases)):
-        registered.clear()
-        registered.update(before)
+        for name in set(registered) - before:
+            registered.remove(name)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

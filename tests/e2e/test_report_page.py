@@ -3,8 +3,9 @@
 import pytest
 from report_samples import LONG, many_systems, nasty, two_systems
 
-from rankscope.report import charts
-from rankscope.report.document import Figure, Report, Section
+from rankscope.report.charts.forest import ForestChart, ForestRow
+from rankscope.report.document import Report, Section
+from rankscope.report.figures import figure_of
 from rankscope.report.render import render
 
 WIDTHS = (1280, 390)
@@ -13,12 +14,12 @@ WIDTHS = (1280, 390)
 def with_charts():
     """Return a report with charts as they are drawn."""
     rows = [
-        charts.ForestRow(name, 0.04 - i / 50, 0.01 - i / 50, 0.07 - i / 50, "better")
+        ForestRow(name, 0.04 - i / 50, 0.01 - i / 50, 0.07 - i / 50, "better")
         for i, name in enumerate(["dense-v3", LONG])
     ]
-    forest = charts.forest(rows, title="Differences", measure="nDCG@10", margin=0.01, prefix="forest1")
-    again = charts.forest(rows, title="Differences again", measure="nDCG@10", prefix="forest2")
-    figures = tuple(Figure(chart.title, chart.html, chart.alt) for chart in (forest, again))
+    forest = ForestChart(rows, "nDCG@10", title="Differences", margin=0.01, prefix="forest1")
+    again = ForestChart(rows, "nDCG@10", title="Differences again", prefix="forest2")
+    figures = tuple(figure_of(chart) for chart in (forest, again))
     return Report("With charts", figures[:1], (Section("More", figures[1:]),), (("seed", "0"),))
 
 

@@ -52,7 +52,7 @@ def test_the_measures_of_the_issue_are_there():
 @each_spec
 def test_worked_example_gives_its_score(spec):
     measure = Measure.of(spec, spec.example.params)
-    found = measure(example_hits(spec.example), extras=spec.example.extras)
+    found = measure.score(example_hits(spec.example), extras=spec.example.extras)
     assert found == pytest.approx([spec.example.score], abs=1e-12)
 
 

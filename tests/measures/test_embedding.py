@@ -41,7 +41,7 @@ def score(measure, vectors, ranking=None, relevant=(), **more):
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_worked_example_gives_its_score(spec):
-    got = Measure.of(spec, spec.example.params)(example_hits(spec.example), extras=spec.example.extras)
+    got = Measure.of(spec, spec.example.params).score(example_hits(spec.example), extras=spec.example.extras)
     assert got == pytest.approx([spec.example.score], abs=1e-12)
     assert spec.example.working
     assert spec.summary.startswith("Answers: ")
@@ -271,7 +271,7 @@ def per_query(name, vectors, rankings, dtype):
     )
     embeddings = make_embeddings(list(vectors), np.array(list(vectors.values()), dtype=dtype))
     extras = Extras(qrels, TopDocs(tuple(queries), tuple(map(tuple, rankings))), embeddings=embeddings)
-    return rs.parse_measure(name)(hits, extras=extras).tolist()
+    return rs.parse_measure(name).score(hits, extras=extras).tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

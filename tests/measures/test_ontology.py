@@ -37,7 +37,7 @@ def score(measure, judged, ranking, **more):
 @pytest.mark.parametrize("name", ["MaxOntSim", "MeanBestMatch"])
 def test_worked_example_gives_its_score(name):
     spec = REGISTRY[name]
-    found = Measure.of(spec, spec.example.params)(example_hits(spec.example), extras=spec.example.extras)
+    found = Measure.of(spec, spec.example.params).score(example_hits(spec.example), extras=spec.example.extras)
     assert found == pytest.approx([spec.example.score], abs=1e-12)
 
 

@@ -29,11 +29,11 @@ def scores_of(*measures, qrels=QRELS, run=RUN, **options):
 def test_the_diversity_of_one_doc_is_left_out_of_the_mean_or_counts_0(no_relevant):
     left_out = scores_of("ILD", embeddings=VECTORS, no_relevant=no_relevant)
     np.testing.assert_allclose(left_out.column("ILD"), [1, math.nan, math.nan])
-    assert left_out.mean()["ILD"] == rs.core.scores.Aggregate(pytest.approx(1), n=1, undefined=2, missing=1)
+    assert left_out.mean()["ILD"] == rs.Aggregate(pytest.approx(1), n=1, undefined=2, missing=1)
     assert left_out.left_out == (2,)
     zero = scores_of("ILD", embeddings=VECTORS, no_relevant=no_relevant, undefined="zero")
     np.testing.assert_allclose(zero.column("ILD"), [1, 0, 0])
-    assert zero.mean()["ILD"] == rs.core.scores.Aggregate(pytest.approx(1 / 3), n=3, undefined=2, missing=1)
+    assert zero.mean()["ILD"] == rs.Aggregate(pytest.approx(1 / 3), n=3, undefined=2, missing=1)
     assert zero.left_out == (0,)
 
 

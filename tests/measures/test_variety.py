@@ -36,7 +36,7 @@ def having(field, *values):
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_worked_example_gives_its_score(spec):
-    got = Measure.of(spec, spec.example.params)(example_hits(spec.example), extras=spec.example.extras)
+    got = Measure.of(spec, spec.example.params).score(example_hits(spec.example), extras=spec.example.extras)
     assert got == pytest.approx([spec.example.score], abs=1e-12)
     assert spec.example.working
     assert spec.summary.startswith("Answers: ")

@@ -95,7 +95,7 @@ def same(one, other):
 
 @each_spec
 def test_worked_example_gives_its_score(spec):
-    score = Measure.of(spec, spec.example.params)(example_hits(spec.example))
+    score = Measure.of(spec, spec.example.params).score(example_hits(spec.example))
     assert score == pytest.approx([spec.example.score], abs=1e-12)
 
 
@@ -334,6 +334,6 @@ def test_a_complete_measure_can_be_registered_and_used_by_name():
         scores = rs.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "Always_One")
         assert scores["run"]["q", "Ones"] == 1
     finally:
-        REGISTRY.pop("Ones")
-        ALIASES.pop("ones")
-        ALIASES.pop("always_one")
+        REGISTRY.remove("Ones")
+        ALIASES.remove("ones")
+        ALIASES.remove("always_one")

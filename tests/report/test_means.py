@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 import rankscope as rs
+from rankscope.report.charts.heat import SystemsChart
 from rankscope.report.charts.numbers import MINUS, with_interval
 from rankscope.report.evaluation_report import report_of
-from rankscope.report.figures import systems
 from rankscope.report.means import interval_notes, mean_of, range_of
 from rankscope.report.render import render
 
@@ -85,7 +85,7 @@ def test_weights_reach_the_interval():
     assert found.value == pytest.approx(mean)
     assert found.ends == pytest.approx([mean + sign * stats.t.ppf(0.975, 19) * error for sign in (-1, 1)])
     assert list(interval_notes(weighted)) == ["mean over queries, weighted by asked; 95% intervals: Student's t"]
-    assert "weighted by asked" in systems(weighted).svg
+    assert "weighted by asked" in SystemsChart.from_scores(weighted).render().svg
 
 
 def test_measures_of_other_tools_have_no_known_range():
@@ -103,7 +103,7 @@ def test_the_report_shows_intervals_within_the_range(scores):
         assert 0 <= float(low) <= float(value) <= float(high) <= 1
         assert len(value) == len(low) == len(high)
     assert "no interval of RR, Success@1: every query scores 1" in text
-    chart = systems(scores)
+    chart = SystemsChart.from_scores(scores).render()
     assert "no interval where every query scores the same" in chart.svg
     assert "with 95% intervals" in chart.title
 

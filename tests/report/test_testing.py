@@ -15,7 +15,7 @@ EXAMPLE = Example([0, 1], [1], 1.0, {}, "one")
 @pytest.fixture
 def register():
     """Return a function that registers a measure for the time of a test."""
-    measures, aliases = dict(REGISTRY), dict(ALIASES)
+    measures, aliases = set(REGISTRY), set(ALIASES)
 
     def add(function, **more):
         function.__doc__ = more.pop("doc", "Answers: what is this?")
@@ -31,8 +31,8 @@ def register():
 
     yield add
     for registered, before in ((REGISTRY, measures), (ALIASES, aliases)):
-        registered.clear()
-        registered.update(before)
+        for name in set(registered) - before:
+            registered.remove(name)
 
 
 def ones(hits):

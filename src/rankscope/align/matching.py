@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankscope.align.hits import Counts
+from rankscope.align.policies import Policies
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE, Qrels
 from rankscope.data.run import Run
 from rankscope.data.sources import DictSource, TableSource
 from rankscope.errors import InputError, RankscopeWarning
-from rankscope.measures.scores import Counts
 
 if TYPE_CHECKING:
     from rankscope.align.finding import Finding  # loaded where there is something to find
@@ -63,8 +64,10 @@ def compare_docs(where: str, qrels: Qrels, retrieved: Iterable[str]) -> Finding 
     return unmatched_docs(where, tuple(judged), tuple(docs))
 
 
-def find_swap(qrels: Qrels, run: Run) -> Finding | None:
+def find_swap(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
     """Return that qrels and run look swapped; None where at least one of them looks like what it should be.
+
+    Whoever names a fraction as the lowest relevant grade means grades to be fractions.
 
     Only data without names or columns that tell can be swapped unnoticed: JSON, and dicts or rows in memory. Two things
     must come together:
@@ -77,7 +80,7 @@ def find_swap(qrels: Qrels, run: Run) -> Finding | None:
 
     So neither fractional grades nor scores that are whole numbers, such as n … 1 down a list, are enough.
     """
-    if qrels.origin is not None and qrels.origin.format != JSON:
+    if not policies.relevance_level.is_integer() or (qrels.origin is not None and qrels.origin.format != JSON):
         return None
     if not hold_scores(qrels) or not holds_grades(run, is_sparse=n_per_query(qrels) >= DEEP):
         return None
@@ -147,11 +150,17 @@ def values_by_query(run: Run) -> Iterator[list[Any]]:
             yield [score for _, score in group]
 
 
-def raise_or_warn(found: Finding | None, *, anyway: bool = False) -> None:
-    """Raise what was found where it is an error; warn of it where it is not, or where it is to be scored anyway."""
+def notes_or_raise(found: Finding | None, *, anyway: bool = False) -> tuple[str, ...]:
+    """Raise what was found where it is an error; return it as a note where it is not, or is to be scored anyway."""
     if found is None:
-        return
+        return ()
     if found.level == "error" and not anyway:
         joined = f"{found.hint}{' ' if found.hint.endswith('?') else '; '}{ANYWAY}"
         raise InputError("\n  ".join((f"{found.where}: {found.message}", *found.examples)), hint=joined)
-    warnings.warn(f"{found.where}: {found.in_one_line}", RankscopeWarning, stacklevel=3)
+    return (f"{found.where}: {found.in_one_line}",)
+
+
+def raise_or_warn(found: Finding | None, *, anyway: bool = False) -> None:
+    """Raise or warn of what was found, for functions that users call themselves."""
+    for note in notes_or_raise(found, anyway=anyway):
+        warnings.warn(note, RankscopeWarning, stacklevel=3)

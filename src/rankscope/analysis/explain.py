@@ -15,18 +15,28 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
+from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.ranking import ranked_docs
 from rankscope.align.reference import considered
 from rankscope.align.top import TopDocs
+from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.errors import InputError, RankscopeWarning, did_you_mean
-from rankscope.io.ids import byte_order
-from rankscope.measures.evaluate import check_grades, extras_for, lacks_relevant, score_hits
+from rankscope.errors import InputError, MeasureError, RankscopeWarning, did_you_mean
+from rankscope.evaluation import (
+    check_side_data,
+    chosen_profile,
+    decide_measures,
+    decide_policies,
+    load_side_data,
+)
+from rankscope.io.ids import as_id, byte_order
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
+from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.spec import Measure, Workings
 
 EMPTY_LIST = "empty list"
@@ -82,7 +92,7 @@ class Explanation:
         return {**record, "score": None if math.isnan(self.score) else self.score}
 
 
-def explain(
+def explain_score(
     qrels: Qrels,
     run: Run,
     query: str,
@@ -157,7 +167,8 @@ def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measu
     with warnings.catch_warnings():  # the user has been warned already, when the whole list was scored
         warnings.simplefilter("ignore", RankscopeWarning)
         reached = [
-            float(measure(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0]) for n in range(len(docs) + 1)
+            float(measure.score(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0])
+            for n in range(len(docs) + 1)
         ]
     counted = [0.0 if math.isnan(score) else score for score in reached]
     parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]
@@ -237,3 +248,37 @@ def ideal_docs(grade_of: Mapping[str, float], gain: Any, rel: float | None) -> l
     docs.sort(key=lambda doc: -grade_of[doc])
     gains = gains_of(np.array([grade_of[doc] for doc in docs]), gain, rel)
     return [docs[i] for i in np.argsort(-gains, kind="stable").tolist()]
+
+
+def explain(
+    qrels: Any,
+    run: Any,
+    query: Any,
+    measure: str | Measure,
+    *,
+    profile: str | None = None,
+    options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
+    embeddings: Any = None,
+    docs: Any = None,
+    ontology: Any = None,
+    **policies: Any,
+) -> Explanation:
+    """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`.
+
+    What `evaluate` would refuse, ids that match nothing or arguments that look swapped, is explained with a warning.
+    """
+    chosen = chosen_profile(profile)
+    decided = decide_policies(chosen, policies)
+    wanted = decide_measures(chosen, measure)
+    if len(wanted) != 1:
+        raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
+    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
+    check_side_data(wanted, judged, side)
+    loaded = load_run(run, options=options)
+    raise_or_warn(find_swap(judged, loaded, decided), anyway=True)
+    hits = align(judged, loaded, decided)
+    if wanted[0].spec.finds_judged_docs:
+        raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
+    return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)

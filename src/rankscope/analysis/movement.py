@@ -13,17 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.unjudged.pool import n_unjudged, paired
-from rankscope.arrays import Bools, Floats, Ints, in_order_sum, offsets_of
+from rankscope.analysis.aligned import AlignedRun, JudgedDocs
+from rankscope.analysis.unjudged.pool import n_unjudged
+from rankscope.arrays import Bools, Floats, Ints, in_order_sum
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
-from rankscope.light import replace
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.rank import first_relevant_ranks
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure, Workings
 
 KINDS = {
@@ -120,25 +119,33 @@ def movement(
     measure: Measure,
     policies: Policies,
     *,
-    hits_a: Hits | None = None,
-    hits_b: Hits | None = None,
     weight_of: Mapping[str, float] | None = None,
     limit: int = 10,
 ) -> Movement:
     """Take the difference between two systems apart, doc by doc; the `limit` queries that moved most are listed.
 
-    `hits_a` and `hits_b` are what `align` gave for the two runs, where that is at hand; `weight_of` says how much each
-    query counts.
+    `weight_of` says how much each query counts.
     """
-    if not supports(measure, policies):
-        raise MeasureError(
-            f"a difference in {measure.name} cannot be taken apart doc by doc",
-            hint="it can for nDCG, DCG, AP, RR, P, R, RBP, ERR and Success, averaged over queries",
-        )
-    given = [align(qrels, run, policies) if hits is None else hits for run, hits in ((run_a, hits_a), (run_b, hits_b))]
-    docs = Docs.of(qrels)
-    hits = paired(*given)
-    sides = [Side.of(each, run, docs, measure, policies) for each, run in zip(hits, (run_a, run_b), strict=True)]
+    check_support(measure, policies)
+    docs = JudgedDocs.of(qrels)
+    a, b = (AlignedRun.of(qrels, run, policies, docs=docs) for run in (run_a, run_b))
+    return movement_of(docs, a, b, measure, policies, weight_of=weight_of, limit=limit)
+
+
+def movement_of(
+    docs: JudgedDocs,
+    run_a: AlignedRun,
+    run_b: AlignedRun,
+    measure: Measure,
+    policies: Policies,
+    *,
+    weight_of: Mapping[str, float] | None = None,
+    limit: int = 10,
+) -> Movement:
+    """Take the difference between two runs apart that are aligned already, their docs being numbered."""
+    check_support(measure, policies)
+    a, b = both_answered(run_a, run_b)
+    sides = [Side.of(each, measure, policies) for each in (a, b)]
     counted = ~np.isnan(sides[0].scores) & ~np.isnan(sides[1].scores)
     shares = counted.astype(np.float64)
     if weight_of is not None:
@@ -147,35 +154,25 @@ def movement(
     return moved(docs, sides[0], sides[1], measure, counted, shares=shares, limit=limit)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Docs:
-    """All judged docs of all queries, numbered."""
+def check_support(measure: Measure, policies: Policies) -> None:
+    """Refuse a measure whose difference is no sum over docs."""
+    if not supports(measure, policies):
+        raise MeasureError(
+            f"a difference in {measure.name} cannot be taken apart doc by doc",
+            hint="it can for nDCG, DCG, AP, RR, P, R, RBP, ERR and Success, averaged over queries",
+        )
 
-    query_ids: tuple[str, ...]
-    ids: tuple[str, ...]
-    grades: Floats
-    numbered: Qrels
-    """Qrels that have a doc's number in place of its grade, so that alignment tells which docs it found."""
 
-    @classmethod
-    def of(cls, qrels: Qrels) -> Docs:
-        """Give every judged doc a number, query by query."""
-        offsets = offsets_of([len(qrels.judged[query]) for query in qrels.query_ids]).tolist()
-        numbered = {
-            query: dict(zip(qrels.judged[query], range(start, stop), strict=True))
-            for query, start, stop in zip(qrels.query_ids, offsets[:-1], offsets[1:], strict=True)
-        }
-        ids = tuple(doc for query in qrels.query_ids for doc in qrels.judged[query])
-        grades = [grade for query in qrels.query_ids for grade in qrels.judged[query].values()]
-        return cls(qrels.query_ids, ids, np.array(grades, dtype=np.float64), Qrels(numbered))
-
-    def numbers_in(self, hits: Hits, run: Run, policies: Policies) -> Ints:
-        """Return the number of the doc behind each of a run's hits."""
-        plain = replace(policies, judged_only=False, missing="zero")
-        found = align(self.numbered, run, plain)
-        wanted = set(hits.query_ids)
-        numbers = found.select(np.array([query in wanted for query in found.query_ids])).grades.astype(np.int64)
-        return numbers[self.grades[numbers] >= 0] if hits.only_judged else numbers
+def both_answered(a: AlignedRun, b: AlignedRun) -> tuple[AlignedRun, AlignedRun]:
+    """Return two runs with the queries that both have."""
+    if a.hits.query_ids == b.hits.query_ids:
+        return a, b
+    both = set(a.hits.query_ids) & set(b.hits.query_ids)
+    first, second = (
+        run.select(np.array([query in both for query in run.hits.query_ids]), max_grade=run.hits.max_grade)
+        for run in (a, b)
+    )
+    return first, second
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,18 +191,21 @@ class Side:
     """By query."""
 
     @classmethod
-    def of(cls, hits: Hits, run: Run, docs: Docs, measure: Measure, policies: Policies) -> Side:
+    def of(cls, run: AlignedRun, measure: Measure, policies: Policies) -> Side:
         """Look at one system."""
+        hits, numbers = run.hits, run.numbers
+        if numbers is None:
+            raise ValueError("the docs of an alignment are not numbered")
         scores = score_hits(hits, [measure], policies)[0][:, 0]
         if measure.options.get("judged_only"):
-            hits = hits.judged_only()
+            numbers, hits = numbers[hits.grades >= 0], hits.judged_only()
         k = measure.arguments(rel=policies.relevance_level).get("k")
         shown = hits.within(k)
         return cls(
             query_ids=hits.query_ids,
             scores=scores,
             query=hits.segments[shown],
-            docs=docs.numbers_in(hits, run, policies)[shown],
+            docs=numbers[shown],
             ranks=hits.ranks[shown],
             parts=parts_of(hits, measure, policies)[shown],
             n_unjudged=n_unjudged(hits, k),
@@ -247,7 +247,7 @@ def success_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
     return Workings(terms=first.astype(np.float64))
 
 
-def moved(docs: Docs, a: Side, b: Side, measure: Measure, counted: Bools, *, shares: Floats, limit: int) -> Movement:
+def moved(docs: JudgedDocs, a: Side, b: Side, measure: Measure, counted: Bools, *, shares: Floats, limit: int) -> Movement:
     """Compare the two systems over the queries that count, each with its share in the mean."""
     n_queries = int(counted.sum())
     side_a, side_b = a.only(counted), b.only(counted)
@@ -275,7 +275,7 @@ def most_moved(changes: Floats, limit: int) -> list[int]:
 class Moves:
     """The docs that made a difference, with their ranks and parts on both sides."""
 
-    all_docs: Docs
+    all_docs: JudgedDocs
     a: Side
     b: Side
     query: Ints
@@ -288,7 +288,7 @@ class Moves:
     """Places in `KINDS`."""
 
     @classmethod
-    def of(cls, docs: Docs, a: Side, b: Side) -> Moves:
+    def of(cls, docs: JudgedDocs, a: Side, b: Side) -> Moves:
         """Put both sides together and keep the docs whose part changed."""
         n = len(docs.ids)
         (ranks_a, parts_a), (ranks_b, parts_b) = a.spread(n), b.spread(n)

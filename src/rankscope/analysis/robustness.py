@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from rankscope.arrays import Floats
 from rankscope.errors import InputError, OptionError
-from rankscope.measures.scores import summarise
+from rankscope.measures.scores import Scores, summarise
 
 ABSTENTION_RATES = tuple(i / 10 for i in range(10))
 """The shares of queries that are dropped, one after another: 0, 10 %, …, 90 %."""
@@ -37,7 +37,7 @@ class Robustness:
     georisk: float | None = None
 
 
-def robustness(
+def robustness_of(
     scores: ArrayLike,
     *,
     baseline: ArrayLike | None = None,
@@ -189,3 +189,17 @@ def georisk(scores: ArrayLike, baselines: ArrayLike, *, alpha: float = 1.0) -> f
 def normal_cdf(z: float) -> float:
     """Return the chance that a standard normal variable is at most z."""
     return (1 + math.erf(z / math.sqrt(2))) / 2
+
+
+def robustness(
+    scores: Scores, measure: str, *, baseline: str | None = None, alpha: float = 1.0
+) -> dict[str, Robustness]:
+    """Return how evenly each run serves its queries by one measure, and how much it risks against a baseline run.
+
+    `alpha` says how much more a loss against the baseline counts than a gain.
+    """
+    reference = None if baseline is None else scores[baseline].column(measure)
+    return {
+        name: robustness_of(run.column(measure), baseline=None if name == baseline else reference, alpha=alpha)
+        for name, run in scores.items()
+    }

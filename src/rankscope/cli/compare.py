@@ -24,6 +24,7 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
+from rankscope.cli.style import Later
 from rankscope.errors import OptionError, RankscopeError
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ BY_EXTENSION = {
     ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json", ".csv": "csv",
     ".xml": "junit",
 }  # fmt: skip
-CHARTS = ("forest", "differences", "scatter", "strata", "systems", "distribution")
 
 EPILOG = """\
 examples:
@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resamples", type=int, default=9_999, metavar="B", help="sign flips drawn (default: 9999)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    parser.add_argument("--chart", metavar="KIND", help=f"write one chart to -o FILE.svg or .png: {', '.join(CHARTS)}")
+    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
     parser.add_argument(
         "--anyway", action="store_true", help="go on where ids match nothing; the verdict is then: not comparable"
     )
@@ -123,6 +123,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="FILE", help=f"for measures {what}: as for rankscope evaluate")
     add_policy_options(parser)
     add_file_options(parser)
+
+
+def chart_help() -> str:
+    """Return which charts there are."""
+    from rankscope.report.charts import charts_from
+
+    return f"write one chart to -o FILE.svg or .png: {', '.join(charts_from('comparison'))}"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -143,7 +150,9 @@ def run(args: argparse.Namespace) -> int:
     if args.settle:
         write_settling(comparison, args.settle)
     if args.chart:
-        write_chart(comparison, args.chart, args.output)
+        from rankscope.cli.chart_files import save_chart
+
+        save_chart(args.chart, "comparison", args.output, comparison)
     else:
         with output_to(args.output) as stream:
             write(comparison, form, stream, args, gate)
@@ -153,8 +162,8 @@ def run(args: argparse.Namespace) -> int:
 def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
     """Write a build server's file in which every comparison that could not be made is an error, not missing."""
     from rankscope.data.loading import name_of
-    from rankscope.measures.evaluate import DEFAULT_MEASURES
     from rankscope.measures.parse import parse_measures
+    from rankscope.measures.scoring import DEFAULT_MEASURES
     from rankscope.report.comparison_cases import error_case
     from rankscope.report.render import to_junit
 
@@ -239,8 +248,8 @@ def refuse_options_of_runs(args: argparse.Namespace) -> None:
 
 def measures_from(args: argparse.Namespace) -> list[str] | None:
     """Return the measures asked for; a primary one that is not among them is added."""
-    from rankscope.measures.evaluate import DEFAULT_MEASURES
     from rankscope.measures.parse import parse_measures
+    from rankscope.measures.scoring import DEFAULT_MEASURES
 
     if not args.primary:
         return args.measures or None
@@ -304,23 +313,6 @@ def write_report(comparison: Comparison, form: str, stream: TextIO, args: argpar
 def command_line(args: argparse.Namespace) -> str:
     """Return the command as it was given."""
     return shlex.join(["rankscope", *args.given])
-
-
-def write_chart(comparison: Comparison, kind: str, output: str | None) -> None:
-    """Write one chart of the first pair, or of all."""
-    from rankscope.cli.chart_files import save_chart
-    from rankscope.report import figures
-
-    group, first = comparison.groups[0], next(iter(comparison))
-    draw = {
-        "forest": lambda: figures.forest(comparison, group),
-        "differences": lambda: figures.differences(comparison, first),
-        "scatter": lambda: figures.scatter(comparison, first),
-        "strata": lambda: figures.strata(comparison, group),
-        "systems": lambda: figures.systems_of(comparison),
-        "distribution": lambda: figures.distribution(comparison.scores, comparison.primary),
-    }
-    save_chart(draw, kind, output)
 
 
 def write_settling(comparison: Comparison, path: str) -> None:

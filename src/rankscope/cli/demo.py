@@ -14,10 +14,11 @@ from contextlib import ExitStack, contextmanager
 from importlib.resources import as_file
 from pathlib import Path
 
+from rankscope.analysis.explain import explain
 from rankscope.cli.explain import print_explanation
 from rankscope.demo import QRELS, RUNS, demo_file
 from rankscope.errors import OptionError
-from rankscope.evaluation import evaluate, explain
+from rankscope.evaluation import evaluate
 from rankscope.report.evaluation import readable_table
 from rankscope.report.table import print_table
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 
+from rankscope.analysis.diagnose import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.cli.options import (
     add_anyway_option,
     add_file_options,
@@ -21,7 +22,6 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
-from rankscope.evaluation import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, json_text, print_diagnosis
 
 FORMATS = ("table", "json")

@@ -7,6 +7,7 @@ QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow f
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli.options import (
@@ -24,10 +25,10 @@ from rankscope.cli.options import (
 )
 from rankscope.cli.style import Later
 from rankscope.data.loading import load_qrels
-from rankscope.errors import OptionError
-from rankscope.evaluation import evaluate, trec_eval_text
-from rankscope.measures.evaluate import DEFAULT_MEASURES
+from rankscope.errors import OptionError, RankscopeWarning
+from rankscope.evaluation import EvaluateRequest, evaluate_request, trec_eval_text
 from rankscope.measures.scores import Scores
+from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
     json_lines,
     json_text,
@@ -44,9 +45,15 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
 FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
 BY_EXTENSION = {
-    ".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".html": "html",
-    ".txt": "trec", ".xml": "junit",
-}  # fmt: skip
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".html": "html",
+    ".txt": "trec",
+    ".xml": "junit",
+}
 
 EPILOG = """\
 examples:
@@ -69,9 +76,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
     parser.add_argument(
-        "-m", "--measures", action="append", metavar="NAME", default=[],
+        "-m",
+        "--measures",
+        action="append",
+        metavar="NAME",
+        default=[],
         help=f"measures, several in one text or by repeating -m (default: {' '.join(DEFAULT_MEASURES)})",
-    )  # fmt: skip
+    )
     add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
     add_format_option(parser, FORMATS, note="default: table, or by the extension of -o")
@@ -114,22 +125,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_anyway_option(parser)
     gate = parser.add_argument_group("as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)")
     gate.add_argument(
-        "--fail-under", action="append", default=[], metavar="NAME=X",
+        "--fail-under",
+        action="append",
+        default=[],
+        metavar="NAME=X",
         help="fail where the mean of a measure is below a limit (above it, where less is better), e.g. nDCG@10=0.5",
-    )  # fmt: skip
+    )
     gate.add_argument(
-        "--allow-missing", type=float, metavar="SHARE",
+        "--allow-missing",
+        type=float,
+        metavar="SHARE",
         help="with --fail-under: the share of queries that a run may leave unanswered (default: 0.1)",
-    )  # fmt: skip
+    )
     add_policy_options(parser)
     add_file_options(parser)
 
 
 def chart_help() -> str:
     """Return which charts there are."""
-    from rankscope.report.run_figures import KINDS
+    from rankscope.report.charts import charts_from
 
-    return f"write one chart to -o FILE.svg or .png: {', '.join(KINDS)}"
+    return f"write one chart to -o FILE.svg or .png: {', '.join(charts_from('runs'))}"
 
 
 def bands_help() -> str:
@@ -203,23 +219,20 @@ def bands_for(name: str | None, form: str) -> BandProfile | None:
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
-    """Return the scores that were asked for."""
-    return evaluate(args.qrels, args.runs, args.measures or None, **evaluate_options(args))
+    """Return the scores that were asked for; their notes are warnings on the command line."""
+    scores = evaluate_request(EvaluateRequest.decide(args.measures, **evaluate_options(args)), args.qrels, args.runs)
+    for note in scores.notes:
+        warnings.warn(note, RankscopeWarning, stacklevel=1)
+    return scores
 
 
 def evaluate_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return how files are read and scores computed."""
+    """Return how files are read and scores computed, by the names that an EvaluateRequest has for it."""
+    same = ("profile", "threads", "embeddings", "docs", "ontology", "queries", "weights", "anyway")
     return {
-        "profile": args.profile,
+        **{name: getattr(args, name) for name in same},
         "options": read_options_from(args),
         "qrels_options": read_options_from(args, "qrels"),
-        "threads": args.threads,
-        "embeddings": args.embeddings,
-        "docs": args.docs,
-        "ontology": args.ontology,
-        "anyway": args.anyway,
-        "queries": args.queries,
-        "weights": args.weights,
         **policies_from(args),
     }
 
@@ -241,11 +254,17 @@ def trec_text(args: argparse.Namespace) -> str:
     )
     return "".join(
         trec_eval_text(
-            qrels, run, names, profile=profile, per_query=args.per_query, complete=args.complete, options=options,
+            qrels,
+            run,
+            names,
+            profile=profile,
+            per_query=args.per_query,
+            complete=args.complete,
+            options=options,
             **policies,
         )
         for run in args.runs
-    )  # fmt: skip
+    )
 
 
 def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None = None) -> None:

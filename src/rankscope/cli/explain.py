@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TextIO
 
-from rankscope.analysis.explain import Explanation
+from rankscope.analysis.explain import Explanation, explain
 from rankscope.cli.options import (
     add_file_options,
     add_format_option,
@@ -18,7 +18,6 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
-from rankscope.evaluation import explain
 from rankscope.report.explanation import conclusion, heading, ideal_table, ranking_table
 from rankscope.report.table import print_table
 

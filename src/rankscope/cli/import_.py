@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.cli.test_cases import check_test_cases
 from rankscope.errors import OptionError
-from rankscope.predecessors.importers import KINDS, ImportedCollection, Written, import_file, write_collection
+from rankscope.predecessors.importers import KINDS, ImportedCollection, WrittenCollection, import_file, write_collection
 from rankscope.predecessors.importers.write import summary_of
 
 FORMATS = ("text", "json")
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def lines_of(found: ImportedCollection, written: Written | None) -> Iterator[str]:
+def lines_of(found: ImportedCollection, written: WrittenCollection | None) -> Iterator[str]:
     """Yield what was found, line by line."""
     yield f"{found.kind}: {found.title}"
     n_judged = len({judgment.query for judgment in found.judgments})
@@ -93,7 +93,7 @@ def lines_of(found: ImportedCollection, written: Written | None) -> Iterator[str
         yield from next_step(written)
 
 
-def next_step(written: Written) -> Iterator[str]:
+def next_step(written: WrittenCollection) -> Iterator[str]:
     """Say how to go on, where there is something to evaluate."""
     qrels = next((name for name in written.files if name.startswith("qrels.")), None)
     runs = [name for name in written.files if name.startswith("runs/")]

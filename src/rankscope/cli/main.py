@@ -6,8 +6,6 @@ Exit codes: 0 fine, 1 a finding, 2 could not run. Data goes to stdout, everythin
 from __future__ import annotations
 
 import gc
-import importlib
-import keyword
 import os
 import sys
 import warnings
@@ -18,30 +16,44 @@ from typing import Any
 from rankscope._version import __version__
 from rankscope.cli.style import Parser
 from rankscope.errors import RankscopeError, RankscopeWarning, did_you_mean
+from rankscope.registry import Entry, Registry
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
 
-COMMANDS = {
-    "evaluate": "score runs against qrels",
-    "compare": "tell which run is better, how sure that is, and where the difference sits",
-    "explain": "show the arithmetic of one score, rank by rank",
-    "diagnose": "explain in plain words what a run does badly, and what usually helps",
-    "validate": "report what is odd about qrels and runs, without scoring",
-    "convert": "turn a run or qrels into another format",
-    "fuse": "combine runs into one",
-    "import": "take over the files of the evaluation frameworks that Rankscope replaces",
-    "init": "write a project file",
-    "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
-    "collection": "show a collection, or build the HPO benchmark",
-    "split": "divide queries into train and held out",
-    "plan": "say how many queries a difference takes, or which differences your queries can find",
-    "report": "make a report or a chart from scores that were saved before",
-    "measures": "list the measures, or teach one",
-    "profiles": "list the conventions of other tools that can be followed",
-    "doctor": "show what this installation has: versions, kernel, optional packages",
-    "demo": "show all of this on a small example that comes with Rankscope",
-}
+COMMANDS: Registry[ModuleType] = Registry(
+    "command",
+    {
+        "evaluate": Entry("rankscope.cli.evaluate", "score runs against qrels"),
+        "compare": Entry(
+            "rankscope.cli.compare", "tell which run is better, how sure that is, and where the difference sits"
+        ),
+        "explain": Entry("rankscope.cli.explain", "show the arithmetic of one score, rank by rank"),
+        "diagnose": Entry(
+            "rankscope.cli.diagnose", "explain in plain words what a run does badly, and what usually helps"
+        ),
+        "validate": Entry("rankscope.cli.validate", "report what is odd about qrels and runs, without scoring"),
+        "convert": Entry("rankscope.cli.convert", "turn a run or qrels into another format"),
+        "fuse": Entry("rankscope.cli.fuse", "combine runs into one"),
+        "import": Entry(
+            "rankscope.cli.import_", "take over the files of the evaluation frameworks that Rankscope replaces"
+        ),
+        "init": Entry("rankscope.cli.init", "write a project file"),
+        "run": Entry("rankscope.cli.run", "run the systems of a project: retrieve, time, evaluate, compare, report"),
+        "collection": Entry("rankscope.cli.collection", "show a collection, or build the HPO benchmark"),
+        "split": Entry("rankscope.cli.split", "divide queries into train and held out"),
+        "plan": Entry(
+            "rankscope.cli.plan", "say how many queries a difference takes, or which differences your queries can find"
+        ),
+        "report": Entry("rankscope.cli.report", "make a report or a chart from scores that were saved before"),
+        "measures": Entry("rankscope.cli.measures", "list the measures, or teach one"),
+        "profiles": Entry("rankscope.cli.profiles", "list the conventions of other tools that can be followed"),
+        "doctor": Entry("rankscope.cli.doctor", "show what this installation has: versions, kernel, optional packages"),
+        "demo": Entry("rankscope.cli.demo", "show all of this on a small example that comes with Rankscope"),
+    },
+    entry_points="rankscope.commands",
+)
+"""Each is a module with a docstring, EPILOG, add_arguments(parser) and run(args) -> exit code."""
 
 EPILOG = """\
 examples:
@@ -108,8 +120,8 @@ def load_for_good(given: Sequence[str]) -> None:
     would take a tenth of the time of a small evaluation.
     """
     gc.disable()
-    if given and given[0] in COMMANDS:
-        module_of(given[0])
+    if given and given[0] in COMMANDS.entries:
+        COMMANDS[given[0]]
     gc.freeze()
     gc.enable()
 
@@ -125,17 +137,12 @@ def dispatch(given: list[str]) -> int:
         return COULD_NOT_RUN
     args = parser_of(name).parse_args(given[1:])
     args.given = given  # reports say how they were made
-    return int(module_of(name).run(args))
-
-
-def module_of(name: str) -> ModuleType:
-    """Return the module of a command; one whose name Python keeps for itself has an underscore behind it."""
-    return importlib.import_module(f"rankscope.cli.{name}{'_' if keyword.iskeyword(name) else ''}")
+    return int(COMMANDS[name].run(args))
 
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command's arguments."""
-    command = module_of(name)
+    command = COMMANDS[name]
     parser = Parser(f"rankscope {name}", description=str(command.__doc__), epilog=command.EPILOG)
     command.add_arguments(parser)
     return parser
@@ -144,7 +151,7 @@ def parser_of(name: str) -> Parser:
 def top_level_parser() -> Parser:
     """Return the parser of what stands before any command."""
     width = max(map(len, COMMANDS))
-    listed = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
+    listed = "\n".join(f"  {name:<{width}}  {COMMANDS.summary(name)}" for name in COMMANDS)
     question = "Is this ranking good, which variant is better, where does it fail, and can that answer be trusted?"
     parser = Parser(
         "rankscope",

@@ -7,10 +7,11 @@ import json
 import math
 
 from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.measures.listing import by_family
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import MeasureSpec
-from rankscope.report.teaching import by_family, measure_text, parameter_lines, usual_name
+from rankscope.report.teaching import measure_text, parameter_lines, usual_name
 
 FORMATS = ("text", "json")
 
@@ -72,6 +73,7 @@ def record(spec: MeasureSpec) -> dict[str, object]:
         "better": spec.better,
         "undefined": spec.undefined,
         "cite": spec.cite,
+        "version": spec.version,
         "aliases": list(spec.aliases),
         "elsewhere": dict(spec.names_elsewhere),
         "parameters": dict(parameter_lines(spec)),

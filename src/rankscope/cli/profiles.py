@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 
 from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.light import asdict
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile, find_profile
 from rankscope.report.teaching import hanging
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """List them all, or show one."""
     profiles = [find_profile(args.name)] if args.name else list(PROFILES.values())
     if chosen_format(args.format, FORMATS) == "json":
-        print(json.dumps([dataclasses.asdict(profile) for profile in profiles], indent=1, ensure_ascii=False))
+        print(json.dumps([asdict(profile) for profile in profiles], indent=1, ensure_ascii=False))
     else:
         print("\n".join(text(profile) for profile in profiles), end="")
     return 0

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, cast
 from rankscope.cli.chart_files import save_chart
 from rankscope.cli.compare import BY_EXTENSION, command_line
 from rankscope.cli.options import output_to
+from rankscope.cli.style import Later
 from rankscope.errors import OptionError
 
 if TYPE_CHECKING:
     from rankscope.measures.scores import Scores
-    from rankscope.report.charts import Better, Chart
     from rankscope.report.document import Report
     from rankscope.report.render import Form
 
@@ -47,15 +47,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    parser.add_argument("--chart", metavar="KIND", help="draw one chart instead: trend")
+    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
     parser.add_argument("--system", metavar="NAME", help="for trend: the system to follow (default: the first)")
     parser.add_argument("--target", type=float, metavar="X", help="for trend: a line to stay above")
+
+
+def chart_help() -> str:
+    """Return which charts there are."""
+    from rankscope.report.charts import charts_from
+
+    return f"draw one chart instead: {', '.join(charts_from('score_files'))}"
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the report or the chart."""
     if args.chart:
-        save_chart({"trend": lambda: trend(args)}, args.chart, args.output)
+        chosen = {"measure": args.measure, "system": args.system, "target": args.target}
+        save_chart(args.chart, "score_files", args.output, args.files, **chosen)
         return 0
     from rankscope.comparison.known_measures import with_directions
     from rankscope.measures.score_files import read_scores
@@ -84,26 +92,3 @@ def report_from(scores: Scores, args: argparse.Namespace) -> Report:
         scores, baseline=args.baseline, primary=args.measure, margin=args.margin, seed=args.seed
     )
     return comparison_report(comparison, command=command_line(args))
-
-
-def trend(args: argparse.Namespace) -> Chart:
-    """Draw one system's mean over several files."""
-    from rankscope.comparison.known_measures import with_directions
-    from rankscope.measures.score_files import read_scores
-    from rankscope.report import charts
-    from rankscope.report.figures import better_of
-    from rankscope.report.means import mean_of
-
-    points, measure = [], args.measure
-    better: Better = "higher"
-    for path in args.files:
-        scores = with_directions(read_scores([path], measure=args.measure))
-        system = args.system or next(iter(scores))
-        measure = measure or scores.measures[0]
-        better = better_of(scores, measure)
-        mean = mean_of(scores[system], measure)
-        points.append(charts.TrendPoint(Path(path).stem, mean.value, *mean.ends))
-    return charts.trend(
-        points, title=f"{measure} over time", measure=str(measure), target=args.target, better=better,
-        subtitle=str(args.system or ""),
-    )  # fmt: skip

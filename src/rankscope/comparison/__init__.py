@@ -3,125 +3,179 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
 from rankscope.align.policies import Policies
-from rankscope.comparison.group import Groups, compare_groups
+from rankscope.analysis.movement import supports as can_decompose
+from rankscope.comparison.evidence import AlignedRuns, EvidenceSource
+from rankscope.comparison.groups import ComparisonInput, compare_groups, score_columns, units_of
 from rankscope.comparison.known_measures import known_measure, range_of, with_directions
 from rankscope.comparison.records import Comparison
-from rankscope.data.loading import ReadOptions, load_qrels, load_runs
+from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
+from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.data.run import Run
-from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import decide_measures, decide_policies, evaluate
-from rankscope.measures.profiles import find_profile
+from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning, did_you_mean
+from rankscope.evaluation import evaluate_request
+from rankscope.light import replace
+from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import AGGREGATES, Scores
-from rankscope.measures.spec import Measure
-from rankscope.stats.compare import Settings
-from rankscope.stats.family import CORRECTIONS
-from rankscope.stats.paired import ON_REQUEST
+from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
 
 LARGEST_SCORE = 1e100
 USUAL_MARGIN = 0.01
 """The smallest difference that matters where nobody says otherwise, for measures between 0 and 1."""
-UNJUDGED = {
-    "auto": "uncertain where the qrels also hold docs that are not relevant; else not relevant",
-    "uncertain": "docs without a judgment might be relevant: a verdict must survive that, or there is none",
-    "irrelevant": "docs without a judgment are not relevant, as the qrels are known to be complete",
-}
 
 
 def compare(
-    qrels: Any,
-    runs: Any,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
-    *,
-    baseline: str | None = None,
-    primary: str | None = None,
-    margin: float | None = None,
-    by: str | Sequence[str] = (),
-    queries: Any = None,
-    all_pairs: bool = False,
-    correction: str = "maxt",
-    pool: bool = False,
-    cluster: str | None = None,
-    weights: str | None = None,
-    unjudged: str = "auto",
-    also: str | Sequence[str] = (),
-    alpha: float = 0.05,
-    n_resamples: int = 9_999,
-    seed: int = 0,
-    profile: str | None = None,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
-    threads: int | None = None,
-    embeddings: Any = None,
-    docs: Any = None,
-    ontology: Any = None,
-    anyway: bool = False,
-    problems: Mapping[str, str] | None = None,
-    **policies: Any,
+    qrels: QrelsLike,
+    runs: RunsLike,
+    measures: MeasuresLike = None,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Tell which of several runs is better, how sure that is, and where the difference sits.
 
-    `baseline` names the run that the others are compared with, by default the first; `all_pairs` compares each with
-    each. `primary` is the one measure that decides, by default the first; the others are exploratory. `margin` is the
-    smallest difference that matters, by default 0.01 for measures between 0 and 1, and none for others. `queries`
-    holds attributes of queries (a file, or {query: {attribute: value}}), `by` names those to report separately. Queries
-    in several languages are never pooled unless `pool` says so. `cluster` names an attribute that groups queries which
-    are not independent, such as paraphrases, `weights` one that says how much each query counts, such as its traffic.
-    `correction` is maxt, bonferroni or none. `unjudged` says what docs without a judgment may be: auto, uncertain or
-    irrelevant. `also` names further tests to print: wilcoxon, sign, bootstrap, mcnemar. `anyway` goes on where ids
-    match nothing, with the verdict that the two are not comparable; `problems` says why runs cannot be compared, by
-    their names, where the caller has looked at ids itself. The other arguments are those of `evaluate`.
-    """
-    from rankscope.comparison.evidence import gather  # scores alone need none of it
+    Parameters
+    ----------
+    qrels, runs, measures
+        As for `evaluate`; at least two runs.
+    baseline
+        The run that the others are compared with, by default the first; `all_pairs` compares each with each.
+    primary
+        The one measure that decides, by default the first; the others are exploratory.
+    margin
+        The smallest difference that matters, by default 0.01 for measures between 0 and 1, and none for others.
+    queries, by
+        `queries` holds attributes of queries (a file, or {query: {attribute: value}}), `by` names those to report
+        separately. Queries in several languages are never pooled unless `pool` says so.
+    cluster, weights
+        Attributes of queries: one that groups queries which are not independent, such as paraphrases, and one that says
+        how much each query counts, such as its traffic.
+    correction
+        How several comparisons are corrected for: maxt, bonferroni or none.
+    unjudged
+        What docs without a judgment may be: auto, uncertain or irrelevant.
+    also
+        Further tests to print: wilcoxon, sign, bootstrap, mcnemar.
+    alpha, n_resamples, seed
+        The error rate of all together, how many sign flips are drawn, and the seed of everything random.
+    anyway
+        Go on where ids match nothing, with the verdict that the two are not comparable.
+    problems
+        Why runs cannot be compared, by their names, where the caller has looked at ids itself.
+    **options
+        The others are those of `evaluate`; see `CompareRequest`.
 
-    if unjudged not in UNJUDGED:
-        raise OptionError(f"unjudged {unjudged!r} is not one of {', '.join(UNJUDGED)}")
-    chosen = find_profile(profile) if profile else None
-    decided = decide_policies(chosen, {"missing": "zero", **policies})
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    loaded = load_runs(runs, options=options)
-    wanted = decide_measures(chosen, measures)
-    table = None if queries is None else load_queries(queries)
-    scores = evaluate(
-        judged, {str(run.name or "run"): run for run in loaded}, wanted, profile=profile, threads=threads,
-        embeddings=embeddings, docs=docs, ontology=ontology, anyway=anyway or problems is not None,
-        queries=None if weights is None else table, weights=weights, **{**policies, "missing": decided.missing},
-    )  # fmt: skip
-    if problems is None:
-        problems = id_problems(judged, loaded, scores)
-    first = next((m for m in wanted if m.name == primary), wanted[0])
-    if first.spec.about_relevance and not anyway and not any(relevant_counts(judged, decided).values()):
+    Returns
+    -------
+    Comparison
+        Verdicts with all that stands behind them: a record that can be written as JSON and read back.
+
+    Raises
+    ------
+    InputError, OptionError, MeasureError
+        Data that cannot be compared, an option with a value it cannot have, an unknown measure.
+    """
+    return compare_runs(qrels, runs, request_of(options, function="compare", known=CompareOptions, measures=measures))
+
+
+def compare_runs(qrels: QrelsLike, runs: RunsLike, request: CompareRequest) -> Comparison:
+    """Compare runs as a request says; measures and policies are decided here and nowhere else."""
+    scoring = request.scoring()
+    policies = scoring.policies
+    judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
+    loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
+    table = None if request.queries is None else load_queries(request.queries)
+    primary = primary_of(request, [measure.name for measure in scoring.measures])
+    measure = next(each for each in scoring.measures if each.name == primary)
+    aligned = AlignedRuns(judged, number_docs=can_decompose(measure, policies))
+    scores = evaluate_request(
+        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=aligned.align
+    )
+    for note in scores.notes:
+        warnings.warn(note, RankscopeWarning, stacklevel=3)
+    n_relevant = relevant_counts(judged, policies)
+    if measure.spec.about_relevance and not request.anyway and not any(n_relevant.values()):
         raise InputError(
-            f"no doc of the qrels has a grade of {decided.relevance_level:g} or more, so every score is 0",
+            f"no doc of the qrels has a grade of {policies.relevance_level:g} or more, so every score is 0",
             hint="are these the right judgments? min_rel says which grades are relevant",
         )
-    compared = compare_scores(
-        scores, baseline=baseline, primary=primary, margin=margin, by=by, queries=table, all_pairs=all_pairs,
-        correction=correction, pool=pool, cluster=cluster, weights=weights, also=also, alpha=alpha,
-        n_resamples=n_resamples, seed=seed, n_relevant=relevant_counts(judged, decided),
-        problems=problems,
-    )  # fmt: skip
-    measure = next(m for m in wanted if m.name == compared.primary)
     weight_of = None
-    if weights is not None and table is not None:
-        weight_of = dict(zip(judged.query_ids, query_weights(table, weights, judged.query_ids).tolist(), strict=True))
-    return gather(
-        compared, judged, {run.name or "run": run for run in loaded}, measure, decided, unjudged=unjudged,
-        weights=weight_of,
-    )  # fmt: skip
+    if request.weights is not None and table is not None:
+        weights = query_weights(table, request.weights, judged.query_ids)
+        weight_of = dict(zip(judged.query_ids, weights.tolist(), strict=True))
+    evidence = EvidenceSource(
+        judged, aligned, measure, policies, unjudged=request.unjudged, seed=request.seed, weight_of=weight_of
+    )
+    problems = id_problems(judged, loaded, scores) if request.problems is None else request.problems
+    given = comparison_input(scores, request, table, problems=problems, n_relevant=n_relevant)
+    return compare_groups(given, evidence)
 
 
-def id_problems(qrels: Qrels, runs: Iterable[Run], scores: Scores) -> dict[str, str]:
+def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:
+    """Compare systems whose scores exist already, whoever computed them; the options are those of `compare`.
+
+    `problems` says of systems, by their names, why they cannot be compared with the others.
+    """
+    return compare_scores_request(scores, request_of(options, function="compare_scores", known=ScoreOptions))
+
+
+def compare_scores_request(scores: Scores, request: CompareRequest) -> Comparison:
+    """Compare scores as a request says."""
+    table = None if request.queries is None else load_queries(request.queries)
+    return compare_groups(comparison_input(scores, request, table, problems=request.problems or {}))
+
+
+compare.__signature__ = signature_with(compare, CompareOptions)  # type: ignore[attr-defined]
+compare_scores.__signature__ = signature_with(compare_scores, ScoreOptions)  # type: ignore[attr-defined]
+
+
+def comparison_input(
+    scores: Scores,
+    request: CompareRequest,
+    table: QueryTable | None,
+    *,
+    problems: Mapping[str, str],
+    n_relevant: Mapping[str, int] | None = None,
+) -> ComparisonInput:
+    """Decide what a request leaves open, and refuse what cannot be compared."""
+    scores = with_directions(scores)
+    for name, run in scores.items():
+        if (np.abs(run.values[~np.isnan(run.values)]) > LARGEST_SCORE).any():
+            raise InputError(f"{name} has scores beyond {LARGEST_SCORE:g}", hint="scores are finite numbers")
+    if len(scores) < 2:
+        raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
+    if (request.strata or request.cluster or request.weights) and table is None:
+        raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
+    primary = primary_of(request, scores.measures)
+    refuse_other_than_means(scores, primary)
+    refuse_wide_margin(request.margin, primary)
+    ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
+    if table is not None:
+        note_lacking_attributes(table, request.cluster, next(iter(scores.values())).query_ids)
+    return ComparisonInput(
+        scores=scores,
+        request=request,
+        settings=request.settings(usual_margin(scores, primary) if request.margin is None else request.margin),
+        primary=primary,
+        baseline=find_name(request.baseline, tuple(scores), "run") if request.baseline else next(iter(scores)),
+        queries=table,
+        n_relevant=n_relevant,
+        problems=problems,
+        ids=ids,
+        units=units_of(request, table, ids),
+        columns=score_columns(scores, ids),
+    )
+
+
+def id_problems(qrels: Qrels, runs: Mapping[str, Run], scores: Scores) -> dict[str, str]:
     """Return which runs have ids that match nothing; there are only such where these were to be scored anyway."""
-    found = ((str(run.name or "run"), find_mismatch(qrels, run, scores[run.name or "run"].counts)) for run in runs)
+    found = ((name, find_mismatch(qrels, run, scores[name].counts)) for name, run in runs.items())
     return {name: f"{finding.message}." for name, finding in found if finding is not None and finding.level == "error"}
 
 
@@ -132,107 +186,26 @@ def relevant_counts(qrels: Qrels, policies: Policies) -> dict[str, int]:
     return dict(zip(qrels.query_ids, np.diff(before[offsets]).tolist(), strict=True))
 
 
-def compare_scores(
-    scores: Scores,
-    *,
-    baseline: str | None = None,
-    primary: str | None = None,
-    margin: float | None = None,
-    by: str | Sequence[str] = (),
-    queries: Any = None,
-    all_pairs: bool = False,
-    correction: str = "maxt",
-    pool: bool = False,
-    cluster: str | None = None,
-    weights: str | None = None,
-    also: str | Sequence[str] = (),
-    alpha: float = 0.05,
-    n_resamples: int = 9_999,
-    seed: int = 0,
-    n_relevant: Mapping[str, int] | None = None,
-    problems: Mapping[str, str] | None = None,
-) -> Comparison:
-    """Compare systems whose scores exist already, whoever computed them; the arguments are those of `compare`.
+def primary_of(request: CompareRequest, measures: Sequence[str]) -> str:
+    """Return the name of the measure that decides."""
+    return find_name(request.primary, measures, "measure") if request.primary else measures[0]
 
-    `problems` says of systems, by their names, why they cannot be compared with the others.
-    """
-    scores = with_directions(scores)
-    refuse_endless(scores)
-    if len(scores) < 2:
-        raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
-    table = None if queries is None else load_queries(queries)
-    if (words_of(by) or cluster or weights) and table is None:
-        raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
-    decisive = named(primary, scores.measures, "measure") if primary else scores.measures[0]
-    refuse_other_than_means(scores, decisive)
-    refuse_wide_margin(margin, decisive)
-    groups = Groups(
-        scores=scores,
-        baseline=named(baseline, tuple(scores), "run") if baseline else next(iter(scores)),
-        primary=decisive,
-        by=words_of(by),
-        queries=table,
-        all_pairs=all_pairs,
-        correction=chosen_correction(correction),
-        pool=pool,
-        cluster=cluster,
-        weights=weights,
-        also=chosen_tests(also),
-        settings=Settings(
-            alpha=alpha,
-            margin=usual_margin(scores, decisive) if margin is None else margin,
-            margin_given=margin is not None,
-            n_resamples=n_resamples,
-            seed=seed,
-        ),
-        n_relevant=n_relevant,
-        problems=problems or {},
+
+def find_name(name: str, known: Sequence[str], what: str) -> str:
+    """Return the name as it is known; measures may be written in another way."""
+    if name in known:
+        return name
+    if what == "measure":
+        try:
+            full = parse_measure(name).name
+        except MeasureError:
+            full = name
+        if full in known:
+            return full
+    raise OptionError(
+        f"there is no {what} {name!r} among {', '.join(known[:8])}",
+        hint=did_you_mean(name, known) or "name one of them",
     )
-    warn_of_unknown(table, scores)
-    check_clusters(table, cluster, scores)
-    return compare_groups(groups)
-
-
-def words_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return names that are given one by one, or several in a text."""
-    texts = [given] if isinstance(given, str) else given
-    return tuple(name for text in texts for name in text.replace(",", " ").split())
-
-
-def chosen_tests(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the tests that are asked for, or say which there are."""
-    names = words_of(given)
-    for name in names:
-        if name not in ON_REQUEST:
-            raise OptionError(
-                f"test {name!r} is not one of {', '.join(ON_REQUEST)}", hint=did_you_mean(name, ON_REQUEST)
-            )
-    return names
-
-
-def chosen_correction(given: str) -> str:
-    """Return how several comparisons are corrected for, or say which ways there are."""
-    reasons = {
-        "holm": "its p-values have no interval of their own",
-        "tukey": "it lets systems that have nothing to do with a pair decide it",
-    }
-    if given in reasons:
-        raise OptionError(
-            f"correction {given} is not offered: {reasons[given]}",
-            hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
-        )
-    if given not in CORRECTIONS:
-        raise OptionError(
-            f"correction {given!r} is not one of {', '.join(CORRECTIONS)}", hint=did_you_mean(given, CORRECTIONS)
-        )
-    return given
-
-
-def refuse_endless(scores: Scores) -> None:
-    """Refuse scores that no mean can be made of."""
-    for name, run in scores.items():
-        if (np.abs(run.values[~np.isnan(run.values)]) > LARGEST_SCORE).any():
-            raise InputError(f"{name} has scores beyond {LARGEST_SCORE:g}", hint="scores are finite numbers")
 
 
 def refuse_wide_margin(margin: float | None, primary: str) -> None:
@@ -271,56 +244,28 @@ def usual_margin(scores: Scores, primary: str) -> float:
     return USUAL_MARGIN if len(known) and known.min() >= 0 and known.max() <= 1 else 0.0
 
 
-def named(name: str, known: Sequence[str], what: str) -> str:
-    """Return the name as it is known; measures may be written in another way."""
-    if name in known:
-        return name
-    if what == "measure":
-        from rankscope.errors import MeasureError
-        from rankscope.measures.parse import parse_measure
-
-        try:
-            full = parse_measure(name).name
-        except MeasureError:
-            full = name
-        if full in known:
-            return full
-    raise OptionError(
-        f"there is no {what} {name!r} among {', '.join(known[:8])}",
-        hint=did_you_mean(name, known) or "name one of them",
-    )
-
-
-def check_clusters(table: QueryTable | None, cluster: str | None, scores: Scores) -> None:
-    """Refuse clusters that no query has, and say so where some have none: each of these is a cluster of its own."""
-    if table is None or cluster is None:
-        return
-    ids = next(iter(scores.values())).query_ids
-    values = table.attribute(cluster)
-    lacking = [query for query in ids if query not in values]
-    if len(lacking) == len(ids):
-        raise InputError(
-            f"no query has a value of {cluster}, so there are no clusters",
-            hint=f"are the ids written the same way? e.g. {ids[0]!r} and {next(iter(table.ids), '')!r}",
-        )
-    if lacking:
-        warnings.warn(
-            f"{len(lacking)} of {len(ids)} queries have no {cluster}; each of them is a cluster of its own",
-            RankscopeWarning,
-            stacklevel=4,
-        )
-
-
-def warn_of_unknown(table: QueryTable | None, scores: Scores) -> None:
-    """Say so where attributes are missing for many of the queries."""
-    if table is None:
-        return
-    ids = next(iter(scores.values())).query_ids
+def note_lacking_attributes(table: QueryTable, cluster: str | None, ids: Sequence[str]) -> None:
+    """Say so where queries have no attributes, or no cluster; refuse clusters that no query has."""
     known = set(table.ids)
     lacking = sum(query not in known for query in ids)
     if lacking:
         warnings.warn(
             f"{lacking} of {len(ids)} queries are not in the queries file; they are in no stratum",
             RankscopeWarning,
-            stacklevel=3,
+            stacklevel=4,
+        )
+    if cluster is None:
+        return
+    values = table.attribute(cluster)
+    lacking = sum(query not in values for query in ids)
+    if lacking == len(ids):
+        raise InputError(
+            f"no query has a value of {cluster}, so there are no clusters",
+            hint=f"are the ids written the same way? e.g. {ids[0]!r} and {next(iter(table.ids), '')!r}",
+        )
+    if lacking:
+        warnings.warn(
+            f"{lacking} of {len(ids)} queries have no {cluster}; each of them is a cluster of its own",
+            RankscopeWarning,
+            stacklevel=4,
         )

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from rankscope.align.alignment import align
+from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.align.top import leading_docs
-from rankscope.analysis.movement import movement
-from rankscope.analysis.movement import supports as can_decompose
-from rankscope.analysis.unjudged import Unjudged, supports, unjudged_effect
+from rankscope.analysis.aligned import AlignedRun, JudgedDocs
+from rankscope.analysis.movement import movement_of
+from rankscope.analysis.unjudged import Unjudged, supports, unjudged_effect_of
 from rankscope.analysis.unjudged.tipping import CAUTIOUS_AT, STANDS_AT, TippingTable, supports_tipping
 from rankscope.arrays import Bools, Floats, safe_divide
-from rankscope.comparison.group import ranked
-from rankscope.comparison.records import Bounds, Compared, Comparison, Group
-from rankscope.comparison.verdict import Code, Judged, UnjudgedCheck, decide, differs, is_claim, verdict_of
+from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
+from rankscope.comparison.records import Bounds, DocToJudge, JudgedShares, PairMovement, PairResult, UnjudgedCheck
+from rankscope.comparison.verdict import VerdictContext, decide, is_claim
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.measures.spec import Measure
-from rankscope.stats.compare import MANY_PAIRS, Pair
+from rankscope.records import Record, or_none, replace
 
 LOOKED_AT = 1_000
 """How deep rankings are looked at where nothing says how deep they are scored."""
@@ -35,119 +34,132 @@ ONLY_RELEVANT = (
 )
 
 
-def gather(
-    comparison: Comparison,
-    qrels: Qrels,
-    runs: Mapping[str, Run],
-    measure: Measure,
-    policies: Policies,
-    *,
-    unjudged: str,
-    weights: Mapping[str, float] | None = None,
-) -> Comparison:
-    """Return the comparison with evidence; verdicts and leaderboards take unjudged docs into account."""
-    uncertain = unjudged == "uncertain" or (unjudged == "auto" and holds_other_grades(qrels, policies))
-    groups = []
-    for group in comparison.groups:
-        evidence = Evidence(
-            qrels.select(group.query_ids),
-            runs,
-            measure,
-            policies,
-            uncertain=uncertain,
-            comparison=comparison,
-            group=group,
-            weights=weights,
-        )
-        checked = replace(group, compared=tuple(evidence.of(item) for item in group.compared))
-        groups.append(ranked(checked) if comparison.baseline is None else checked)
-    notes = comparison.notes if unjudged != "auto" or uncertain else (*comparison.notes, ONLY_RELEVANT)
-    return replace(comparison, groups=tuple(groups), notes=notes)
+class AlignedRuns:
+    """Aligns each run once and keeps what was found; where docs are numbered, also which docs these are."""
+
+    def __init__(self, qrels: Qrels, *, number_docs: bool) -> None:
+        self.docs = JudgedDocs.of(qrels) if number_docs else None
+        self.by_name: dict[str, AlignedRun] = {}
+
+    def align(self, qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Hits:
+        """Align a run, as `align` does."""
+        aligned = AlignedRun.of(qrels, run, policies, docs=self.docs, threads=threads)
+        self.by_name[run.name or "run"] = aligned
+        return aligned.hits
 
 
-def holds_other_grades(qrels: Qrels, policies: Policies) -> bool:
-    """Tell whether docs were also judged not relevant, so that being unjudged means something."""
-    _, grades = qrels.ideal
-    return bool((grades < policies.relevance_level).any())
+class PairEvidence(Record, eq=False):
+    """What is known of a pair beyond its scores."""
+
+    context: VerdictContext
+    effect: Unjudged | None
+    """What unjudged docs could change at the worst; None where they are not in doubt, or it cannot be worked out."""
+    movement: PairMovement | None
+
+    def fields(self) -> dict[str, Any]:
+        """Return what the record of a pair says of it."""
+        effect, unjudged = self.effect, self.context.unjudged
+        in_doubt = unjudged is not None and unjudged.strength != "stands"
+        return {
+            "judged": self.context.judged,
+            "unjudged": unjudged,
+            "movement": self.movement,
+            "bounds": None if effect is None else bounds_of(effect),
+            "settle": docs_to_judge(effect) if effect is not None and in_doubt else (),
+            "sensitivity": {} if effect is None else sensitivity_of(effect),
+        }
 
 
-class Evidence:
-    """Works out the evidence for one pair after the other on the same qrels."""
+class EvidenceSource:
+    """Where evidence comes from: judgments, and runs that are aligned with them."""
 
     def __init__(
         self,
         qrels: Qrels,
-        runs: Mapping[str, Run],
+        aligned: AlignedRuns,
         measure: Measure,
         policies: Policies,
         *,
-        uncertain: bool,
-        comparison: Comparison,
-        group: Group,
-        weights: Mapping[str, float] | None,
+        unjudged: str,
+        seed: int,
+        weight_of: Mapping[str, float] | None = None,
     ) -> None:
-        self.qrels, self.runs = qrels, runs
-        self.hits = {name: align(qrels, run, policies) for name, run in runs.items()}
-        self.measure, self.policies, self.uncertain = measure, policies, uncertain
-        self.depth: int | None = measure.options.get("k") or policies.depth
-        self.n_pairs = len(group.compared)
-        place = {query: i for i, query in enumerate(all_queries(comparison))}
+        self.qrels, self.aligned, self.measure, self.policies = qrels, aligned, measure, policies
+        self.seed, self.weight_of = seed, weight_of
+        judged_not_relevant = bool((qrels.ideal[1] < policies.relevance_level).any())
+        self.uncertain = unjudged == "uncertain" or (unjudged == "auto" and judged_not_relevant)
+        self.notes = () if unjudged != "auto" or self.uncertain else (ONLY_RELEVANT,)
+
+    def of_group(self, query_ids: Sequence[str], *, all_ids: Sequence[str], n_pairs: int) -> GroupEvidence:
+        """Return the evidence on some of the queries; differences have the order of all of them."""
+        qrels, runs = self.qrels, self.aligned.by_name
+        if len(query_ids) != len(qrels):
+            inside = set(query_ids)
+            qrels = qrels.select(query_ids)
+            top = float(qrels.ideal[1].max(initial=0.0))
+            runs = {
+                name: run.select(np.array([query in inside for query in run.hits.query_ids]), max_grade=top)
+                for name, run in runs.items()
+            }
+        return GroupEvidence(self, qrels, runs, all_ids=all_ids, n_pairs=n_pairs)
+
+
+class GroupEvidence:
+    """Works out the evidence for one pair after the other on the same queries."""
+
+    def __init__(
+        self,
+        source: EvidenceSource,
+        qrels: Qrels,
+        runs: Mapping[str, AlignedRun],
+        *,
+        all_ids: Sequence[str],
+        n_pairs: int,
+    ) -> None:
+        self.source, self.qrels, self.runs, self.n_pairs = source, qrels, runs, n_pairs
+        self.measure, self.policies = source.measure, source.policies
+        self.depth: int | None = self.measure.options.get("k") or self.policies.depth
+        place = {query: i for i, query in enumerate(all_ids)}
         self.places = np.array([place[query] for query in qrels.query_ids], dtype=np.int64)
-        self.weight_of = weights
         self.weights: Floats | None = None
-        if weights is not None:
-            self.weights = np.array([weights[query] for query in qrels.query_ids])
+        if source.weight_of is not None:
+            self.weights = np.array([source.weight_of[query] for query in qrels.query_ids])
         self.tipping: TippingTable | None = None
-        if uncertain and supports_tipping(measure, policies):
-            seed = comparison.settings.seed
-            self.tipping = TippingTable(qrels, runs, self.hits, measure, policies, seed=seed)
-        self.judged_shares = {name: self.judged_share(name) for name in runs}
+        if source.uncertain and supports_tipping(self.measure, self.policies):
+            self.tipping = TippingTable(qrels, runs, self.measure, self.policies, seed=source.seed)
+        self.judged_shares = {name: or_none(self.judged_share(run.hits)) for name, run in runs.items()}
 
-    def of(self, compared: Compared) -> Compared:
-        """Return a pair's findings with the evidence."""
-        pair = compared.pair
-        a, b = pair.a, pair.b
-        both = (self.qrels, self.runs[a], self.runs[b], self.measure, self.policies)
+    def of(self, tested: TestedContest, context: VerdictContext) -> PairEvidence:
+        """Return the evidence on a pair, of which everything else is known already."""
+        pair, source = tested.result, self.source
+        a, b = self.runs[pair.a], self.runs[pair.b]
         effect = moved = None
-        in_full = self.n_pairs <= MANY_PAIRS
-        if in_full and self.uncertain and supports(self.measure, self.policies):
-            effect = unjudged_effect(*both, hits_a=self.hits[a], hits_b=self.hits[b])
-        if in_full and can_decompose(self.measure, self.policies):
-            moved = movement(*both, hits_a=self.hits[a], hits_b=self.hits[b], weight_of=self.weight_of)
-        known = replace(
-            compared.known,
-            identical=self.same_rankings(compared, a, b),
-            judged=Judged(self.judged_shares[a], self.judged_shares[b], self.depth),
+        if self.n_pairs <= MANY_PAIRS:
+            if source.uncertain and supports(self.measure, self.policies):
+                effect = unjudged_effect_of(self.qrels, a, b, self.measure, self.policies)
+            if source.aligned.docs is not None:
+                moved = movement_of(source.aligned.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
+        context = replace(
+            context,
+            identical=not pair.differs and pair.n_queries > 0 and self.same_rankings(a, b),
+            judged=JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], self.depth),
         )
-        known = replace(known, unjudged=self.unjudged(pair, decide(pair, known)))
-        verdict = verdict_of(pair, known)
-        in_doubt = known.unjudged is not None and known.unjudged.strength != "stands"
-        return replace(
-            compared,
-            known=known,
-            bounds=None if effect is None else bounds_of(effect),
-            verdict=verdict,
-            movement=moved,
-            settle=effect.docs(effect.n_certain) if effect is not None and in_doubt else (),
-            sensitivity=() if effect is None else sensitivity(effect),
-        )
+        counted: Bools = ~np.isnan(tested.contest.differences)[self.places]
+        context = replace(context, unjudged=self.unjudged_check(pair, context, counted))
+        return PairEvidence(context, effect, None if moved is None else PairMovement.of(moved))
 
-    def counted(self, pair: Pair) -> Bools:
-        """Tell which queries of the qrels count in a comparison."""
-        counted: Bools = ~np.isnan(pair.differences)[self.places]
-        return counted
-
-    def unjudged(self, pair: Pair, code: Code) -> UnjudgedCheck | None:
+    def unjudged_check(self, pair: PairResult, context: VerdictContext, counted: Bools) -> UnjudgedCheck | None:
         """Return whether a verdict survives relevant docs among the unjudged ones; None where nothing is tried."""
+        code = decide(pair, context)
         if self.tipping is None:
             return None
         if is_claim(code):
-            return self.claim_check(pair, self.tipping)
-        return self.same_check(pair, self.tipping) if code == "same" and differs(pair) else None
+            return self.claim_check(pair, self.tipping, counted)
+        return self.same_check(pair, self.tipping, counted) if code == "same" and pair.differs else None
 
-    def claim_check(self, pair: Pair, tipping: TippingTable) -> UnjudgedCheck | None:
+    def claim_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck | None:
         """Return whether a claim survives."""
-        check = tipping.check(pair.a, pair.b, counted=self.counted(pair), weights=self.weights)
+        check = tipping.check(pair.a, pair.b, counted=counted, weights=self.weights)
         if check is None:
             return None
         look = self.n_pairs <= FEW_PAIRS or (check.strength == "not_safe" and self.n_pairs <= LOOK_UP_TO)
@@ -155,16 +167,15 @@ class Evidence:
             strength=check.strength,
             behind=check.behind,
             n_unjudged=check.n_unjudged,
-            judged_relevant=check.judged_relevant,
+            judged_relevant=or_none(check.judged_relevant),
             from_all_systems=check.from_all_systems,
             tested_share=check.r95 * (CAUTIOUS_AT if check.strength == "not_safe" else STANDS_AT),
             tipping_point=tipping.point(check) if look else None,
             tipping_point_known=look,
         )
 
-    def same_check(self, pair: Pair, tipping: TippingTable) -> UnjudgedCheck:
+    def same_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck:
         """Return whether a difference called small stays so, whichever system's unjudged docs are relevant."""
-        counted = self.counted(pair)
         check = tipping.same_holds(pair.a, pair.b, pair.margin, counted=counted, weights=self.weights)
         worse_for_same = abs(check.first_gains) > abs(check.second_gains)
         system, then = (pair.a, check.first_gains) if worse_for_same else (pair.b, check.second_gains)
@@ -172,49 +183,41 @@ class Evidence:
         return UnjudgedCheck(
             strength="stands" if check.holds else "not_safe",
             behind=system,
-            judged_relevant=relevant.share,
+            judged_relevant=or_none(relevant.share),
             from_all_systems=relevant.from_all_systems,
             tested_share=STANDS_AT * relevant.r95,
-            difference_then=pair.sign * then,
+            difference_then=or_none(pair.sign * then),
         )
 
-    def same_rankings(self, compared: Compared, a: str, b: str) -> bool:
-        """Tell whether two runs that never differ in score also return the same docs in the same order."""
-        if differs(compared.pair) or not compared.pair.n_queries:
-            return False
+    def same_rankings(self, a: AlignedRun, b: AlignedRun) -> bool:
+        """Tell whether two runs return the same docs in the same order."""
         depth = self.policies.depth or LOOKED_AT
-        first, second = (
-            leading_docs(self.runs[name], self.qrels.query_ids, self.policies, depth=depth) for name in (a, b)
-        )
-        return first.docs == second.docs
+        return a.leading(self.qrels.query_ids, depth) == b.leading(self.qrels.query_ids, depth)
 
-    def judged_share(self, name: str) -> float:
+    def judged_share(self, hits: Hits) -> float:
         """Return how much of what a run is scored on is judged, on average over the queries that it answers."""
-        hits = self.hits[name].first(self.measure.options.get("k") or LOOKED_AT)
-        shares = safe_divide(hits.per_query(hits.grades >= 0), hits.n_retrieved)
+        seen = hits.first(self.measure.options.get("k") or LOOKED_AT)
+        shares = safe_divide(seen.per_query(seen.grades >= 0), seen.n_retrieved)
         return float(np.nanmean(shares)) if not np.isnan(shares).all() else math.nan
-
-
-def all_queries(comparison: Comparison) -> tuple[str, ...]:
-    """Return the queries in the order in which differences are stored."""
-    return tuple(dict.fromkeys(query for run in comparison.scores.values() for query in run.query_ids))
 
 
 def bounds_of(effect: Unjudged) -> Bounds:
     """Return the worst case, for the details."""
-    return Bounds(
-        low=effect.low,
-        high=effect.high,
-        useless=effect.useless,
-        perfect=effect.perfect,
-        exact=effect.exact,
-        depth=effect.k,
+    ends = map(or_none, (effect.low, effect.high, effect.useless, effect.perfect))
+    return Bounds(*ends, exact=effect.exact, depth=effect.k)
+
+
+def docs_to_judge(effect: Unjudged) -> tuple[DocToJudge, ...]:
+    """Return the docs whose judgment settles which system is ahead, best first."""
+    return tuple(
+        DocToJudge(doc.query_id, doc.doc_id, or_none(doc.swing), doc.rank_a, doc.rank_b)
+        for doc in effect.docs(effect.n_certain)
     )
 
 
-def sensitivity(effect: Unjudged) -> tuple[tuple[str, float], ...]:
+def sensitivity_of(effect: Unjudged) -> dict[str, float | None]:
     """Return the difference under other treatments of unjudged docs."""
-    return (
-        ("unjudged docs are removed (condensed lists)", effect.sensitivity.judged_only),
-        ("bpref instead", effect.sensitivity.bpref),
-    )
+    return {
+        "unjudged docs are removed (condensed lists)": or_none(effect.sensitivity.judged_only),
+        "bpref instead": or_none(effect.sensitivity.bpref),
+    }

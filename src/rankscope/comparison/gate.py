@@ -11,12 +11,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
-from rankscope.comparison.records import Compared, Comparison
-from rankscope.comparison.verdict import differs
+from rankscope.comparison.records import Both, Comparison, PairResult
 from rankscope.errors import OptionError
+from rankscope.records import Options, Record
 
 Outcome = Literal["passed", "inconclusive", "failed", "error"]
 ON_INCONCLUSIVE = {
@@ -29,8 +28,7 @@ WORST_LAST: tuple[Outcome, ...] = ("passed", "inconclusive", "failed", "error")
 ALLOWED_MISSING = 0.10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatePolicy:
+class GatePolicy(Options):
     """What a gate lets pass."""
 
     on_inconclusive: str = "warn"
@@ -48,18 +46,16 @@ class GatePolicy:
             raise OptionError(f"require {self.require!r} is not known", hint=f"there is {', '.join(REQUIREMENTS)}")
 
 
-@dataclass(frozen=True, slots=True)
-class GateCheck:
+class GateCheck(Record):
     """What the gate says of one system, or of one target."""
 
     name: str
     outcome: Outcome
     words: str
-    compared: Compared | None = None
+    compared: PairResult | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GateResult:
+class GateResult(Record):
     """What the gate says of all: the worst outcome decides."""
 
     checks: tuple[GateCheck, ...]
@@ -94,45 +90,43 @@ def gate_of(comparison: Comparison, policy: GatePolicy, *, collection: str = "")
     return GateResult(tuple(check_of(item, policy, collection=collection) for item in comparison), policy)
 
 
-def check_of(item: Compared, policy: GatePolicy, *, collection: str = "") -> GateCheck:
+def check_of(pair: PairResult, policy: GatePolicy, *, collection: str = "") -> GateCheck:
     """Return what the gate says of one system."""
-    pair = item.pair
     where = ", ".join(filter(None, (collection, pair.group)))
     name = f"{pair.b} vs {pair.a}" + (f" ({where})" if where else "")
-    outcome, words = outcome_of(item, policy)
-    return GateCheck(name, outcome, words, item)
+    outcome, words = outcome_of(pair, policy)
+    return GateCheck(name, outcome, words, pair)
 
 
-def outcome_of(item: Compared, policy: GatePolicy) -> tuple[Outcome, str]:
+def outcome_of(pair: PairResult, policy: GatePolicy) -> tuple[Outcome, str]:
     """Return the outcome for one system, and why."""
-    pair, verdict = item.pair, item.verdict
+    verdict = pair.verdict
+    if verdict is None:
+        raise OptionError(f"{pair.measure} is exploratory, and has no verdict", hint="take the primary measure")
     words = f"{verdict.text} {verdict.reason}"
     if verdict.code == "not_comparable":
         return "error", words
-    for system, missing in ((pair.b, item.missing_b), (pair.a, item.missing_a)):
-        share = len(missing) / max(pair.n_members, 1)
+    most = f"at most {policy.allow_missing:.0%} are allowed"
+    lacking = Both(0, 0) if pair.n_missing is None else pair.n_missing
+    for system, n_missing in ((pair.b, lacking.b), (pair.a, lacking.a)):
+        share = n_missing / max(pair.n_members, 1)
         if share > policy.allow_missing:
-            return "error", (
-                f"{system} does not answer {len(missing)} of {pair.n_members} queries ({share:.0%}; at most "
-                f"{policy.allow_missing:.0%} are allowed)"
-            )
-    share = item.n_one_sided / max(pair.n_members, 1)
+            return "error", f"{system} does not answer {n_missing} of {pair.n_members} queries ({share:.0%}; {most})"
+    share = pair.n_one_sided / max(pair.n_members, 1)
     if share > policy.allow_missing:
         return "error", (
-            f"{pair.measure} is undefined for one of the two on {item.n_one_sided} of {pair.n_members} queries "
-            f"({share:.0%}; at most {policy.allow_missing:.0%} are allowed)"
+            f"{pair.measure} is undefined for one of the two on {pair.n_one_sided} of {pair.n_members} queries "
+            f"({share:.0%}; {most})"
         )
     unsettled = verdict.code in ("not_safe", "too_few")
     if unsettled and pair.gain < -pair.margin:
         side = "higher" if pair.lower_is_better else "lower"
         beyond = f"by more than the margin of {pair.margin:g}" if pair.margin else "and there is no margin"
         return "failed", f"{words} It is {side}, {beyond}."
-    if policy.require == "non-inferior" and differs(pair):
-        if unsettled or not pair.gain_ci.low > -pair.margin:
-            return (
-                "failed",
-                f"{words} Being non-inferior needs a verdict whose whole interval is above {-pair.margin:g}.",
-            )
+    if policy.require == "non-inferior" and pair.differs:
+        if unsettled or not pair.lowest_gain > -pair.margin:
+            needed = f"Being non-inferior needs a verdict whose whole interval is above {-pair.margin:g}."
+            return "failed", f"{words} {needed}"
         return "passed", words
     if unsettled:
         return "inconclusive", words

@@ -1,208 +1,586 @@
-"""What a comparison found: one record per pair and measure, with verdict, strata and evidence."""
+"""What a comparison found. These records are its JSON: what is written is read back as it was.
+
+Attributes have the names of the JSON keys; where users of Python know another name, `rename` says so. A number that is
+undefined is None.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
-from rankscope.comparison.verdict import Judged, Known, UnjudgedCheck, Verdict
-from rankscope.measures.scores import Scores
-from rankscope.stats.compare import Pair, Settings
+from rankscope.analysis.movement import Movement
+from rankscope.comparison.request import Settings
+from rankscope.errors import InputError
+from rankscope.records import Record, or_nan, or_none, replace, to_builtins
+from rankscope.registry import Entry, Registry
+from rankscope.stats.effect import Chances
 from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Test
 
 if TYPE_CHECKING:
-    from rankscope.analysis.movement import Movement
-    from rankscope.analysis.unjudged import SettleDoc
+    from rankscope.measures.scores import Scores
+
+Value = TypeVar("Value")
+Role: TypeAlias = Literal["primary", "exploratory"]
+Code: TypeAlias = Literal[
+    "not_comparable",
+    "identical",
+    "same",
+    "too_few",
+    "better",
+    "probably_better",
+    "worse",
+    "probably_worse",
+    "cannot_tell",
+    "not_safe",
+]
+
+RENDERERS: Registry[Callable[..., Any]] = Registry(
+    "renderer",
+    {
+        "report": Entry("rankscope.report.comparison:report_of", "the report, ready to be rendered"),
+        "notebook": Entry("rankscope.report.comparison:notebook_html", "what a notebook shows"),
+    },
+)
+"""How a comparison is shown: these functions lie above comparisons, and are loaded when one is shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryChange:
+class Both(Record, Generic[Value]):
+    """The same of both systems of a pair."""
+
+    a: Value
+    b: Value
+
+
+class DifferenceInterval(Record):
+    """The interval of a difference; both ends are None where there is none."""
+
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+
+
+class IntervalChecks(Record):
+    """Intervals of the same difference by other methods, which decide nothing."""
+
+    t: DifferenceInterval
+    """Student's."""
+    bca: Interval | None
+    """The bootstrap's, where there are few units or skewed differences."""
+
+
+class PValues(Record, rename={"is_exact": "exact"}):
+    """The p-values of a comparison, and how they were obtained."""
+
+    adjusted: float | None
+    """For its family; at most alpha exactly where the interval excludes 0."""
+    method: str
+    correction: str
+    family_size: int
+    n_resamples: int
+    is_exact: bool
+    """Whether all flips were tried."""
+    alone_permutation: float | None
+    """Of this pair's own sign flips, not adjusted."""
+    alone_t: float | None
+    """Of Student's t, not adjusted."""
+
+
+class UnadjustedPValues(Record):
+    """The p-values of a pair on its own."""
+
+    permutation: float | None
+    t: float | None
+
+
+class Effect(Record):
+    """The size of a paired difference, turned so that more is better."""
+
+    d_z: float | None
+    """The mean gain in units of its own standard deviation; null where nothing varies."""
+    superiority: float | None
+    """The share of queries won, ties counting half."""
+    wins: int
+    ties: int
+    losses: int
+
+
+class DetectableDifference(Record):
+    """The smallest difference that this set of queries finds with some power."""
+
+    power: float
+    critical: float | None
+    """How many standard errors decide: those of the interval, the p-value and the verdict; null for too few flips."""
+    value: float | None
+
+
+class JudgedShares(Record):
+    """How much of what each system is scored on is judged."""
+
+    a: float | None
+    b: float | None
+    depth: int | None
+    """How many results of each query the measure looks at; null for all."""
+
+
+class UnjudgedCheck(Record, kw_only=True, rename={"behind": "system"}):
+    """Whether a verdict would survive if unjudged docs of the system that is behind were relevant now and then."""
+
+    strength: Literal["stands", "cautious", "not_safe"]
+    behind: str
+    """The one whose unjudged docs are taken for relevant now and then."""
+    n_unjudged: int | None = None
+    """Docs without a judgment that only the system behind retrieved, within the depth the measure sees."""
+    judged_relevant: float | None
+    """The share of relevant docs among its judged ones at those ranks."""
+    from_all_systems: bool
+    """Whether that share is over all systems, as the one behind has too few judged docs."""
+    tested_share: float
+    """The share of relevant docs among unjudged ones at which the verdict was tried."""
+    tipping_point: float | None = None
+    """The smallest share at which the difference is gone; null where no share makes it so, or it was not looked for."""
+    tipping_point_known: bool = False
+    difference_then: float | None = None
+    """For a difference called small: what it would be at the tested share."""
+
+
+class Bounds(Record):
+    """How far the unjudged docs among the results that a measure looks at could move a difference, at the worst."""
+
+    low: float | None
+    high: float | None
+    useless: float | None
+    """The difference if no unjudged doc were relevant."""
+    perfect: float | None
+    """The difference if every unjudged doc had the highest grade."""
+    exact: bool = True
+    """Whether the ends can be reached; else they are safe, but may be too far apart."""
+    depth: int | None = None
+    """How many results of each query are looked at; null for all."""
+
+
+class DocToJudge(Record):
+    """A doc whose judgment would help to settle which system is ahead."""
+
+    query: str
+    doc: str
+    swing: float | None
+    """How far this doc alone can move the mean difference, and to which side."""
+    rank_a: int | None
+    rank_b: int | None
+
+
+class MovementPart(Record):
+    """What docs of one kind contribute to the difference."""
+
+    n_docs: int
+    total: float | None
+    """Their changes, added up over all queries."""
+    mean: float | None
+    """The same per query: the means of all kinds add up to the difference of the mean scores."""
+
+
+class MovedDoc(Record):
+    """A doc that made a difference for one query."""
+
+    doc: str
+    kind: str
+    rank_a: int | None
+    rank_b: int | None
+    change: float | None
+    grade: float
+
+
+class MovedQuery(Record):
+    """A query whose score differs, with the docs that made the difference, the most important first."""
+
+    query: str
+    docs: tuple[MovedDoc, ...]
+
+
+class PairMovement(Record, rename={"by_class": "kinds"}):
+    """Where the difference between two systems comes from."""
+
+    by_class: dict[str, MovementPart]
+    """By what became of the docs: lost, demoted, promoted, new, unmoved."""
+    unjudged: Both[int]
+    """Docs that take up ranks and count nothing."""
+    by_rank: Both[tuple[float, ...]]
+    """What rank 1, 2, … contributes to the mean score."""
+    queries: tuple[MovedQuery, ...]
+    """Those that moved most."""
+    difference: float | None
+    """The mean score of the second system less that of the first."""
+
+    @classmethod
+    def of(cls, movement: Movement) -> PairMovement:
+        """Return a movement as it is stored."""
+        return cls(
+            by_class={
+                kind: MovementPart(part.n_docs, or_none(part.total), or_none(part.mean))
+                for kind, part in movement.by_class.items()
+            },
+            unjudged=Both(movement.n_unjudged_a, movement.n_unjudged_b),
+            by_rank=Both(tuple(map(float, movement.by_rank_a)), tuple(map(float, movement.by_rank_b))),
+            queries=tuple(
+                MovedQuery(
+                    query.query_id,
+                    tuple(
+                        MovedDoc(doc.doc_id, doc.kind, doc.rank_a, doc.rank_b, or_none(doc.change), doc.grade)
+                        for doc in query.docs
+                    ),
+                )
+                for query in movement.queries
+            ),
+            difference=or_none(movement.difference),
+        )
+
+
+class StratumPValues(Record):
+    """The p-values of a stratum's difference."""
+
+    alone: float | None
+    adjusted: float | None
+
+
+class Contrast(Record):
+    """Whether some queries differ from all others."""
+
+    p: float | None
+    """Null where that cannot be tested."""
+    adjusted: float | None
+    """The same, with false discoveries controlled among all strata of all pairs."""
+
+
+class Stratum(Record, kw_only=True):
+    """The difference within some of the queries."""
+
+    attribute: str
+    value: str
+    asked_for: bool = False
+    n_queries: int
+    mean: Both[float | None]
+    delta: float | None
+    ci: DifferenceInterval
+    n_units: int
+    p: StratumPValues
+    contrast: Contrast
+    wins: int
+    ties: int
+    losses: int
+    stands_out: bool = False
+    """Whether the difference sits here: it is another one than among all other queries."""
+    too_few: bool = False
+    standard_error: float | None
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The numbers that an end of the interval must not be rounded to, unless it is one of them."""
+        return (0.0,)
+
+
+class QueryChange(Record):
     """How one query changed."""
 
     query: str
     a: float
     b: float
-
-    @property
-    def delta(self) -> float:
-        """B minus A."""
-        return self.b - self.a
+    delta: float
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How far the unjudged docs among the results that a measure looks at could move a difference, at the worst."""
+class Verdict(Record):
+    """What is said: a code for programs, a sentence, the reason for it, and what limits it."""
 
-    low: float
-    high: float
-    useless: float
-    """The difference if no unjudged doc were relevant."""
-    perfect: float
-    """The difference if every unjudged doc had the highest grade."""
-    exact: bool = True
-    """Whether the ends can be reached; else they are safe, but may be too far apart."""
-    depth: int | None = None
-    """How many results of each query are looked at; None for all."""
+    code: Code
+    because: Literal["margin", "unjudged"] | None
+    """What weakened a probable verdict: the margin, or unjudged docs."""
+    text: str
+    reason: str
+    cautions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slice:
-    """The difference within some of the queries."""
+class FileHashes(Record):
+    """The SHA-256 of the files that a comparison rests on; null for data given in memory."""
 
-    attribute: str
-    value: str
-    pair: Pair
-    contrast_p: float
-    """Whether these queries differ from all others; NaN where that cannot be tested."""
-    contrast_adjusted: float = float("nan")
-    """The same, with false discoveries controlled among all slices of all pairs."""
-    asked_for: bool = False
-    stands_out: bool = False
-    """Whether the difference sits here: it is another one than among all other queries."""
-    too_few: bool = False
+    qrels: str | None = None
+    a: str | None = None
+    b: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compared:
-    """One pair of systems by the primary measure, with all that is known about it."""
+class PairResult(Record, kw_only=True):
+    """One pair of systems by one measure; verdict, strata and evidence belong to the primary measure."""
 
-    pair: Pair
-    verdict: Verdict
-    known: Known = field(repr=False)
-    """What the verdict was made from, beyond the numbers."""
-    missing_a: tuple[str, ...] = ()
-    """Queries that the first system does not answer; they count as empty."""
-    missing_b: tuple[str, ...] = ()
+    systems: Both[str]
+    measure: str
+    role: Role
+    n_queries: int
+    """Queries for which both have a score."""
+    n_units: int
+    """Units of evidence: clusters where these are given, else queries."""
+    n_effective: float
+    """How many equally weighted queries they are worth."""
+    n_missing: Both[int] | None = None
+    missing: Both[tuple[str, ...]] | None = None
+    """Queries that a system does not answer, though the other one has a score for them."""
+    n_undefined: int
+    mean: Both[float | None]
+    delta: float | None
+    """B minus A."""
+    lower_is_better: bool
+    standard_error: float | None
+    ci: DifferenceInterval
+    """The one that decides; it holds together with those of the family, and excludes 0 where p.adjusted <= alpha."""
+    ci_equivalence: DifferenceInterval
+    """At level 1 - 2 alpha; where it lies within the margin, the difference is small."""
+    ci_check: IntervalChecks
+    p: PValues
+    p_alone: UnadjustedPValues
+    """Not adjusted."""
+    effect: Effect
+    mde: DetectableDifference
+    n_needed: int | None
+    """How many units would find a difference as small as the margin; null without a margin."""
+    margin: float
+    tost: bool
+    """Whether the difference is shown to be below the margin."""
+    bayes: Chances | None
+    wins: int
+    ties: int
+    losses: int
+    skew: float | None
+    judged: JudgedShares | None = None
+    unjudged: UnjudgedCheck | None = None
+    """Whether the verdict survives relevant docs among the unjudged ones; null where they are not in doubt."""
+    bounds: Bounds | None = None
+    """What unjudged docs could change at the worst; null where they are not in doubt, or it cannot be worked out."""
+    settle: tuple[DocToJudge, ...] | None = None
+    """Docs whose judgment would settle which system is ahead, best first."""
+    movement: PairMovement | None = None
+    also_tested: tuple[Test, ...] | None = None
+    """Other tests of the same differences that were asked for; they decide nothing."""
+    sensitivity: dict[str, float | None] | None = None
+    """The difference under other treatments of unjudged docs, by their names."""
+    strata: tuple[Stratum, ...] | None = None
+    worst: tuple[QueryChange, ...] | None = None
+    best: tuple[QueryChange, ...] | None = None
+    verdict: Verdict | None = None
+    looks: None = None
+    """Comparisons made on this query set; not counted without a store."""
+    seed: int
+    hashes: FileHashes = FileHashes()
+    group: str | None = None
+    """The group of queries, where there are several."""
+    clustered: bool
+    n_members: int
+    """Queries that are part of it, scored or not."""
+    n_unanswered: int = 0
+    """Queries that are left out, as one of the two does not answer them."""
     n_one_sided: int = 0
     """Queries for which only one of the two has a score; they are left out."""
-    worst: tuple[QueryChange, ...] = ()
-    best: tuple[QueryChange, ...] = ()
-    slices: tuple[Slice, ...] = ()
-    also_tested: tuple[Test, ...] = ()
-    """Other tests of the same differences that were asked for; they decide nothing."""
-    exploratory: tuple[Pair, ...] = ()
-    """The same pair by the other measures."""
-    bounds: Bounds | None = None
-    """What unjudged docs could change at the worst; None where they are not in doubt, or it cannot be worked out."""
-    settle: tuple[SettleDoc, ...] = ()
-    """Docs whose judgment would settle which system is ahead, best first."""
-    movement: Movement | None = None
-    sensitivity: tuple[tuple[str, float], ...] = ()
-    """The difference under other treatments of unjudged docs, by their names."""
+    critical_equivalence: float | None
+    """How many standard errors decide at level 1 - 2 alpha."""
 
     @property
-    def unjudged(self) -> UnjudgedCheck | None:
-        """Whether the verdict survives relevant docs among the unjudged ones; None where they are not in doubt."""
-        return self.known.unjudged
+    def pair(self) -> PairResult:
+        """The numbers of the pair, which are this record itself."""
+        return self
 
     @property
-    def judged(self) -> Judged | None:
-        """How much of what each system is scored on is judged."""
-        return self.known.judged
+    def a(self) -> str:
+        """The system that is compared with."""
+        return self.systems.a
+
+    @property
+    def b(self) -> str:
+        """The system that is compared."""
+        return self.systems.b
+
+    @property
+    def sign(self) -> float:
+        """1 where more is better, -1 where less is."""
+        return -1.0 if self.lower_is_better else 1.0
+
+    @property
+    def gain(self) -> float:
+        """The difference, turned so that more is better; NaN where it is undefined."""
+        return self.sign * or_nan(self.delta)
+
+    @property
+    def lowest_gain(self) -> float:
+        """The lower end of the deciding interval, turned so that more is better; NaN where there is none."""
+        return -or_nan(self.ci.high) if self.lower_is_better else or_nan(self.ci.low)
+
+    @property
+    def differs(self) -> bool:
+        """Whether any query's score differs."""
+        return bool(self.wins or self.losses)
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The numbers that an end of the interval must not be rounded to, unless it is one of them."""
+        return (0.0, self.margin, -self.margin) if self.role == "primary" else (0.0,)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class LeaderboardRow(Record):
     """A system's place on the leaderboard."""
 
+    rank: int | None
+    """One more than the number of systems that are better by verdict; null where not all pairs are compared."""
     system: str
     mean: float
     ci: Interval | None
-    """None where there is none: too few queries, or all of them score the same."""
+    """Null where there is none: too few queries, or all of them score the same."""
     n_queries: int
-    rank: int | None = None
-    """One more than the number of systems that are better by verdict; None where not all pairs are compared."""
     beats: tuple[str, ...] = ()
     """The systems that it is better, or probably better, than."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
+class QueryGroup(Record):
     """Queries that are compared as one: all of them, or those of one language."""
 
-    name: str
-    """Empty where all queries are one group."""
-    query_ids: tuple[str, ...]
-    compared: tuple[Compared, ...]
-    leaderboard: tuple[Place, ...]
-    """The systems, best mean first; with ranks where all pairs are compared."""
-    pooled: bool = False
+    name: str | None
+    """Null where all queries are one group."""
+    n_queries: int
+    pooled: bool
     """Whether it mixes languages, which was asked for."""
+    leaderboard: tuple[LeaderboardRow, ...]
+    """The systems, best mean first; with ranks where all pairs are compared."""
+    comparisons: tuple[PairResult, ...]
+    """Every pair by the primary measure, each followed by the same pair by the others."""
+    query_ids: tuple[str, ...]
+
+    @property
+    def compared(self) -> tuple[PairResult, ...]:
+        """The pairs by the primary measure."""
+        return tuple(result for result in self.comparisons if result.role == "primary")
+
+    def exploratory(self, pair: PairResult) -> tuple[PairResult, ...]:
+        """Return the same pair by the other measures."""
+        return tuple(
+            result for result in self.comparisons if result.role == "exploratory" and result.systems == pair.systems
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class LanguageSpread(Record):
     """A system's score over several languages: the mean of their means, and how far they lie apart."""
 
     system: str
-    by_language: tuple[tuple[str, float], ...]
-    mean: float
-    variance: float
+    by_language: dict[str, float | None]
+    mean: float | None
+    """Each language counts the same."""
+    variance: float | None
     """Of the languages' means, divided by their number."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
-    """The answer to: which is better, how sure is that, and where does the difference sit?"""
+class QrelsFile(Record):
+    """The judgments that the scores rest on."""
 
+    path: str | None
+    sha256: str | None
+    n_queries: int
+
+
+class RunFile(Record):
+    """A system, and the file that its run was read from."""
+
+    name: str
+    path: str | None
+    sha256: str | None
+
+
+class Comparison(Record, kw_only=True, dict=True):
+    """The answer to: which is better, how sure is that, and where does the difference sit?
+
+    It is written without the scores of every query, which `scores` has while they are at hand; `with_scores` adds them
+    to a comparison that was read back, so that a report can be made of it.
+    """
+
+    rankscope: str
+    """The version that made the record."""
     primary: str
+    """The measure that decides."""
     baseline: str | None
-    """None where all pairs are compared."""
+    """The system that the others are compared with; null for all pairs."""
     correction: str
-    settings: Settings
-    groups: tuple[Group, ...]
-    scores: Scores = field(repr=False)
+    """How several comparisons are corrected for."""
     cluster: str | None = None
     """The attribute that groups queries which are not independent."""
-    cluster_of: Mapping[str, str] | None = field(default=None, repr=False)
-    """The cluster of each query, where there are clusters."""
     weights: str | None = None
     """The attribute by which queries are weighted."""
-    isolated_by: str = ""
-    """The attribute whose values are never pooled, such as language."""
-    spreads: tuple[Spread, ...] = ()
+    settings: Settings
+    """Alpha, margin, power, number of resamples, seed."""
+    profile: str | None
+    policies: dict[str, Any]
+    qrels: QrelsFile
+    runs: tuple[RunFile, ...]
+    isolated_by: str | None = None
+    """The attribute of queries whose values are not pooled, such as language."""
+    groups: tuple[QueryGroup, ...]
+    languages: tuple[LanguageSpread, ...] = ()
+    """Mean over languages, each counting the same, and the variance between them."""
     notes: tuple[str, ...] = ()
+    cluster_of: dict[str, str] | None = None
+    """The cluster of each query, where there are clusters."""
+
+    @property
+    def scores(self) -> Scores:
+        """The scores that were compared."""
+        scores: Scores | None = self.__dict__.get("scores")
+        if scores is None:
+            raise InputError(
+                "a comparison that was read back has no scores of queries", hint="add them with with_scores(scores)"
+            )
+        return scores
+
+    def with_scores(self, scores: Scores) -> Comparison:
+        """Return the same comparison with the scores that it was made from."""
+        result = replace(self)
+        result.__dict__["scores"] = scores
+        return result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = tuple(getattr(self, name) for name in self.__struct_fields__)
+        return rebuild_comparison, (values, self.__dict__.get("scores"))
 
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems."""
-        return tuple(self.scores)
+        return tuple(run.name for run in self.runs)
 
-    def __iter__(self) -> Iterator[Compared]:
-        return (compared for group in self.groups for compared in group.compared)
+    def __iter__(self) -> Iterator[PairResult]:
+        return (result for group in self.groups for result in group.compared)
 
-    def __getitem__(self, systems: tuple[str, str]) -> Compared:
+    def __getitem__(self, systems: tuple[str, str]) -> PairResult:
         """Return what was found of two systems, (a, b); the first group's where there are several."""
-        for compared in self:
-            if (compared.pair.a, compared.pair.b) == systems:
-                return compared
+        for result in self:
+            if (result.a, result.b) == systems:
+                return result
         raise KeyError(f"{systems} were not compared")
-
-    # Reports lie above comparisons, so they are loaded by name, and only when one is asked for.
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""
-        from importlib import import_module
-
-        record: dict[str, Any] = import_module("rankscope.report.comparison_json").json_record(self)
+        record: dict[str, Any] = to_builtins(self)
         return record
 
     def report(self, *, command: str = "") -> Any:
         """Return the report, ready to be rendered."""
-        from importlib import import_module
-
-        return import_module("rankscope.report.comparison").report_of(self, command=command)
+        return RENDERERS["report"](self, command=command)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{c.pair.b} vs {c.pair.a}: {c.verdict.text} {c.verdict.reason}" for c in self)
+        return "\n".join(
+            f"{result.b} vs {result.a}: {result.verdict.text} {result.verdict.reason}"
+            for result in self
+            if result.verdict is not None
+        )
 
     def _repr_html_(self) -> str:
-        from importlib import import_module
+        html: str = RENDERERS["notebook"](self)
+        return html
 
-        render = import_module("rankscope.report.render").render
-        html: str = import_module("html").escape(render(self.report(), "html"), quote=True)
-        return (
-            f'<iframe title="Rankscope comparison" srcdoc="{html}" style="width:100%;height:640px;border:0"></iframe>'
-        )
+
+def rebuild_comparison(values: tuple[Any, ...], scores: Scores | None) -> Comparison:
+    """Return a comparison that was sent to another process, with its scores."""
+    comparison = Comparison(**dict(zip(Comparison.__struct_fields__, values, strict=True)))
+    return comparison if scores is None else comparison.with_scores(scores)

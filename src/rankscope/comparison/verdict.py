@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
-from rankscope.stats.compare import Pair
+from rankscope.comparison.pairs import WithoutTopUnit
+from rankscope.comparison.records import Code, DifferenceInterval, JudgedShares, PairResult, UnjudgedCheck, Verdict
+from rankscope.records import Record, or_nan
+from rankscope.stats.family import CORRECTIONS
 
-Code = Literal[
-    "not_comparable", "identical", "same", "too_few", "better", "probably_better", "worse", "probably_worse",
-    "cannot_tell", "not_safe",
-]  # fmt: skip
 WORDS: dict[Code, str] = {
-    "better": "better", "probably_better": "probably better", "worse": "worse", "probably_worse": "probably worse",
-    "same": "practically the same", "identical": "identical", "cannot_tell": "cannot tell",
-    "not_safe": "not safe to call", "too_few": "too few queries", "not_comparable": "not comparable",
-}  # fmt: skip
+    "better": "better",
+    "probably_better": "probably better",
+    "worse": "worse",
+    "probably_worse": "probably worse",
+    "same": "practically the same",
+    "identical": "identical",
+    "cannot_tell": "cannot tell",
+    "not_safe": "not safe to call",
+    "too_few": "too few queries",
+    "not_comparable": "not comparable",
+}
 """Each verdict in a word or two, the best first."""
-Because: TypeAlias = Literal["", "margin", "unjudged"]
+Because: TypeAlias = Literal["margin", "unjudged"] | None
 MIN_UNITS = 10
 """With fewer queries, or clusters of them, nothing is said."""
 CAUTION_UNITS = 25
@@ -37,51 +42,7 @@ EVEN_MORE_DECIMALS = 9
 """As many as it takes to show that an interval excludes 0, by however little."""
 
 
-@dataclass(frozen=True, slots=True)
-class UnjudgedCheck:
-    """Whether a verdict would survive if unjudged docs of the system that is behind were relevant now and then."""
-
-    strength: Literal["stands", "cautious", "not_safe"]
-    behind: str
-    judged_relevant: float
-    """The share of relevant docs among the judged ones at those ranks."""
-    from_all_systems: bool
-    """Whether that share is over all systems, as the one behind has too few judged docs."""
-    tested_share: float
-    """The share of relevant docs among unjudged ones at which the verdict was tried."""
-    tipping_point: float | None = None
-    """The smallest share at which the difference is gone; None where no share makes it so, or it was not looked for."""
-    tipping_point_known: bool = False
-    n_unjudged: int | None = None
-    """Docs without a judgment that only the system behind retrieved, within the depth the measure sees."""
-    difference_then: float = math.nan
-    """For a difference called small: what it would be at the tested share."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """How much of what each system is scored on is judged."""
-
-    a: float
-    b: float
-    depth: int | None
-    """How many results of each query the measure looks at; None for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What is said: a code for programs, a sentence, the reason for it, and what limits it."""
-
-    code: Code
-    text: str
-    reason: str
-    cautions: tuple[str, ...] = ()
-    because: Because = ""
-    """What weakened a probable verdict: the margin, or unjudged docs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class VerdictContext(Record, kw_only=True):
     """What is known of a pair beyond its numbers."""
 
     margin_given: bool = False
@@ -90,41 +51,52 @@ class Known:
     problem: str = ""
     """Why the two cannot be compared at all; empty where they can."""
     unjudged: UnjudgedCheck | None = None
-    judged: Judged | None = None
+    judged: JudgedShares | None = None
     unit_names: Sequence[str] = ()
-    n_unanswered: int = 0
-    """Queries that are left out, as one of the two does not answer them."""
+    without_top_unit: WithoutTopUnit | None = None
 
 
-def verdict_of(pair: Pair, known: Known) -> Verdict:
+class HasInterval(Protocol):
+    """A difference with its interval: a pair, or a stratum."""
+
+    @property
+    def ci(self) -> DifferenceInterval:
+        """The interval."""
+
+    @property
+    def edges(self) -> tuple[float, ...]:
+        """The numbers that an end must not be rounded to, unless it is one of them."""
+
+
+def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
     """Return the verdict on B."""
-    before = decide(pair, known)
-    code, because = weakened(before, known.unjudged)
+    code, because = weakened(decide(pair, known), known.unjudged)
     return Verdict(
         code=code,
+        because=because,
         text=sentence(code, because, pair, known),
         reason=reason(code, because, pair, known),
         cautions=tuple(cautions(code, pair, known)),
-        because=because,
     )
 
 
-def decide(pair: Pair, known: Known) -> Code:
+def decide(pair: PairResult, known: VerdictContext) -> Code:
     """Return the first rule of the table that holds, before unjudged docs are looked at."""
     if known.problem or not pair.n_queries:
         return "not_comparable"
     if known.identical:
         return "identical"
-    if not differs(pair):
+    if not pair.differs:
         return "same"
     if pair.n_units < MIN_UNITS:
         return "too_few"
-    return call(pair.gain, pair.error, pair.critical, pair.critical_equivalence, margin=pair.margin)
+    return called(pair)
 
 
-def differs(pair: Pair) -> bool:
-    """Tell whether any query's score differs."""
-    return bool(pair.effect.wins or pair.effect.losses)
+def called(pair: PairResult) -> Code:
+    """Return what the interval of a pair says."""
+    error, critical, narrow = map(or_nan, (pair.standard_error, pair.mde.critical, pair.critical_equivalence))
+    return call(pair.gain, error, critical, narrow, margin=pair.margin)
 
 
 def call(gain: float, error: float, critical: float, critical_equivalence: float, *, margin: float) -> Code:
@@ -141,9 +113,9 @@ def call(gain: float, error: float, critical: float, critical_equivalence: float
     return "probably_worse" if gain + half < 0 else "cannot_tell"
 
 
-def short_words(code: Code, pair: Pair) -> str:
+def short_words(code: Code, pair: PairResult) -> str:
     """Return a verdict in a word or two."""
-    return "no score differs" if code == "same" and not differs(pair) else WORDS[code]
+    return "no score differs" if code == "same" and not pair.differs else WORDS[code]
 
 
 def is_claim(code: Code) -> bool:
@@ -153,7 +125,7 @@ def is_claim(code: Code) -> bool:
 
 def weakened(code: Code, unjudged: UnjudgedCheck | None) -> tuple[Code, Because]:
     """Return the verdict once unjudged docs are looked at, and what weakened it."""
-    because: Because = "margin" if code in ("probably_better", "probably_worse") else ""
+    because: Because = "margin" if code in ("probably_better", "probably_worse") else None
     if unjudged is None or not (is_claim(code) or code == "same"):
         return code, because
     if unjudged.strength == "not_safe":
@@ -163,9 +135,9 @@ def weakened(code: Code, unjudged: UnjudgedCheck | None) -> tuple[Code, Because]
     return code, because
 
 
-def sentence(code: Code, because: Because, pair: Pair, known: Known) -> str:
+def sentence(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
     """Return the verdict as one sentence."""
-    if code == "same" and not differs(pair):
+    if code == "same" and not pair.differs:
         return "No query's score differs."
     if code in ("probably_better", "probably_worse"):
         which = "better" if code == "probably_better" else "worse"
@@ -187,12 +159,12 @@ def sentence(code: Code, because: Because, pair: Pair, known: Known) -> str:
     }[code]
 
 
-def reason(code: Code, because: Because, pair: Pair, known: Known) -> str:
+def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
     """Return why, with the numbers that decided."""
-    margin = margin_words(pair, known)
+    margin, delta = margin_words(pair, known), or_nan(pair.delta)
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
-    if code in ("identical", "same") and not differs(pair):
+    if code in ("identical", "same") and not pair.differs:
         return f"Both have the same {pair.measure} on each of {counted(pair.n_queries, 'query')}."
     if code == "not_safe":
         return not_safe_words(pair, known)
@@ -204,9 +176,9 @@ def reason(code: Code, because: Because, pair: Pair, known: Known) -> str:
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":
-        if excludes_zero(pair):
-            side = "higher" if pair.delta > 0 else "lower"
-            size = f"{side} by {shown(abs(pair.delta), pair)} ({interval_words(pair)})"
+        if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
+            side = "higher" if delta > 0 else "lower"
+            size = f"{side} by {shown(abs(delta), pair)} ({interval_words(pair)})"
             return f"Its {pair.measure} is measurably {size}, but by less than {margin}: {within_words(pair)}."
         return f"{where}; {within_words(pair)}, within {margin}."
     if pair.margin == 0:
@@ -217,7 +189,7 @@ def reason(code: Code, because: Because, pair: Pair, known: Known) -> str:
     return f"{where}; the interval reaches into {margin}."
 
 
-def within_words(pair: Pair) -> str:
+def within_words(pair: PairResult) -> str:
     """Name the interval that shows a difference to be small."""
     small = pair.ci_equivalence
     ends = f"{signed(small.low, pair)} to {signed(small.high, pair)}"
@@ -230,25 +202,26 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else plural}"
 
 
-def margin_words(pair: Pair, known: Known) -> str:
+def margin_words(pair: PairResult, known: VerdictContext) -> str:
     """Name the margin, and whose it is."""
     return f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}"
 
 
-def not_safe_words(pair: Pair, known: Known) -> str:
+def not_safe_words(pair: PairResult, known: VerdictContext) -> str:
     """Say how relevant unjudged docs would have to be to turn the difference, and how relevant judged ones are."""
     check = known.unjudged
     if check is None:
         return ""
-    if not math.isnan(check.difference_then):
+    if check.difference_then is not None:
         return (
             f"On the judgments there are, the difference is below {margin_words(pair, known)}; but if "
             f"{check.tested_share:.0%} of {check.behind}'s unjudged results were relevant, it would be "
             f"{check.difference_then:+.3f}. {typical_words(check)}"
         )
     sign = 1.0 if check.behind == pair.b else -1.0
-    side = "higher" if sign * pair.delta > 0 else "lower"
-    size = f"{check.behind} is {side} by {shown(abs(pair.delta), pair)}"
+    delta = or_nan(pair.delta)
+    side = "higher" if sign * delta > 0 else "lower"
+    size = f"{check.behind} is {side} by {shown(abs(delta), pair)}"
     if not check.tipping_point_known:
         enough = f"{check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
         return f"{size}, but {enough}. {typical_words(check)}"
@@ -259,61 +232,54 @@ def not_safe_words(pair: Pair, known: Known) -> str:
 def typical_words(check: UnjudgedCheck) -> str:
     """Say what share is known, and what is usual."""
     whose = "all systems' judged ones" if check.from_all_systems else "its judged ones"
-    return f"(Of {whose} {check.judged_relevant:.0%} are; unjudged docs are usually about half as often relevant.)"
+    return (
+        f"(Of {whose} {or_nan(check.judged_relevant):.0%} are; unjudged docs are usually about half as often relevant.)"
+    )
 
 
-def what_could_be_found(pair: Pair) -> str:
+def what_could_be_found(pair: PairResult) -> str:
     """Say what this set of queries can find, and what more would take."""
-    if math.isnan(pair.mde):
+    if pair.mde.value is None:
         return f"So few {unit_word(pair) if pair.p.is_exact else 'flips'} cannot reach this level."
-    found = f"This set can only find differences above {shown(pair.mde, pair)}"
+    found = f"This set can only find differences above {shown(pair.mde.value, pair)}"
     if pair.n_needed is None or pair.n_needed <= pair.n_units:
         return f"{found}."
     return f"{found}; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}."
 
 
-def direction(pair: Pair) -> str:
+def direction(pair: PairResult) -> str:
     """Say on which side B is, and how far."""
-    if pair.delta == 0:
+    delta = or_nan(pair.delta)
+    if delta == 0:
         return "equal on average"
-    size = shown(abs(pair.delta), pair)
+    size = shown(abs(delta), pair)
     if float(size) == 0:
         size = f"less than {10.0 ** -decimals(pair):g}"
-    return f"{'higher' if pair.delta > 0 else 'lower'} by {size}"
+    return f"{'higher' if delta > 0 else 'lower'} by {size}"
 
 
-def level_words(pair: Pair) -> str:
+def level_words(pair: PairResult) -> str:
     """Name the interval: its level, and whether it holds together with others."""
-    together = "simultaneous " if pair.role == "primary" and holds_together(pair) else ""
-    return f"{together}{pair.ci.level * 100:.4g}% CI"
+    is_wider = pair.role == "primary" and pair.p.family_size > 1 and CORRECTIONS[pair.p.correction].simultaneous
+    return f"{'simultaneous ' if is_wider else ''}{pair.ci.level * 100:.4g}% CI"
 
 
-def holds_together(pair: Pair) -> bool:
-    """Tell whether the interval was widened for a family of several pairs."""
-    return pair.p.family_size > 1 and pair.p.correction in ("maxt", "bonferroni")
-
-
-def interval_words(pair: Pair) -> str:
+def interval_words(pair: PairResult) -> str:
     """Return the interval of the difference in words, as every table shows it."""
-    if math.isnan(pair.ci.low):
+    if pair.ci.low is None:
         return f"no interval: too few {unit_word(pair) if pair.p.is_exact or pair.n_units < MIN_UNITS else 'flips'}"
-    if not pair.has_spread:
+    if not pair.standard_error:
         return "by exactly this much for every query, so there is no interval"
     return f"{level_words(pair)} {signed(pair.ci.low, pair)} to {signed(pair.ci.high, pair)}"
 
 
-def excludes_zero(pair: Pair) -> bool:
-    """Tell whether the deciding interval lies on one side of 0."""
-    return pair.ci.low > 0 or pair.ci.high < 0
-
-
-def cautions(code: Code, pair: Pair, known: Known) -> Iterator[str]:
+def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
     """Say what else must be known before acting on the verdict."""
     if MIN_UNITS <= pair.n_units < CAUTION_UNITS:
         yield f"Only {pair.n_units} {unit_word(pair)}: intervals from so few are rough."
-    n_undefined = pair.n_undefined - known.n_unanswered
+    n_undefined = pair.n_undefined - pair.n_unanswered
     for n, why in (
-        (known.n_unanswered, "one side does not answer them"),
+        (pair.n_unanswered, "one side does not answer them"),
         (n_undefined, f"{pair.measure} is undefined"),
     ):
         if n:
@@ -322,7 +288,7 @@ def cautions(code: Code, pair: Pair, known: Known) -> Iterator[str]:
             yield f"{counted(n, 'query')} left out, as {why}.{more}"
     if is_claim(code):
         yield from rests_on(code, pair, known)
-    if abs(pair.skew) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and differs(pair):
+    if abs(or_nan(pair.skew)) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and pair.differs:
         yield (
             f"The differences are lopsided (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
             "the interval is rough."
@@ -330,28 +296,30 @@ def cautions(code: Code, pair: Pair, known: Known) -> Iterator[str]:
     yield from unjudged_words(code, pair, known)
 
 
-def rests_on(code: Code, pair: Pair, known: Known) -> Iterator[str]:
+def rests_on(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
     """Say so where the verdict would be another one without the query that carries most of it."""
-    rest = pair.without_top_unit
+    rest = known.without_top_unit
     if rest is None or math.isnan(rest.error):
         return
     gain = pair.sign * rest.delta
     after = call(gain, rest.error, rest.critical, rest.critical_equivalence, margin=pair.margin)
-    before = call(pair.gain, pair.error, pair.critical, pair.critical_equivalence, margin=pair.margin)
-    if after not in (before, code):  # unjudged docs may have weakened it to that already
+    if after not in (called(pair), code):  # unjudged docs may have weakened it to that already
         name = known.unit_names[rest.unit] if known.unit_names else f"number {rest.unit + 1}"
         what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
         would = "would" if rest.is_exact else "would probably"
         yield f"It rests on {what}: without it the verdict {would} be another one ({WORDS[after]})."
 
 
-def unjudged_words(code: Code, pair: Pair, known: Known) -> Iterator[str]:
+def unjudged_words(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
     """Say how much is unjudged, and what that could do to the verdict."""
     check, judged = known.unjudged, known.judged
-    if judged is None or min(judged.a, judged.b) >= 1 or check is None or code == "not_safe":
+    if judged is None or check is None or code == "not_safe":
+        return
+    share_a, share_b = or_nan(judged.a), or_nan(judged.b)
+    if min(share_a, share_b) >= 1:
         return
     among = "results" if judged.depth is None else f"first {judged.depth} results"
-    share = f"Unjudged: {1 - judged.b:.0%} of {pair.b}'s {among}, {1 - judged.a:.0%} of {pair.a}'s."
+    share = f"Unjudged: {1 - share_b:.0%} of {pair.b}'s {among}, {1 - share_a:.0%} of {pair.a}'s."
     theirs = f"{check.behind}'s unjudged results"
     if code == "same":
         yield f"{share} It holds even if {check.tested_share:.0%} of {theirs} are relevant. {typical_words(check)}"
@@ -366,38 +334,38 @@ def unjudged_words(code: Code, pair: Pair, known: Known) -> Iterator[str]:
         yield f"{share} It would turn if {check.tested_share:.0%} of {theirs} were relevant. {typical_words(check)}"
 
 
-def measure_words(pair: Pair) -> str:
+def measure_words(pair: PairResult) -> str:
     """Name the measure, and its direction where less is better."""
     return f"{pair.measure} (lower is better)" if pair.lower_is_better else pair.measure
 
 
-def unit_word(pair: Pair) -> str:
+def unit_word(pair: PairResult) -> str:
     """Return what evidence is counted in."""
     return "clusters" if pair.clustered else "queries"
 
 
-def signed(value: float, pair: Pair) -> str:
+def signed(value: float | None, pair: HasInterval) -> str:
     """Print a difference with its sign and the digits that the interval warrants."""
-    return "-" if math.isnan(value) else f"{value:+.{decimals(pair)}f}"
+    return "-" if value is None else f"{value:+.{decimals(pair)}f}"
 
 
-def shown(value: float, pair: Pair) -> str:
+def shown(value: float, pair: HasInterval) -> str:
     """Print a number with the digits that the interval warrants."""
     return f"{value:.{decimals(pair)}f}"
 
 
-def decimals(pair: Pair) -> int:
+def decimals(pair: HasInterval) -> int:
     """Return the decimals that show two significant digits of the interval's half-width.
 
     More where an end that is not 0, or not at the margin, would be printed as if it were: the digits must not
     contradict the verdict.
     """
-    half = (pair.ci.high - pair.ci.low) / 2
-    digits = 4 if not math.isfinite(half) or half <= 0 else min(MOST_DECIMALS, max(2, 1 - math.floor(math.log10(half))))
-    edges = (0.0, pair.margin, -pair.margin) if pair.role == "primary" else (0.0,)
-    ends = [end for end in (pair.ci.low, pair.ci.high) if math.isfinite(end)]
+    low, high = pair.ci.low, pair.ci.high
+    half = (or_nan(high) - or_nan(low)) / 2
+    digits = min(MOST_DECIMALS, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
+    ends = [end for end in (low, high) if end is not None]
     while digits < EVEN_MORE_DECIMALS and any(
-        end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in edges
+        end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in pair.edges
     ):
         digits += 1
     return digits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sized
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankscope.data.qrels import Qrels, index_dict, read_qrels_file
 from rankscope.data.run import Run
@@ -12,11 +12,36 @@ from rankscope.data.sources import FileSource, Progress, ReadOptions, content_of
 from rankscope.errors import InputError
 from rankscope.io.formats import without_endings
 
-__all__ = ["Progress", "ReadOptions", "load_qrels", "load_run", "load_runs", "name_of"]
+if TYPE_CHECKING:
+    from rankscope.data.shapes import RunLike
+
+__all__ = ["Progress", "ReadOptions", "load_qrels", "load_run", "load_runs", "name_of", "write_run"]
 
 
 def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None = None) -> Run:
-    """Return a run from a path or from any of the shapes `Run` takes; a file is read when first needed."""
+    """Return a run; a file is read when it is first needed.
+
+    Parameters
+    ----------
+    data
+        A path or open file, ``{query: {doc: score}}``, ``{query: [doc, …]}`` best first, a table, columns by name, or
+        rows.
+    name
+        What the run is called; a file is called by its name unless this is given.
+    options
+        How a file is read.
+
+    Returns
+    -------
+    Run
+        The run, which cannot be changed.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.load_run({"q1": {"d1": 0.7, "d2": 0.3}}, name="bm25").query_ids
+    ('q1',)
+    """
     if isinstance(data, Run):
         return data
     if isinstance(data, str | os.PathLike):
@@ -33,13 +58,73 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
 def load_qrels(
     data: Any, *, duplicates: str = "error", options: ReadOptions | None = None, threads: int | None = None
 ) -> Qrels:
-    """Return qrels from a path or from any of the shapes `Qrels` takes; a large file is read by several threads."""
+    """Return qrels; a large file is read by several threads.
+
+    Parameters
+    ----------
+    data
+        A path or open file, ``{query: {doc: grade}}``, ``{query: [relevant docs]}``, a table, columns by name, or rows.
+    duplicates
+        What a doc that is judged twice for a query does: ``"error"``, or ``"first"`` where the first row counts.
+    options
+        How a file is read.
+    threads
+        The number of threads, by default one per core.
+
+    Returns
+    -------
+    Qrels
+        The judgments, which cannot be changed.
+
+    Raises
+    ------
+    InputError
+        The data cannot be read.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.load_qrels({"q1": {"d1": 2, "d2": 0}}).query_ids
+    ('q1',)
+    """
     if isinstance(data, Qrels):
         return data
     if isinstance(data, str | os.PathLike) or is_file_object(data):
         rows, origin = read_qrels_file(data, options or ReadOptions(), threads=threads)
         return Qrels(rows, duplicates=duplicates, origin=origin)
     return Qrels(index_dict(data), duplicates=duplicates)
+
+
+def write_run(run: RunLike, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+    r"""Write a run to a file, whole or not at all.
+
+    Parameters
+    ----------
+    run
+        The run, as `evaluate` takes it.
+    path
+        The file. Its format is told from its name (.run and .trec are TREC text, and so is a name that says nothing;
+        .json, .jsonl, .csv, .tsv, .parquet, .arrow), and so is its compression (.gz .bz2 .xz .zst).
+    format
+        The format, instead of telling it from the name.
+
+    Raises
+    ------
+    OptionError
+        There is no such format.
+    InputError
+        The file cannot be written, or its format has no place for what the run holds.
+
+    Examples
+    --------
+    >>> import rankscope as rs, pathlib
+    >>> rs.write_run({"q": {"d": 0.5}}, "bm25.run")
+    >>> pathlib.Path("bm25.run").read_text()
+    'q Q0 d 1 0.5 rankscope\n'
+    """
+    from rankscope.io.write import write_run as write_rows
+
+    write_rows(load_run(run).rows, path, format=format)
 
 
 def load_runs(runs: Any, *, options: ReadOptions | None = None) -> list[Run]:

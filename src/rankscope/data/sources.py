@@ -32,7 +32,7 @@ class ReadOptions(LightRecord, kw_only=True):
     progress: Progress | None = None
 
 
-class Origin(LightRecord, eq=False):
+class Origin(LightRecord):
     """The file that data was read from."""
 
     path: str
@@ -44,6 +44,14 @@ class Origin(LightRecord, eq=False):
     def sha256(self) -> str:
         """The digest of the file as stored."""
         return self.digest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Origin):
+            return NotImplemented
+        return (self.path, self.format) == (other.path, other.format) and self.sha256 == other.sha256
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.format))
 
 
 class RunSource(Protocol):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.measures.evaluate import DEFAULT_MEASURES
+from rankscope.measures.scoring import DEFAULT_MEASURES
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.errors import MeasureError, did_you_mean
+from rankscope.measures import gain, position, rank, sets  # noqa: F401 (the usual measures register themselves)
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
 
@@ -58,13 +59,36 @@ _IR_MEASURES_GAINS = {"log2": "linear", "exp-log2": "exp2"}
 
 
 def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """Return the measures named, each once, in the order given; a text may name several."""
+    """Return the measures named, each once, in the order given.
+
+    Parameters
+    ----------
+    names
+        Names such as ``"nDCG@10"``, also as trec_eval, ranx and ir_measures write them, or measures. A text may name
+        several.
+
+    Returns
+    -------
+    tuple of Measure
+        What can be compared, printed and evaluated.
+
+    Raises
+    ------
+    MeasureError
+        There is no such measure, or a parameter is not one of its own.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.parse_measures("ndcg_cut_10 map P.5,10")
+    (nDCG@10, AP, P@5, P@10)
+    """
     if isinstance(names, str | Measure):
         names = [names]
     found: dict[Measure, None] = {}
     for name in names:
         if isinstance(name, Measure):
-            found[name] = None
+            found[Measure.of(name.spec, name.options)] = None
         elif isinstance(name, str):
             for part in split_outside(name, " ,\t\n"):
                 found.update(dict.fromkeys(parse_one(part)))
@@ -75,8 +99,30 @@ def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Meas
     return tuple(found)
 
 
-def parse_measure(name: str) -> Measure:
-    """Return the one measure that is named."""
+def parse_measure(name: str | Measure) -> Measure:
+    """Return the one measure that is named.
+
+    Parameters
+    ----------
+    name
+        A name such as ``"nDCG@10"``, also as trec_eval, ranx and ir_measures write it.
+
+    Returns
+    -------
+    Measure
+        What can be compared, printed and evaluated.
+
+    Raises
+    ------
+    MeasureError
+        There is no such measure, or the text names several.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.parse_measure("recip_rank")
+    RR
+    """
     measures = parse_measures(name)
     if len(measures) != 1:
         raise MeasureError(f"{name!r} names {len(measures)} measures where one is expected")
@@ -88,7 +134,7 @@ def parse_one(text: str) -> list[Measure]:
     if text.lower() in GROUPS:
         return [measure for name in GROUPS[text.lower()] for measure in parse_one(name)]
     plain, at, cutoff = text.partition("@")
-    if plain.lower() in ALIASES.loaded and cutoff.isdecimal() == bool(at):  # nDCG@10, AP: no need to look closer
+    if plain.lower() in ALIASES.entries and cutoff.isdecimal() == bool(at):  # nDCG@10, AP: no need to look closer
         return build(plain, {}, split_cutoffs(cutoff), text)
     match = re.fullmatch(_NAME, text, re.DOTALL)
     if match is None:

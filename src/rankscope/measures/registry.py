@@ -1,21 +1,33 @@
-"""The registry, filled: the families that nearly every evaluation uses at once, all others when they are asked for."""
+"""All measures by name; the less usual families, and plugins, are loaded when a name is not among the usual ones."""
 
 from __future__ import annotations
 
-from rankscope.measures import gain, position, rank, sets
-from rankscope.measures.spec import ALIASES, REGISTRY, Names
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ALIASES", "REGISTRY", "gain", "position", "rank", "sets"]
+from rankscope.errors import MeasureError
+from rankscope.registry import Registry
+
+if TYPE_CHECKING:
+    from rankscope.measures.spec import MeasureSpec
+
+USUAL = ("gain", "position", "rank", "sets")
+"""The modules with the measures that nearly every evaluation uses."""
+OTHERS = ("diversity", "embedding", "ontology", "trec", "variety")
 
 
-def load_rest() -> None:
-    """Import the other families, and the plugins, which register their measures."""
+@cache
+def load_families() -> None:
+    """Import every family and every plugin of the entry point `rankscope.measures`; importing registers the measures."""
     from importlib.metadata import entry_points
 
-    from rankscope.measures import diversity, embedding, ontology, trec, variety  # noqa: F401
-
+    for family in (*USUAL, *OTHERS):
+        import_module(f"rankscope.measures.{family}")
     for plugin in entry_points(group="rankscope.measures"):
         plugin.load()
 
 
-Names.load_rest = staticmethod(load_rest)
+REGISTRY: Registry[MeasureSpec] = Registry("measure", {}, load_more=load_families, error=MeasureError)
+ALIASES: Registry[tuple[str, dict[str, Any]]] = Registry("measure", {}, load_more=load_families, error=MeasureError)
+"""Every name that a measure has, in lower case: its canonical name, and the parameters that the name implies."""

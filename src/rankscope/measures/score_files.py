@@ -7,7 +7,6 @@ of query by system; several files are one system each, their columns being measu
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import os
@@ -18,13 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.align.hits import Counts
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
 from rankscope.io.columns import SCORE_COLUMNS, match_columns
 from rankscope.io.formats import FORMATS, compression_in_name, format_in_name
 from rankscope.io.ids import as_id
 from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
-from rankscope.measures.scores import Counts, QrelsInfo, RunScores, Scores
+from rankscope.light import replace
+from rankscope.measures.scores import QrelsInfo, RunScores, Scores
+from rankscope.measures.scores_record import ScoresRecord, record_of_builtins
 
 _NAMES_HINT = f"name it one of {', '.join(SCORE_COLUMNS['query'][:5])}"
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
@@ -35,23 +37,57 @@ Cells = dict[str, dict[str, dict[str, float]]]
 
 
 def read_scores(
-    paths: Sequence[str | os.PathLike[str]],
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     measure: str | None = None,
     lower_is_better: Iterable[str] = (),
 ) -> Scores:
-    """Return the scores in one or more files; `measure` names what a table of query by system holds."""
+    r"""Return the scores in one or more files, ours or another tool's.
+
+    Parameters
+    ----------
+    paths
+        Tables (CSV, TSV, JSON, JSONL, Parquet, Arrow), the JSON of `rankscope evaluate`, or the text of trec_eval -q. A
+        file on its own is a table of query by system unless its columns say otherwise; several are one system each.
+    measure
+        What a table of query by system holds.
+    lower_is_better
+        Measures of which less is better.
+
+    Returns
+    -------
+    Scores
+        For the measures that all systems have. `Scores.from_json` gives all that our own JSON holds.
+
+    Raises
+    ------
+    FormatError
+        A file holds no scores that can be told apart.
+
+    Examples
+    --------
+    >>> import rankscope as rs, pathlib
+    >>> _ = pathlib.Path("scores.csv").write_text("query,bm25,dense\nq1,0.5,0.7\nq2,0.1,0.2\n")
+    >>> rs.read_scores("scores.csv", measure="nDCG@10")
+    run    nDCG@10
+    bm25    0.3000
+    dense   0.4500
+    """
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:
         raise OptionError("no score file is given")
     cells: Cells = {}
-    for path in paths:
-        for system, by_measure in read_cells(Path(path), alone=len(paths) == 1, measure=measure).items():
+    notes: list[str] = []
+    for path in map(Path, paths):
+        for system, by_measure in read_cells(path, alone=len(paths) == 1, measure=measure, notes=notes).items():
             if system in cells:
                 raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
             cells[system] = by_measure
-    return as_scores(cells, lower_is_better=frozenset(lower_is_better), where=", ".join(map(str, paths)))
+    for note in notes:
+        warnings.warn(note, RankscopeWarning, stacklevel=2)
+    scores = as_scores(cells, lower_is_better=frozenset(lower_is_better), where=", ".join(map(str, paths)))
+    return replace(scores, notes=tuple(notes))
 
 
 def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False) -> dict[str, str]:
@@ -63,7 +99,7 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
         record = own_record(path)
-        digest = None if record is None else (record.get("qrels") or {}).get("sha256")
+        digest = record.qrels.sha256 if record else None
         if record is None or digest is None:
             continue
         first = first or (path, digest)
@@ -71,24 +107,29 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
             reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
             if not anyway:
                 raise InputError(reason, hint="score both runs against the same qrels; --anyway shows the numbers")
-            found |= {str(run["name"]): f"{reason}." for run in record["runs"]}
+            found |= {run.name: f"{reason}." for run in record.runs}
     return found
 
 
-def own_record(path: Path) -> Mapping[str, Any] | None:
+def own_record(path: Path) -> ScoresRecord | None:
     """Return the record that `rankscope evaluate` wrote, or None where the file is another one."""
     if format_in_name(path.name) != "json" or not path.exists():
         return None
     data = json.loads(source_of(path).read())
-    return data if isinstance(data, Mapping) and isinstance(data.get("runs"), list) else None
+    return record_of_builtins(data, where=str(path)) if is_own_record(data) else None
 
 
-def read_cells(path: Path, *, alone: bool, measure: str | None) -> Cells:
-    """Return what one file holds."""
+def is_own_record(data: Any) -> bool:
+    """Tell whether JSON is what `rankscope evaluate` writes."""
+    return isinstance(data, Mapping) and isinstance(data.get("runs"), list)
+
+
+def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
+    """Return what one file holds; what must be said of it is added to the notes."""
     if not path.exists():
         raise InputError(f"{path} does not exist")
     try:
-        return cells_in(path, alone=alone, measure=measure)
+        return cells_in(path, alone=alone, measure=measure, notes=notes)
     except RankscopeError:
         raise
     except Exception as error:  # whatever a reader of tables stumbles over, the file is not a table of scores
@@ -98,12 +139,18 @@ def read_cells(path: Path, *, alone: bool, measure: str | None) -> Cells:
         ) from error
 
 
-def cells_in(path: Path, *, alone: bool, measure: str | None) -> Cells:
+def cells_in(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
     """Return what a file that is there holds."""
     source = source_of(path)
     format_name = guess_format(source.name, source.head(4096))
     if format_name == "json":
-        return from_json(json.loads(source.read()), path, alone=alone, measure=measure)
+        data = json.loads(source.read())
+        if not is_own_record(data):
+            return from_json(data, path, alone=alone, measure=measure)
+        record = record_of_builtins(data)
+        if record.weights is not None:
+            notes.append(f"{path}: its means are weighted by {record.weights.column}; here all queries count the same")
+        return nested({run.name: run.queries for run in record.runs}, path)
     is_told = format_name == format_in_name(source.name)
     if format_name is None or (FORMATS[format_name].has_text_cells and not is_told):
         return {stem_of(path): from_trec_eval(path, source.read().decode())}
@@ -166,12 +213,7 @@ def number(value: Any, where: str) -> float:
 
 
 def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cells:
-    """Return the scores in JSON: our own record, rows, or {system: {query: {measure: score}}} and its parts."""
-    if isinstance(data, Mapping) and isinstance(data.get("runs"), list):
-        if data.get("weights"):
-            note = f"{path}: its means are weighted by {data['weights']['column']}; here all queries count the same"
-            warnings.warn(note, RankscopeWarning, stacklevel=2)
-        return nested({run["name"]: run["queries"] for run in data["runs"]}, path)
+    """Return the scores in JSON: rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, list):
         return from_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
     depth = nesting(data)
@@ -237,8 +279,8 @@ def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> S
 def with_measures(scores: Scores, names: Sequence[str]) -> Scores:
     """Return the scores by some of the measures alone, in the order given."""
     places = [scores.measures.index(name) for name in names]
-    runs = [
-        dataclasses.replace(
+    runs = tuple(
+        replace(
             run,
             measures=tuple(names),
             values=run.values[:, places],
@@ -247,14 +289,8 @@ def with_measures(scores: Scores, names: Sequence[str]) -> Scores:
             left_out=tuple(run.left_out[i] for i in places) if run.left_out else (),
         )
         for run in scores.values()
-    ]
-    return Scores(
-        tuple(runs),
-        qrels=scores.qrels,
-        policies=scores.policies,
-        profile=scores.profile,
-        weighted_by=scores.weighted_by,
     )
+    return replace(scores, runs=runs)
 
 
 def run_scores(

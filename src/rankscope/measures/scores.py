@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from rankscope.align.hits import Counts
 from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.data.sources import Origin
 from rankscope.errors import InputError, OptionError, did_you_mean
-from rankscope.light import LightRecord, field
+from rankscope.light import LightRecord, field, names_of
 
 MIN_GEOMETRIC = 0.00001  # trec_eval's floor: one score of 0 would make the whole geometric mean 0
 
@@ -50,24 +52,7 @@ class Aggregate(LightRecord):
         return self.value
 
 
-class Counts(LightRecord):
-    """How much of a run could be scored."""
-
-    queries: int
-    """Queries scored."""
-    missing: int
-    """Queries of the qrels that the run does not answer."""
-    not_in_qrels: int
-    """Queries of the run that have no judgments; they are left out."""
-    no_relevant: int
-    """Scored queries without any relevant doc."""
-    retrieved: int
-    """Docs retrieved for the scored queries, within the depth."""
-    unjudged: int
-    """Of these, docs that nobody judged."""
-
-
-class RunScores(LightRecord, eq=False):
+class RunScores(LightRecord):
     """The scores of one run: a matrix of queries by measures."""
 
     name: str
@@ -89,6 +74,14 @@ class RunScores(LightRecord, eq=False):
     """How many queries each measure leaves out as undefined for another reason than having no relevant doc."""
     weights: Floats | None = None
     """How much each query counts in the means, such as how often it is asked; None: all count the same."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RunScores):
+            return NotImplemented
+        return all(same_value(getattr(self, name), getattr(other, name)) for name in names_of(self))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.measures, self.query_ids))
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         """Return one score by (query, measure), or one query's scores by measure."""
@@ -149,40 +142,51 @@ class QrelsInfo(LightRecord):
     """The file that they were read from."""
 
 
-class Scores(Mapping[str, RunScores]):
-    """The scores of several runs on the same qrels, by the name of the run."""
+class Scores(LightRecord, Mapping[str, RunScores]):
+    """The scores of several runs on the same qrels, by the name of the run.
 
-    def __init__(
-        self,
-        runs: tuple[RunScores, ...],
-        *,
-        qrels: QrelsInfo,
-        policies: Mapping[str, Any],
-        profile: str | None = None,
-        weighted_by: str | None = None,
-    ) -> None:
-        self._runs = {run.name: run for run in runs}
-        self.qrels = qrels
-        self.policies = dict(policies)
-        self.profile = profile
-        self.weighted_by = weighted_by
-        """The column of the queries that says how much each counts, None where all count the same."""
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> scores = rs.evaluate({"q1": {"d1": 1}}, {"bm25": {"q1": ["d2", "d1"]}}, "RR P@1")
+    >>> scores.measures
+    ('RR', 'P@1')
+    >>> scores["bm25"]["q1"]
+    {'RR': 0.5, 'P@1': 0.0}
+    """
+
+    runs: tuple[RunScores, ...]
+    qrels: QrelsInfo
+    policies: Mapping[str, Any]
+    """Every policy as decided, by name; empty where the scores are another tool's."""
+    profile: str | None = None
+    weighted_by: str | None = None
+    """The column of the queries that says how much each counts, None where all count the same."""
+    versions: Mapping[str, int] = field(default_factory=dict)
+    """By measure, the version of its definition."""
+    notes: tuple[str, ...] = ()
+    """What must be known to read the numbers, such as how many queries a run does not answer."""
+
+    @cached_property
+    def by_name(self) -> dict[str, RunScores]:
+        """The runs by name."""
+        return {run.name: run for run in self.runs}
 
     def __getitem__(self, name: str) -> RunScores:
-        if name not in self._runs:
-            raise KeyError(f"there is no run {name!r}; the runs are {', '.join(self._runs)}")
-        return self._runs[name]
+        if name not in self.by_name:
+            raise KeyError(f"there is no run {name!r}; the runs are {', '.join(self.by_name)}")
+        return self.by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._runs)
+        return iter(self.by_name)
 
     def __len__(self) -> int:
-        return len(self._runs)
+        return len(self.by_name)
 
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of the measures, the same for all runs."""
-        return next(iter(self._runs.values())).measures
+        return self.runs[0].measures
 
     def mean(self) -> Summary:
         """Return one number per run and measure, with the counts that go with it."""
@@ -190,17 +194,30 @@ class Scores(Mapping[str, RunScores]):
 
     def aggregate(self, how: str | None = None) -> Summary:
         """Return one number per run and measure, by mean, median, gmean, worst or sum."""
-        return Summary({name: run.aggregate(how) for name, run in self._runs.items()})
+        return Summary({name: run.aggregate(how) for name, run in self.by_name.items()})
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float | None]]]:
         """Return {run: {query: {measure: score}}}; None where a score is undefined."""
-        return {name: run.to_dict() for name, run in self._runs.items()}
+        return {name: run.to_dict() for name, run in self.by_name.items()}
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield one record per run and query."""
-        for name, run in self._runs.items():
+        for name, run in self.by_name.items():
             for query, scores in run.to_dict().items():
                 yield {"run": name, "query": query, **scores}
+
+    def to_json(self) -> str:
+        """Return everything that is known of the scores as JSON, from which `from_json` makes equal ones."""
+        from rankscope.measures.scores_record import scores_to_json
+
+        return scores_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Scores:
+        """Return the scores that `to_json`, or `rankscope evaluate --format json`, wrote."""
+        from rankscope.measures.scores_record import scores_from_json
+
+        return scores_from_json(text)
 
     def to_polars(self) -> Any:
         """Return a polars DataFrame with one row per run and query, one column per measure."""
@@ -234,7 +251,7 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple):
             run, measure = key
-            return self._by_run[run][measure]
+            return self._by_run[run][str(measure)]
         return self._by_run[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -274,6 +291,13 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def same_value(one: Any, other: Any) -> bool:
+    """Tell whether two values of a record are the same; arrays are, where undefined scores are in the same places."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other, equal_nan=one.dtype.kind == other.dtype.kind == "f")
+    return bool(one == other) if type(one) is type(other) else False
+
+
 def summarise(values: Floats, how: str, *, lower_is_better: bool = False, weights: Floats | None = None) -> float:
     """Return one number for many scores, NaN for none; `weights` say how much each counts."""
     if how not in AGGREGATES:
@@ -311,7 +335,7 @@ def weighted(values: Floats, how: str, weights: Floats) -> float:
 def position(names: tuple[str, ...], name: str, what: str) -> int:
     """Return where a name stands, or say which ones there are."""
     try:
-        return names.index(name)
+        return names.index(str(name))
     except ValueError:
         close = did_you_mean(str(name), names)
         raise InputError(f"there is no {what} {name!r} among the scores", hint=close or f"e.g. {names[:3]}") from None

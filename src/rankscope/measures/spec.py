@@ -6,9 +6,9 @@ A measure without docstring, example or citation cannot be registered.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,10 @@ from rankscope.arrays import Floats
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.light import LightRecord, field
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
+from rankscope.measures.registry import ALIASES, REGISTRY
 
 if TYPE_CHECKING:
     from rankscope.measures.extras import Extras, Need
-
-Value = TypeVar("Value")
 
 
 class Family(StrEnum):
@@ -91,6 +90,8 @@ class MeasureSpec(LightRecord, eq=False):
     monotone: bool
     over_all_queries: bool
     workings: Callable[..., Workings] | None
+    version: int = 1
+    """Raised when its definition changes, so that stored scores tell which one they were computed by."""
     needs: frozenset[Need] = frozenset()
     """What its function gets as `extras`, as a second argument; where it needs nothing, it gets the hits alone."""
 
@@ -108,6 +109,11 @@ class MeasureSpec(LightRecord, eq=False):
     def parameters(self) -> Mapping[str, Any]:
         """The parameters with their defaults, the cut-off among them."""
         return parameters_of(self.function)
+
+    @property
+    def finds_judged_docs(self) -> bool:
+        """Whether it looks for judged docs by their ids; other measures look at the docs themselves."""
+        return self.needs <= {"subtopics"}
 
     @property
     def cutoff(self) -> str | None:
@@ -136,17 +142,20 @@ COMMON = ("judged_only", "agg")
 
 
 class Measure(LightRecord):
-    """A measure with its parameters, such as nDCG@10: it can be compared, printed and applied to hits."""
+    """A measure with its parameters: a value that can be compared, printed and used wherever a name is expected."""
 
     base: str
     params: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, spec: MeasureSpec, params: Mapping[str, Any]) -> Measure:
-        """Make a measure, checking its parameters; those at their default are left out."""
+    def of(cls, spec: MeasureSpec, params: Mapping[str, Any], *, complete: bool = True) -> Measure:
+        """Make a measure, checking its parameters; those at their default are left out.
+
+        One that is not `complete` may lack its cut-off, as `P(rel=2)` does before `@ 5` is added.
+        """
         checked = {name: spec.parameter(name).check(value, f"{spec.name}: {name}") for name, value in params.items()}
         missing = [name for name, default in spec.parameters.items() if default is REQUIRED and name not in checked]
-        if missing:
+        if missing and complete:
             raise MeasureError(f"{spec.name} needs a cut-off", hint=f"write {spec.name}@10, for example")
         ordered = [name for name in (*spec.parameters, *COMMON) if name in checked]
         defaults = {**spec.parameters, **{name: PARAMETERS[name].default for name in COMMON}}
@@ -189,7 +198,7 @@ class Measure(LightRecord):
         open_threshold = "rel" in given and given["rel"] is None
         return open_threshold and (not self.spec.graded or given["gain"] == "binary")
 
-    def __call__(self, hits: Hits, *, rel: float = 1.0, extras: Extras | None = None) -> Floats:
+    def score(self, hits: Hits, *, rel: float = 1.0, extras: Extras | None = None) -> Floats:
         """Return the score of every query; NaN where it is undefined."""
         if self.options.get("judged_only"):
             hits, extras = hits.judged_only(), extras and extras.judged_only()
@@ -197,53 +206,22 @@ class Measure(LightRecord):
             return np.asarray(self.spec.function(hits, extras, **self.arguments(rel=rel)), dtype=np.float64)
         return np.asarray(self.spec.function(hits, **self.arguments(rel=rel)), dtype=np.float64)
 
-    def __str__(self) -> str:
+    def __call__(self, **params: Any) -> Measure:
+        """Return the measure with parameters: `P(rel=2)`."""
+        return Measure.of(self.spec, {**self.options, **params}, complete=False)
+
+    def __matmul__(self, cutoff: float) -> Measure:
+        """Return the measure at a cut-off: `nDCG @ 10`."""
+        name = self.spec.cutoff
+        if name is None:
+            raise MeasureError(f"{self.base} has no cut-off", hint=f"write {self}")
+        return Measure.of(self.spec, {**self.options, name: cutoff})
+
+    def __repr__(self) -> str:
         return self.name
 
-
-class Names(MutableMapping[str, Value]):
-    """Names of measures, of which the less usual ones are loaded when they are first asked for.
-
-    Most evaluations use a handful of well-known measures; looking for plugins and loading every family would cost
-    them more time than the evaluation.
-    """
-
-    load_rest: ClassVar[Callable[[], None] | None] = None
-    """Registers all other measures; set where the families are known, and taken away once it has been called."""
-
-    def __init__(self) -> None:
-        self.loaded: dict[str, Value] = {}
-        """What has been registered so far."""
-
-    def complete(self) -> dict[str, Value]:
-        """Load what has not been loaded, and return everything."""
-        load, Names.load_rest = Names.load_rest, None
-        if load is not None:
-            load()
-        return self.loaded
-
-    def __getitem__(self, name: str) -> Value:
-        return self.loaded[name] if name in self.loaded else self.complete()[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.loaded or name in self.complete()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.complete())
-
-    def __len__(self) -> int:
-        return len(self.complete())
-
-    def __setitem__(self, name: str, value: Value) -> None:
-        self.loaded[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self.loaded[name]
-
-
-REGISTRY: Names[MeasureSpec] = Names()
-ALIASES: Names[tuple[str, dict[str, Any]]] = Names()
-"""Other names, in lower case, with the parameters they imply."""
+    def __str__(self) -> str:
+        return self.name
 
 
 def measure(
@@ -268,18 +246,80 @@ def measure(
     over_all_queries: bool = False,
     workings: Callable[..., Workings] | None = None,
     needs: Iterable[Need] = (),
+    version: int = 1,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
-    """Register a function of hits as a measure.
+    r"""Register a function of hits as a measure.
 
-    `about_relevance`: the score depends on which docs are relevant, so a query without any can be excluded.
-    `if_undefined`: what becomes of an undefined score, one of IF_UNDEFINED; unless said, "skip" where lower is better,
-    else "zero" for measures of relevance and "policy" for all others.
-    `graded`: gains are graded, so the threshold of the evaluation only matters where the gain is binary.
-    `whole_grades`: grades must be whole numbers.
-    `needs`: data beyond ranks and grades; the function then takes it as a second argument, `extras`.
-    `monotone`: moving a relevant doc up never makes the score worse.
-    `over_all_queries`: it is one number for the whole run, repeated for every query.
-    `workings`: the terms of which the score is the sum, for `explain` and for what a doc contributes to a difference.
+    Parameters
+    ----------
+    name, title
+        What it is called in short, as it is written in texts, and in full.
+    family
+        The kind of question that it answers.
+    formula
+        In LaTeX.
+    range
+        The lowest and the highest score; infinite where there is none.
+    cite
+        Where it comes from.
+    example
+        A score that was worked out by hand.
+    undefined
+        When it has no score.
+    better
+        ``"higher"`` or ``"lower"``.
+    aliases
+        Other names, alone or with the parameters that they imply.
+    elsewhere
+        By tool, what it is called there.
+    aggregate
+        How the scores of all queries become one number.
+    about_relevance
+        Whether the score depends on which docs are relevant, so that a query without any can be excluded.
+    if_undefined
+        What becomes of an undefined score, one of IF_UNDEFINED; unless said, "skip" where lower is better, else "zero"
+        for measures of relevance and "policy" for all others.
+    graded
+        Whether gains are graded, so that the threshold of the evaluation only matters where the gain is binary.
+    whole_grades
+        Whether grades must be whole numbers.
+    monotone
+        Whether moving a relevant doc up never makes the score worse.
+    over_all_queries
+        Whether it is one number for the whole run, repeated for every query.
+    workings
+        The terms of which the score is the sum, for `explain` and for what a doc contributes to a difference.
+    needs
+        Data beyond ranks and grades; the function then takes it as a second argument, `extras`.
+    version
+        Raised when the definition changes; it is kept with stored scores.
+
+    Returns
+    -------
+    callable
+        The decorator of a function of hits (and `extras`) and keyword parameters, which returns a score per query. Its
+        docstring begins with ``Answers: …?``.
+
+    Raises
+    ------
+    MeasureError
+        The name is taken, or docstring, citation or example are missing.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from rankscope.measures.spec import Example, Family
+    >>> @rs.measure(
+    ...     "FirstIsBest", "The best doc first", family=Family.RANK, formula=r"[g_1 = g_{max}]", range=(0, 1),
+    ...     undefined="never", cite="by hand", example=Example([2, 1], [2, 1], 1.0, {}, "2 is the best grade"),
+    ... )
+    ... def first_is_best(hits):
+    ...     '''Answers: is the first doc one of the best grade that the qrels have?'''
+    ...     return hits.per_query((hits.ranks == 1) & (hits.grades == hits.max_grade))
+    >>> rs.evaluate({"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}, "FirstIsBest")["run"]["q", "FirstIsBest"]
+    0.0
+
+    `rankscope.testing.check_measure("FirstIsBest")` checks that it keeps what every measure promises.
     """
     by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
 
@@ -291,20 +331,39 @@ def measure(
     def register(function: Callable[..., Floats]) -> Callable[..., Floats]:
         if not (function.__doc__ and cite and example):
             raise MeasureError(f"{name} cannot be registered: it needs a docstring, an example and a citation")
-        if name in REGISTRY.loaded:
+        if name in REGISTRY.entries:
             raise MeasureError(f"{name} is already registered")
-        REGISTRY[name] = MeasureSpec(
-            name=name, title=title, family=family, function=function, formula=formula, range=range, better=better,
-            undefined=undefined, cite=cite, example=example, aliases=tuple(by_alias),
-            names_elsewhere=dict(elsewhere or {}), aggregate=aggregate, about_relevance=about_relevance,
-            if_undefined=if_undefined, graded=graded, whole_grades=whole_grades, monotone=monotone,
-            over_all_queries=over_all_queries, workings=workings, needs=frozenset(needs),
-        )  # fmt: skip
+        spec = MeasureSpec(
+            name=name,
+            title=title,
+            family=family,
+            function=function,
+            formula=formula,
+            range=range,
+            better=better,
+            undefined=undefined,
+            cite=cite,
+            example=example,
+            aliases=tuple(by_alias),
+            names_elsewhere=dict(elsewhere or {}),
+            aggregate=aggregate,
+            about_relevance=about_relevance,
+            if_undefined=if_undefined,
+            graded=graded,
+            whole_grades=whole_grades,
+            monotone=monotone,
+            over_all_queries=over_all_queries,
+            workings=workings,
+            needs=frozenset(needs),
+            version=version,
+        )
         for alias, params in {name: {}, **by_alias}.items():
-            taken = ALIASES.loaded.get(alias.lower(), (name, {}))[0]
-            if taken != name:
+            key = alias.lower()
+            if key not in ALIASES.entries:
+                ALIASES.add(key, (name, dict(params)))
+            elif (taken := ALIASES[key][0]) != name:
                 raise MeasureError(f"{name} cannot be called {alias} as well: {taken} is")
-            ALIASES[alias.lower()] = (name, dict(params))
+        REGISTRY.add(name, spec)
         return function
 
     return register

@@ -54,7 +54,7 @@ class Entry:
 def measure_of(base: str, **params: Any) -> Callable[[Hits, float], Floats]:
     """Return a function of hits; an undefined score prints as 0."""
     measure = Measure.of(REGISTRY[base], params)
-    return lambda hits, rel: np.nan_to_num(measure(hits, rel=rel))
+    return lambda hits, rel: np.nan_to_num(measure.score(hits, rel=rel))
 
 
 def plain(name: str, base: str, *, aggregate: str = "mean", whole: bool = False, in_queries: bool = True) -> Entry:

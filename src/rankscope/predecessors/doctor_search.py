@@ -158,4 +158,4 @@ def _score(results: Sequence[Any], ground_truth: Sequence[Any] | None, measure: 
 
 def _values(ranked: RankedList, measure: str) -> float:
     """Return a score as it is defined without relevant docs, too: 0."""
-    return float(np.nan_to_num(known(measure)(hits_of([ranked])))[0])
+    return float(np.nan_to_num(known(measure).score(hits_of([ranked])))[0])

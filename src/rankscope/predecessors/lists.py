@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,14 +18,14 @@ from rankscope.align.policies import Policies
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, offsets_of
 from rankscope.data.qrels import Qrels
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measure
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class RankedList:
+class RankedList(Record):
     """One query's docs, best first, each as often as it was listed, and the grades of the docs that were judged."""
 
     docs: Sequence[Any]

@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from rankscope.evaluation import decide_policies
 from rankscope.measures.profiles import find_profile
 from rankscope.measures.scores import summarise
 from rankscope.predecessors.lists import RankedList, score_or_zero
+from rankscope.records import Record, to_builtins
 
 RELEVANT = 2
 _CONTENT = "ContentDiversity(field='podcast_id', date='published_at')"
@@ -29,8 +28,7 @@ Judgments = Mapping[str, float]
 Topics = Mapping[str, Collection[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationMetrics:
+class EvaluationMetrics(Record):
     """The scores of one query."""
 
     relevance_score: float
@@ -173,7 +171,7 @@ class EvaluationFramework:
         """Return the mean of every score, {} for no query."""
         if not metrics_list:
             return {}
-        rows = [dataclasses.asdict(metrics) for metrics in metrics_list]
+        rows = [to_builtins(metrics) for metrics in metrics_list]
         return {
             f"avg_{'mrr' if name == 'mean_reciprocal_rank' else name.removesuffix('_score')}": summarise(
                 np.array([row[name] for row in rows]), "mean"

@@ -5,21 +5,14 @@ A key such as `precisionAt{k}` stands for one key per cut-off; `{max_k}` is the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, TypeVar
 
-AnyProfile = TypeVar("AnyProfile")
+from rankscope.measures.profiles import Profile
 
 _REPEATS = "a doc listed twice is refused; rankscope.predecessors counts it twice, as the original does"
 _DENSE = ("hit_rate", "max_ont_similarity", "ndcg", "recall", "precision", "map")
 _NDCG = "nDCG(gain='binary')@{k}"
-
-
-def predecessor_profiles(profile: Callable[..., AnyProfile]) -> dict[str, AnyProfile]:
-    """Return the profiles by name, made with the class that the caller has for them."""
-    facts = (_ranking_algo(), _parakeet(), *_phentrieve(), *_dartboard())
-    return {fact["name"]: profile(**fact) for fact in facts}
 
 
 def expand_keys(patterns: Mapping[str, str], cuts: Sequence[int]) -> dict[str, str]:
@@ -40,34 +33,34 @@ def _filled(pattern: str, k: int, deepest: int) -> str:
     return pattern.replace("{k}", str(k)).replace("{max_k}", str(deepest))
 
 
-def _ranking_algo() -> dict[str, Any]:
+def _ranking_algo() -> Profile:
     per_cut = {"precisionAt{k}": "P@{k}", "recallAt{k}": "R@{k}"}
     overall = {"mrr": "RR", "ndcg": "nDCG(gain='binary')@5"}
     positions = {"averagePosition": "MeanRel", "minPosition": "FirstRel", "maxPosition": "LastRel"}
     counts = {**{f"inTop{k}": f"NumRelRet@{k}" for k in (3, 5, 10)}, "totalFound": "NumRelRet"}
-    return {
-        "name": "ranking_algo",
-        "description": "the doctor search's test bench: binary nDCG, test cases without ground truth left out",
-        "policies": {"ties": "given", "missing": "zero", "no_relevant": "exclude"},
-        "variants": {"nDCG": {"gain": "binary"}},
-        "measures": ("P@3", "R@3", "P@5", "R@5", "RR", "nDCG@5"),
-        "keys": {**per_cut, **overall, **positions, **counts},
-        "mean_keys": {
+    return Profile(
+        name="ranking_algo",
+        description="the doctor search's test bench: binary nDCG, test cases without ground truth left out",
+        policies={"ties": "given", "missing": "zero", "no_relevant": "exclude"},
+        variants={"nDCG": {"gain": "binary"}},
+        measures=("P@3", "R@3", "P@5", "R@5", "RR", "nDCG@5"),
+        keys={**per_cut, **overall, **positions, **counts},
+        mean_keys={
             "averagePrecisionAt{k}": "P@{k}",
             "averageRecallAt{k}": "R@{k}",
             "averageMRR": "RR",
             "averageNDCG": "nDCG(gain='binary')@5",
         },
-        "cuts": (3, 5),
-        "notes": (
+        cuts=(3, 5),
+        notes=(
             "its nDCG is cut at 5 in the server and at 12 on its command line; say nDCG@12 for the latter",
             "names of the ground truth that match nobody stay in the denominator of recall; the original drops them",
             _REPEATS,
         ),
-    }
+    )
 
 
-def _parakeet() -> dict[str, Any]:
+def _parakeet() -> Profile:
     measures = {
         "relevance": "MeanGain(max_grade=3)",
         "coverage": "TopicCoverage",
@@ -78,23 +71,23 @@ def _parakeet() -> dict[str, Any]:
         "mrr": "RR",
     }
     own = {"relevance": "relevance_score", "coverage": "coverage_score", "diversity": "diversity_score"}
-    return {
-        "name": "parakeet",
-        "description": "the podcast search's quality metrics: grades 0 to 3, relevant from 2 up, graded nDCG",
-        "policies": {"ties": "given", "missing": "zero", "undefined": "zero", "min_rel": 2},
-        "variants": {"MeanGain": {"max_grade": 3}},
-        "measures": tuple(name for key, name in measures.items() if key not in {"coverage", "diversity"}),
-        "keys": {own.get(key, "mean_reciprocal_rank" if key == "mrr" else key): name for key, name in measures.items()},
-        "mean_keys": {f"avg_{key}": name for key, name in measures.items()},
-        "notes": (
+    return Profile(
+        name="parakeet",
+        description="the podcast search's quality metrics: grades 0 to 3, relevant from 2 up, graded nDCG",
+        policies={"ties": "given", "missing": "zero", "undefined": "zero", "min_rel": 2},
+        variants={"MeanGain": {"max_grade": 3}},
+        measures=tuple(name for key, name in measures.items() if key not in {"coverage", "diversity"}),
+        keys={own.get(key, "mean_reciprocal_rank" if key == "mrr" else key): name for key, name in measures.items()},
+        mean_keys={f"avg_{key}": name for key, name in measures.items()},
+        notes=(
             "diversity_score is ILD where embeddings are given, else ContentDiversity",
             "queries without judgments score 0 and count",
             _REPEATS,
         ),
-    }
+    )
 
 
-def _phentrieve() -> Iterator[dict[str, Any]]:
+def _phentrieve() -> Iterator[Profile]:
     measure_of = {
         "hit_rate": "Success@{k}",
         "max_ont_similarity": "MaxOntSim(sim='phentrieve_hybrid')@{k}",
@@ -110,28 +103,28 @@ def _phentrieve() -> Iterator[dict[str, Any]]:
         of = {**measure_of, "precision": f"{precision}@{{k}}"}
         keys = {"mrr_dense": "RR", **{f"{metric}_dense@{{k}}": of[metric] for metric in _DENSE}}
         plain = {key: measure for key, measure in keys.items() if not measure.startswith("MaxOntSim")}
-        yield {
-            "name": name,
-            "description": "the HPO retrieval benchmark: binary nDCG, AP over at most k, cases without ids left out",
-            "policies": {"ties": "given", "missing": "zero", "no_relevant": "exclude"},
-            "variants": {
+        yield Profile(
+            name=name,
+            description="the HPO retrieval benchmark: binary nDCG, AP over at most k, cases without ids left out",
+            policies={"ties": "given", "missing": "zero", "no_relevant": "exclude"},
+            variants={
                 "nDCG": {"gain": "binary"},
                 "AP": {"norm": "min"},
                 "MaxOntSim": {"sim": "phentrieve_hybrid"},
             },
-            "measures": tuple(expand_keys(plain, cuts).values()),
-            "keys": keys,
-            "mean_keys": keys,
-            "cuts": cuts,
-            "notes": (
+            measures=tuple(expand_keys(plain, cuts).values()),
+            keys=keys,
+            mean_keys=keys,
+            cuts=cuts,
+            notes=(
                 note,
                 "failed cases are not in its means: leave them out of the qrels, as `rankscope import` does",
                 _REPEATS,
             ),
-        }
+        )
 
 
-def _dartboard() -> Iterator[dict[str, Any]]:
+def _dartboard() -> Iterator[Profile]:
     for name, precision, what in (
         ("dartboard", "P", "k, as its documents say"),
         ("dartboard-code", "P_ret", "the number of docs retrieved, as its code has it"),
@@ -146,18 +139,24 @@ def _dartboard() -> Iterator[dict[str, Any]]:
         over_docs = {"ILD": "ILD", "Alpha-NDCG@10": "NoveltyNDCG(rel_weight=0.5)@10"}
         means = {**plain, "MAP@{max_k}": "AP@{max_k}"}
         cuts = (1, 5, 10, 20, 100)
-        yield {
-            "name": name,
-            "description": f"the diversity-aware RAG benchmark: binary nDCG; precision divides by {what}",
-            "policies": {"ties": "given", "missing": "zero", "undefined": "zero"},
-            "variants": {"nDCG": {"gain": "binary"}},
-            "measures": tuple(expand_keys(means, cuts).values()),
-            "keys": {**plain, **over_docs},
-            "mean_keys": {**means, **over_docs},
-            "cuts": cuts,
-            "notes": (
+        yield Profile(
+            name=name,
+            description=f"the diversity-aware RAG benchmark: binary nDCG; precision divides by {what}",
+            policies={"ties": "given", "missing": "zero", "undefined": "zero"},
+            variants={"nDCG": {"gain": "binary"}},
+            measures=tuple(expand_keys(means, cuts).values()),
+            keys={**plain, **over_docs},
+            mean_keys={**means, **over_docs},
+            cuts=cuts,
+            notes=(
                 "its Alpha-NDCG is NoveltyNDCG here; alpha_nDCG is the measure of Clarke et al. 2008, by subtopics",
                 "queries without relevant docs score 0 and count",
                 _REPEATS,
             ),
-        }
+        )
+
+
+RANKING_ALGO = _ranking_algo()
+PARAKEET = _parakeet()
+PHENTRIEVE, PHENTRIEVE_PLAN = _phentrieve()
+DARTBOARD, DARTBOARD_CODE = _dartboard()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from rankscope.measures.scores import RunScores, none_if_nan, summarise
 from rankscope.measures.spec import Measure
 from rankscope.predecessors.lists import RankedList, known, relevant_list, score_lists
 from rankscope.predecessors.profiles import expand_keys
+from rankscope.records import Record
 
 COUNTED_ONCE: Mapping[str, frozenset[str]] = {
     name: frozenset({"R"}) for name in ("phentrieve", "phentrieve-plan", "dartboard", "dartboard-code")
@@ -25,8 +25,7 @@ COUNTED_ONCE: Mapping[str, frozenset[str]] = {
 """Measures for which a repeated doc counts once although it counts twice for the others; these take a set of docs."""
 
 
-@dataclass(frozen=True, slots=True)
-class TheirScores:
+class TheirScores(Record):
     """An evaluation in a predecessor's words: None where it has null."""
 
     per_query: dict[str, dict[str, float | None]]

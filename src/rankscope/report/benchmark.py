@@ -12,14 +12,12 @@ from rankscope._version import __version__
 from rankscope.experiment.latency import Profile
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
 from rankscope.measures.scores import Scores, show
-from rankscope.report import charts, comparison, evaluation_report
-from rankscope.report.charts import Chart, Line, MapPoint
+from rankscope.report import comparison, evaluation_report
+from rankscope.report.charts.sources import identifier
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, Verdict
 from rankscope.report.evaluation import best_values, number_cell, queries
-from rankscope.report.figures import better_of, identifier
-from rankscope.report.means import mean_of
+from rankscope.report.figures import figure_of, figures
 from rankscope.report.table import Cell, Table
-from rankscope.stats.interval import LEVEL, percent
 
 SHOWN_FAILURES = 20
 """A longer list of failed queries is folded."""
@@ -72,7 +70,7 @@ def collection_report(
     base = base_report(result, with_figures=with_figures, every_pair=every_pair)
     costs: list[Block] = [TableBlock("Quality and cost", quality_table(result))]
     if with_figures:
-        costs += quality_latency(result, benchmark.project.primary)
+        costs += figures("quality_latency", "collection", result, benchmark.project.primary)
     details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
     return Report(
         title=base.title,
@@ -100,11 +98,7 @@ def base_report(result: CollectionResult, *, with_figures: bool, every_pair: boo
     if result.scores is None:
         nothing = Verdict("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
         return Report(result.name, () if result.left_out else (nothing,), (), ())
-    report = evaluation_report.report_of(result.scores)
-    if with_figures:
-        return report
-    kept = tuple(section for section in report.sections if not any(isinstance(b, Figure) for b in section.blocks))
-    return dataclasses.replace(report, sections=kept)
+    return evaluation_report.report_of(result.scores, with_figures=with_figures)
 
 
 def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
@@ -120,7 +114,7 @@ def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
 
 
 def named_after(report: Report, name: str) -> Report:
-    """Return a part of the report in which all headings and charts are told apart by the collection's name."""
+    """Return a part of the report in which all headings and charts differ by the collection's name."""
     return Report(
         report.title,
         tuple(named_block(block, name) for block in report.first_screen),
@@ -244,32 +238,6 @@ def amount_cell(value: float | None, unit: float) -> Cell:
     return Cell("-") if value is None else Cell(digits(value / unit), raw=repr(value))
 
 
-def quality_latency(result: CollectionResult, primary: str) -> Iterator[Block]:
-    """Yield the map of quality and latency, where there are systems that were timed."""
-    scores = result.scores
-    timed = [system for system in result.systems if system.profile.latency is not None]
-    if scores is None or not any(system.name in scores for system in timed):
-        return
-    points = []
-    for system in timed:
-        if system.name in scores and system.profile.latency is not None:
-            mean = mean_of(scores[system.name], primary)
-            low, high = mean.ends
-            points.append(MapPoint(system.name, system.profile.latency.p50, mean.value, y_low=low, y_high=high))
-    yield figure(
-        charts.quality_latency(
-            points, title="Quality and latency", measure=primary, better=better_of(scores, primary),
-            x_label="median latency",
-            subtitle=f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both",
-        )
-    )  # fmt: skip
-
-
-def figure(chart: Chart) -> Figure:
-    """Return a chart as a block."""
-    return Figure(chart.title, chart.html, chart.alt)
-
-
 # What was chosen
 
 
@@ -316,59 +284,54 @@ def choice_table(choice: Choice, result: CollectionResult) -> Table:
     return Table([*names, choice.measure], rows, n_name_columns=len(names), notes=(note,))
 
 
-def choice_figure(choice: Choice) -> Iterator[Block]:
+def choice_figure(choice: Choice) -> Iterator[Figure]:
     """Yield the curve over the values of an option, where one or two options were tried and one is a number."""
-    lines = curve_lines(choice)
-    if lines:
-        x_name, curves = lines
-        yield figure(
-            charts.curves(
-                curves,
-                title=f"{choice.measure} over {x_name}",
-                measure=choice.measure,
-                x_label=x_name,
-                subtitle=f"{choice.system}, {choice.n_queries} train queries",
-                prefix=identifier("choice", choice.system),
-            )
-        )
+    from rankscope.report.charts.lines import ChartLine, CurvesChart
 
-
-def curve_lines(choice: Choice) -> tuple[str, list[Line]] | None:
-    """Return the curves of a choice: over its first numeric option, a line for each value of the other one."""
-    names = list(choice.trials[0].options)
-    if names == ["weights"]:
-        return weight_curve(choice)
-    numeric = [
-        name for name in names if len({*values_of(choice, name)}) > 1 and all(map(is_number, values_of(choice, name)))
+    tried = scores_over_option(choice)
+    if tried is None:
+        return
+    x_name, points_of = tried
+    lines = [
+        ChartLine(label, [x for x, _ in sorted(points)], [y for _, y in sorted(points)])
+        for label, points in points_of.items()
     ]
+    yield figure_of(
+        CurvesChart(
+            lines,
+            measure=choice.measure,
+            x_label=x_name,
+            title=f"{choice.measure} over {x_name}",
+            subtitle=f"{choice.system}, {choice.n_queries} train queries",
+            prefix=identifier("choice", choice.system),
+        )
+    )
+
+
+def scores_over_option(choice: Choice) -> tuple[str, dict[str, list[tuple[float, float]]]] | None:
+    """Return the first option that is a number, and for each value of the other option the points of a line."""
+    names, trials = list(choice.trials[0].options), choice.trials
+    if names == ["weights"]:
+        if any(len(trial.options["weights"]) != 2 for trial in trials):
+            return None
+        points = [(float(trial.options["weights"][0]), trial.score) for trial in trials]
+        return "weight of the first system", {choice.system: points}
+    numeric = [name for name in names if can_be_axis([trial.options[name] for trial in trials])]
     if not numeric or len(names) > 2:
         return None
-    x_name = numeric[0]
-    others = [name for name in names if name != x_name]
-    by_line: dict[str, list[tuple[float, float]]] = {}
-    for trial in choice.trials:
-        label = ", ".join(f"{name} = {value_words(trial.options[name])}" for name in others) or choice.system
-        by_line.setdefault(label, []).append((float(trial.options[x_name]), trial.score))
-    return x_name, [Line(label, *map(list, zip(*sorted(points), strict=True))) for label, points in by_line.items()]
+    points_of: dict[str, list[tuple[float, float]]] = {}
+    for trial in trials:
+        others = (f"{name} = {value_words(trial.options[name])}" for name in names if name != numeric[0])
+        points_of.setdefault(", ".join(others) or choice.system, []).append(
+            (float(trial.options[numeric[0]]), trial.score)
+        )
+    return numeric[0], points_of
 
 
-def weight_curve(choice: Choice) -> tuple[str, list[Line]] | None:
-    """Return the curve over the weight of the first of two systems."""
-    points = sorted((float(trial.options["weights"][0]), trial.score) for trial in choice.trials)
-    if any(len(trial.options["weights"]) != 2 for trial in choice.trials):
-        return None
-    return "weight of the first system", [Line(choice.system, *map(list, zip(*points, strict=True)))]
-
-
-def values_of(choice: Choice, name: str) -> list[object]:
-    """Return the values of an option that were tried; of a list its text, as lists are no points on an axis."""
-    values = (trial.options[name] for trial in choice.trials)
-    return [str(value) if isinstance(value, list) else value for value in values]
-
-
-def is_number(value: object) -> bool:
-    """Tell whether a value can be a place on an axis."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def can_be_axis(values: Sequence[object]) -> bool:
+    """Tell whether values are numbers, and not all the same."""
+    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return are_numbers and len(set(values)) > 1
 
 
 # What failed, and what has to be known
@@ -378,7 +341,7 @@ def left_out_blocks(result: CollectionResult) -> Iterator[Block]:
     """Say first of all which systems could not be evaluated, and why."""
     for system in result.left_out:
         if system.finding is not None:
-            words = f"{system.finding.in_one_line}. To mend it, {system.finding.hint}."
+            words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
             yield Verdict(f"{system.name} is left out.", words, "bad", system.name)
 
 

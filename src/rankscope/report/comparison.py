@@ -23,9 +23,7 @@ from rankscope.comparison.verdict import (
 from rankscope.comparison.verdict import (
     counted as counted_words,
 )
-from rankscope.report import figures
 from rankscope.report.comparison_pair import (
-    drawn,
     in_group,
     interval_text,
     measures_table,
@@ -52,6 +50,7 @@ from rankscope.report.document import (
     marked,
 )
 from rankscope.report.evaluation import number_cell, queries
+from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
 from rankscope.stats.compare import Pair
 from rankscope.stats.family import CORRECTIONS
@@ -374,8 +373,8 @@ def systems_section(comparison: Comparison, group: Group, *, with_figures: bool)
     if not comparison.isolated_by:
         blocks.append(TableBlock("All measures", means_table(comparison)))
         if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
-            blocks += drawn(lambda: figures.systems_of(comparison))
-            blocks += drawn(lambda: figures.distribution(comparison.scores, comparison.primary))
+            blocks += figures("systems", "comparison", comparison)
+            blocks += figures("distribution", "comparison", comparison)
     return Section(in_group("Systems", group), tuple(blocks))
 
 

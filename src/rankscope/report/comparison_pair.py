@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from rankscope.analysis.movement import Movement
 from rankscope.arrays import Floats
 from rankscope.comparison.records import Compared, Comparison, Group, QueryChange, Slice
 from rankscope.comparison.verdict import Code, decimals, differs, measure_words, signed, unit_word
-from rankscope.errors import OptionError
-from rankscope.report import figures
-from rankscope.report.document import Block, Bullets, Figure, Paragraph, Section, TableBlock, Tone, Verdict
+from rankscope.report.charts.sources import all_queries, column_of
+from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, Verdict
 from rankscope.report.evaluation import number_cell, queries
+from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
 from rankscope.stats.compare import Pair
 from rankscope.stats.family import CORRECTIONS
@@ -159,15 +159,6 @@ def power_words(comparison: Comparison, compared: Compared) -> str:
     return words
 
 
-def drawn(draw: Callable[[], figures.Chart]) -> list[Block]:
-    """Return a chart as a block; none where there is nothing to draw, as where a system has no score."""
-    try:
-        chart = draw()
-    except OptionError:
-        return []
-    return [Figure(chart.title, chart.html, chart.alt)]
-
-
 def pair_section(comparison: Comparison, group: Group, compared: Compared, *, with_figures: bool) -> Section:
     """Return all that is known of one pair."""
     pair = compared.pair
@@ -178,9 +169,9 @@ def pair_section(comparison: Comparison, group: Group, compared: Compared, *, wi
         blocks.append(Paragraph(power_words(comparison, compared)))
     blocks.append(Paragraph(won_words(pair)))
     if with_figures:
-        blocks += drawn(lambda: figures.differences(comparison, compared))
+        blocks += figures("differences", "comparison", comparison, compared)
     if with_figures and len(group.compared) <= FEW_PAIRS:
-        blocks += drawn(lambda: figures.scatter(comparison, compared))
+        blocks += figures("scatter", "comparison", comparison, compared)
     blocks += rank_blocks(comparison, compared)
     blocks += also_blocks(compared)
     blocks += extremes_blocks(compared)
@@ -198,10 +189,10 @@ def rank_blocks(comparison: Comparison, compared: Compared) -> Iterator[Block]:
     pair = compared.pair
     if pair.measure.partition("@")[0].partition("(")[0] != "RR":
         return
-    ids, counted = figures.all_queries(comparison.scores), ~np.isnan(pair.differences)
+    ids, counted = all_queries(comparison.scores), ~np.isnan(pair.differences)
     counts = []
     for system in (pair.a, pair.b):
-        values = figures.column_of(comparison.scores, system, pair.measure, ids)[counted]
+        values = column_of(comparison.scores, system, pair.measure, ids)[counted]
         counts.append(band_counts(np.rint(1 / np.where(values > 0, values, math.nan))))
     rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(BANDS, *counts, strict=True)]
     yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))

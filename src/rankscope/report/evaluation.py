@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rankscope._version import __version__
 from rankscope.data.sources import Origin
-from rankscope.light import asdict, replace
-from rankscope.measures.scores import RunScores, Scores, none_if_nan, show
+from rankscope.light import replace
+from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.report.table import Cell, Table, transposed
 
 if TYPE_CHECKING:
@@ -191,56 +190,21 @@ def queries(n: int) -> str:
     return "1 query" if n == 1 else f"{n} queries"
 
 
-def json_record(scores: Scores) -> dict[str, Any]:
-    """Return the evaluation as the JSON record whose schema is published."""
-    return {
-        "rankscope": __version__,
-        "profile": scores.profile,
-        "policies": scores.policies,
-        "qrels": {**file_record(scores.qrels.origin), "n_queries": scores.qrels.n_queries},
-        "weights": weights_record(scores),
-        "runs": [run_record(run) for run in scores.values()],
-    }
-
-
 def file_record(origin: Origin | None) -> dict[str, str | None]:
     """Return which file data was read from, if it was."""
     return {"path": origin.path if origin else None, "sha256": origin.sha256 if origin else None}
 
 
-def weights_record(scores: Scores) -> dict[str, Any] | None:
-    """Return how much each query counts, None where all count the same."""
-    if scores.weighted_by is None:
-        return None
-    weight_of: dict[str, float] = {}
-    for run in scores.values():
-        if run.weights is not None:
-            weight_of.update(zip(run.query_ids, run.weights.tolist(), strict=True))
-    return {"column": scores.weighted_by, "queries": weight_of}
+def json_record(scores: Scores) -> dict[str, Any]:
+    """Return the evaluation as the JSON record whose schema is published."""
+    from rankscope.measures.scores_record import scores_builtins
 
-
-def run_record(run: RunScores) -> dict[str, Any]:
-    """Return one run of the JSON record."""
-    aggregates = run.mean()
-    return {
-        "name": run.name,
-        **file_record(run.origin),
-        "mean": {measure: none_if_nan(aggregate.value) for measure, aggregate in aggregates.items()},
-        "queries": run.to_dict(),
-        "effective_n": run.effective_n,
-        "counts": {
-            **asdict(run.counts),
-            "undefined": {measure: aggregate.undefined for measure, aggregate in aggregates.items()},
-            "left_out": dict(zip(run.measures, run.left_out or (0,) * len(run.measures), strict=True)),
-        },
-    }
+    return scores_builtins(scores)
 
 
 def json_text(scores: Scores) -> str:
     """Return the JSON record as text."""
-    import json
-
-    return json.dumps(json_record(scores), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return scores.to_json()
 
 
 def json_lines(scores: Scores, *, per_query: bool) -> str:
@@ -251,75 +215,11 @@ def json_lines(scores: Scores, *, per_query: bool) -> str:
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
 
 
-RUN_COUNTS = {
-    "queries": "queries scored",
-    "missing": "queries of the qrels that the run does not answer",
-    "not_in_qrels": "queries of the run that have no judgments",
-    "no_relevant": "scored queries without any relevant doc",
-    "retrieved": "docs retrieved for the scored queries, within the depth",
-    "unjudged": "of these, docs that nobody judged",
-}
-MEASURE_COUNTS = {
-    "undefined": "by measure, queries for which it is undefined, counted as 0 or left out",
-    "left_out": "by measure, queries left out as undefined for another reason than having no relevant doc",
-}
-
-
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of the record."""
-    text_or_null = {"type": ["string", "null"]}
-    by_measure = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
-    count = {"type": "integer", "minimum": 0}
-    run = {
-        "name": {"type": "string", "description": "the run's name, unique within the record"},
-        "path": {**text_or_null, "description": "the file it was read from, null where it was given in memory"},
-        "sha256": {**text_or_null, "description": "digest of that file as stored"},
-        "mean": {**by_measure, "description": "one number per measure; null where no query has a score"},
-        "queries": {
-            "type": "object",
-            "additionalProperties": by_measure,
-            "description": "scores per query; null where a score is undefined",
-        },
-        "effective_n": {
-            "type": "number",
-            "minimum": 0,
-            "description": "how many queries of the same weight would say as much: (sum of weights)² / sum of squares",
-        },
-        "counts": closed_object(
-            {
-                **{name: {**count, "description": what} for name, what in RUN_COUNTS.items()},
-                **{
-                    name: {"type": "object", "additionalProperties": count, "description": what}
-                    for name, what in MEASURE_COUNTS.items()
-                },
-            }
-        ),
-    }
-    qrels = {"path": text_or_null, "sha256": text_or_null, "n_queries": count}
-    weights = {
-        "column": {"type": "string", "description": "the column of the queries that holds the weights"},
-        "queries": {
-            "type": "object",
-            "additionalProperties": {"type": "number", "minimum": 0},
-            "description": "how much each query counts in the means",
-        },
-    }
-    record = {
-        "rankscope": {"type": "string", "description": "the version that made the record"},
-        "profile": {**text_or_null, "description": "the profile followed, null for none"},
-        "policies": {"type": "object", "description": "every policy, as decided"},
-        "qrels": closed_object(qrels),
-        "weights": {
-            "anyOf": [closed_object(weights), {"type": "null"}],
-            "description": "null where all queries count the same",
-        },
-        "runs": {"type": "array", "items": closed_object(run), "minItems": 1},
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "The scores of runs, as printed by rankscope evaluate --format json",
-        **closed_object(record),
-    }
+    from rankscope.measures.scores_record import scores_schema
+
+    return scores_schema()
 
 
 def closed_object(properties: dict[str, Any]) -> dict[str, Any]:

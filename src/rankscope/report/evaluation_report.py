@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 from rankscope._version import __version__
 from rankscope.errors import RankscopeError
 from rankscope.measures.scores import Scores, show
-from rankscope.report.charts import Chart
+from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Block, Figure, Paragraph, Report, Section, TableBlock
 from rankscope.report.evaluation import counts_among, notes, number_cell, query_table
-from rankscope.report.figures import distribution, systems
+from rankscope.report.figures import figure
 from rankscope.report.means import Mean, interval_notes, mean_of
 from rankscope.report.table import Cell, Table
 from rankscope.stats.interval import LEVEL, percent
 
+RUN_CHARTS = ("curves", "precision_recall", "positions", "overlap", "relevance_diversity")
+"""Charts for which scores are not enough."""
 
-def report_of(scores: Scores, *, command: str = "", charts: Mapping[str, Chart] | None = None) -> Report:
-    """Return the report; `charts` are drawn from the runs themselves, where these are at hand."""
-    primary = scores.measures[0]
+
+def report_of(scores: Scores, *, command: str = "", data: RunData | None = None, with_figures: bool = True) -> Report:
+    """Return the report; charts that need the runs themselves are drawn where these are given."""
     first: list[Block] = [TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", interval_table(scores))]
     if len(scores) > 1:
         first.append(Paragraph("Whether one run is better than another: rankscope compare, with the same files."))
-    drawn = {"systems": systems(scores), "distribution": distribution(scores, primary), **(charts or {})}
-    figures = tuple(Figure(chart.title, chart.html, chart.alt) for chart in drawn.values())
+    drawn = [figure("systems", "scores", scores), figure("distribution", "scores", scores)] if with_figures else []
+    if with_figures and data is not None:
+        drawn += run_figures(data)
     return Report(
         title=f"{', '.join(scores)} · {scores.qrels.n_queries} queries" if len(scores) < 4 else f"{len(scores)} runs",
         first_screen=tuple(first),
         sections=(
-            Section("Charts", figures),
+            *([Section("Charts", tuple(drawn))] if drawn else []),
             Section("Every query", (TableBlock("Scores of every query", query_table(scores), folded=True),)),
         ),
         footer=tuple(footer(scores, command)),
@@ -42,9 +45,9 @@ def interval_table(scores: Scores) -> Table:
         [Cell(name), *(mean_cell(mean_of(run, measure), whole=measure in counted) for measure in run.measures)]
         for name, run in scores.items()
     ]
-    told = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
+    known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
-    return Table(["run", *scores.measures], rows, notes=(*told, *interval_notes(scores), *sums))
+    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums))
 
 
 def mean_cell(mean: Mean, *, whole: bool) -> Cell:
@@ -68,12 +71,10 @@ def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
         yield "command", command
 
 
-def drawable(draw: Mapping[str, Callable[[], Chart]], kinds: tuple[str, ...]) -> dict[str, Chart]:
-    """Return the charts that can be drawn from these runs; one that does not fit them is left out."""
-    charts: dict[str, Chart] = {}
-    for kind in kinds:
+def run_figures(data: RunData) -> Iterator[Figure]:
+    """Yield the charts that can be drawn from these runs; one that does not fit them is left out."""
+    for kind in RUN_CHARTS:
         try:
-            charts[kind] = draw[kind]()
+            yield figure(kind, "runs", data)
         except RankscopeError:
             continue
-    return charts

@@ -8,15 +8,9 @@ import textwrap
 from collections.abc import Iterator
 
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
-from rankscope.measures.registry import REGISTRY
-from rankscope.measures.spec import IF_UNDEFINED, Example, Family, MeasureSpec
+from rankscope.measures.spec import IF_UNDEFINED, Example, MeasureSpec
 
 WIDTH = 100
-
-
-def by_family() -> dict[Family, list[MeasureSpec]]:
-    """Return the measures, those of plugins too, grouped by the kind of question they answer."""
-    return {family: [spec for spec in REGISTRY.values() if spec.family is family] for family in Family}
 
 
 def usual_name(spec: MeasureSpec) -> str:
@@ -104,6 +98,7 @@ def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
         yield "also read as", ", ".join(spec.aliases)
     if spec.aggregate != "mean":
         yield "over queries", f"the {spec.aggregate}"
+    yield "version", f"{spec.version} of its definition"
 
 
 def measure_text(spec: MeasureSpec) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from rankscope.errors import OptionError
+from rankscope.records import Record
 from rankscope.stats.interval import LEVEL
 from rankscope.stats.power import ALPHA, POWER, check, check_difference, check_spread, fewest
 
 
-@dataclass(frozen=True, slots=True)
-class RangePlan:
+class RangePlan(Record):
     """How many queries tell that the best and the worst of several systems differ."""
 
     n_queries: int
@@ -24,8 +23,7 @@ class RangePlan:
     power: float
 
 
-@dataclass(frozen=True, slots=True)
-class WidthPlan:
+class WidthPlan(Record):
     """How many queries make the interval of a difference as narrow as wanted."""
 
     n_queries: int

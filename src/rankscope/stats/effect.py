@@ -1,32 +1,17 @@
-"""Effects: how large a difference is, and whether it is large enough to matter."""
+"""Chances: how likely a difference is large enough to matter."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from rankscope.records import Record
 from rankscope.stats.rng import streams
 from rankscope.stats.units import UnitSums
 
 N_DRAWS = 4_000
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """The size of a paired difference, turned so that more is better."""
-
-    d_z: float
-    """The mean gain in units of its own standard deviation; NaN where nothing varies."""
-    superiority: float
-    """The share of queries won, ties counting half."""
-    wins: int
-    ties: int
-    losses: int
-
-
-@dataclass(frozen=True, slots=True)
-class Chances:
+class Chances(Record):
     """How likely the mean gain is above the margin, within it, or below it."""
 
     better: float

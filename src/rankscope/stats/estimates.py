@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from rankscope.arrays import Floats
+from rankscope.records import Record
 from rankscope.stats.units import Moments, Units, UnitSums
 
 PAIRS_AT_ONCE = 256
@@ -22,8 +22,7 @@ class HasDifferences(Protocol):
         """The differences."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairEstimates:
+class PairEstimates(Record, eq=False):
     """What flips do not change: by contest, the difference, its error, and what it is made of."""
 
     moments: Moments
@@ -46,9 +45,9 @@ def estimate_pairs(contests: Sequence[HasDifferences], units: Units) -> PairEsti
         for start in range(0, len(contests), PAIRS_AT_ONCE)
     ]
     moments = Moments(
-        *(np.concatenate([getattr(part.moments, name) for part in parts]) for name in Moments.__dataclass_fields__)
+        *(np.concatenate([getattr(part.moments, name) for part in parts]) for name in Moments.__struct_fields__)
     )
-    rest = [name for name in PairEstimates.__dataclass_fields__ if name != "moments"]
+    rest = [name for name in PairEstimates.__struct_fields__ if name != "moments"]
     return PairEstimates(moments, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
 
 

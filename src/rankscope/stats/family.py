@@ -9,28 +9,23 @@ single pair it is that pair's own permutation test.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
 
 from rankscope.arrays import Floats
+from rankscope.records import Record
+from rankscope.registry import Entry, Registry
 from rankscope.stats.rng import SignFlips, chunks
 from rankscope.stats.units import NO_SPREAD, Moments, UnitSums, t_squared_of
 
-CORRECTIONS = {
-    "maxt": "the largest t of the family under joint sign flips (Westfall & Young)",
-    "bonferroni": "Bonferroni's correction of Student's t",
-    "none": "no correction: each pair by its own sign flips",
-}
 SLACK = 1e-9
 """A t must exceed the critical value by this share, so that rounding decides nothing."""
 COLUMNS_AT_ONCE = 256
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FamilyResult:
+class FamilyResult(Record, eq=False):
     """What a family's flips say of every pair."""
 
     p: Floats
@@ -111,8 +106,7 @@ def joint_test(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Statistic:
+class Statistic(Record, eq=False):
     """What flips are compared by: t squared, or something quicker that puts them into the same order."""
 
     moments: Moments
@@ -231,3 +225,59 @@ def bonferroni_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: i
     return FamilyResult(
         np.where(moments.moves, p, 1.0), alone.p, critical, narrow, size, alone.n_resamples, alone.is_exact
     )
+
+
+class Family(Record, eq=False):
+    """Pairs that are tested together."""
+
+    differences: Callable[[], UnitSums]
+    """Sums of differences by unit, a column per pair; made when they are needed, as they are many."""
+    moments: Moments
+    """Those of the pairs."""
+    systems: UnitSums | None = None
+    """Sums of scores by unit, a column per system, where the pairs are all pairs of them on the same queries."""
+
+
+class Correction(Record, eq=False):
+    """A way to keep the error rate of several comparisons: what tests them, and what the results are called."""
+
+    test: Callable[..., FamilyResult]
+    """Takes the family, and alpha, n_resamples and seed by name."""
+    interval_method: str
+    p_method: str
+    simultaneous: bool
+    """Whether intervals are widened for the family, so that they hold together."""
+
+
+def max_t_of_family(family: Family, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
+    """Return max t of all pairs; where these are all pairs of the same systems, from the systems' own flips."""
+    options = {"alpha": alpha, "n_resamples": n_resamples, "seed": seed}
+    if family.systems is not None:
+        return joint_test(family.systems, family.moments, systems=True, **options)
+    return joint_test(family.differences(), family.moments, **options)
+
+
+MAX_T = Correction(max_t_of_family, "max t by sign flips", "sign-flip permutation", simultaneous=True)
+BONFERRONI = Correction(
+    lambda family, **options: bonferroni_tests(family.differences(), **options),
+    "t, Bonferroni",
+    "t",
+    simultaneous=True,
+)
+NO_CORRECTION = Correction(
+    lambda family, **options: separate_tests(family.differences(), **options),
+    "sign flips",
+    "sign-flip permutation",
+    simultaneous=False,
+)
+CORRECTIONS: Registry[Correction] = Registry(
+    "correction",
+    {
+        "maxt": Entry(
+            "rankscope.stats.family:MAX_T", "the largest t of the family under joint sign flips (Westfall & Young)"
+        ),
+        "bonferroni": Entry("rankscope.stats.family:BONFERRONI", "Bonferroni's correction of Student's t"),
+        "none": Entry("rankscope.stats.family:NO_CORRECTION", "no correction: each pair by its own sign flips"),
+    },
+)
+"""To add a correction, write a `Correction` and one line here."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from rankscope.arrays import Floats, Ints
 from rankscope.errors import OptionError
+from rankscope.records import Record
 from rankscope.stats.clusters import cluster_sums, members_of
 from rankscope.stats.rng import chunks, random_rows
 
@@ -27,8 +27,7 @@ Statistic: TypeAlias = Callable[[Floats], Floats]
 """Takes resamples as rows and returns one number each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Record):
     """A range that holds the truth with some confidence, and how it was computed."""
 
     low: float

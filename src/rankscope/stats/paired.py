@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from rankscope.arrays import Floats
 from rankscope.errors import OptionError
+from rankscope.records import Record
+from rankscope.registry import Entry, Registry
 from rankscope.stats.family import joint_test
 from rankscope.stats.rng import random_rows
 from rankscope.stats.units import Units, UnitSums
@@ -18,8 +19,7 @@ SYMMETRY = "tests symmetry or the median, not the mean: unequal shapes look like
 ANTI_CONSERVATIVE = "anti-conservative for few queries: its p-values are too small"
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(Record):
     """What a test says: the p-value, and how it was obtained."""
 
     __test__ = False  # pytest takes classes of this name for tests of its own
@@ -121,10 +121,16 @@ def check(differences: Floats) -> None:
         raise OptionError("a paired test needs numbers; leave undefined scores out first")
 
 
-ON_REQUEST: dict[str, Callable[..., Test]] = {
-    "wilcoxon": wilcoxon_test,
-    "sign": sign_test,
-    "bootstrap": bootstrap_shift_test,
-    "mcnemar": mcnemar_test,
-}
-"""Tests that a comparison adds when asked to, on its units of evidence; none of them decides."""
+ON_REQUEST: Registry[Callable[..., Test]] = Registry(
+    "test",
+    {
+        "wilcoxon": Entry("rankscope.stats.paired:wilcoxon_test", "Wilcoxon's signed-rank test"),
+        "sign": Entry("rankscope.stats.paired:sign_test", "the sign test: it only counts who won"),
+        "bootstrap": Entry("rankscope.stats.paired:bootstrap_shift_test", "the paired bootstrap-shift test"),
+        "mcnemar": Entry("rankscope.stats.paired:mcnemar_test", "McNemar's exact test, for measures of 0 and 1"),
+    },
+)
+"""Tests that a comparison adds when asked to, on its units of evidence; none of them decides.
+
+To add one, write a function of the units, with n_resamples and seed by name, and one line here.
+"""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rankscope.errors import OptionError
+from rankscope.records import Record
 
 POWER = 0.8
 ALPHA = 0.05
 _TOO_MANY = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """How many queries are needed to find a difference of some size."""
 
     n_queries: int

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.arrays import Floats
+from rankscope.records import Record
 
 BLOCK = 1024
 """Resamples per block: enough for one matrix product to be worth its while."""
@@ -64,8 +64,7 @@ FEW_COLUMNS = 4
 """Up to so many columns, sums of eight units at a time are looked up instead of multiplied out."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignFlips:
+class SignFlips(Record):
     """Patterns of signs for n units: all but the unflipped one where these are few enough, else random ones."""
 
     n: int

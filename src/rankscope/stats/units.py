@@ -6,12 +6,12 @@ Everything that is said of a difference counts units: flips, standard errors, in
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import OptionError
+from rankscope.records import Record
 from rankscope.stats.clusters import members_of
 
 SAME = 1e-12
@@ -20,8 +20,7 @@ NO_SPREAD = 1e-12
 """Units whose spread is below this share of their size all say the same; what is left is rounding."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Units:
+class Units(Record, eq=False):
     """Which unit each query belongs to, and how much it counts."""
 
     member: Ints
@@ -86,8 +85,7 @@ class Units:
         return [found[unit] for unit in range(self.n)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnitSums:
+class UnitSums(Record, eq=False):
     """Sums of differences by unit, one column per pair, and how much each unit counts in each column."""
 
     sums: Floats
@@ -114,8 +112,7 @@ class UnitSums:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moments:
+class Moments(Record, eq=False):
     """Sums over units, by column; flipping signs changes `total` and `cross` alone."""
 
     n_units: Floats

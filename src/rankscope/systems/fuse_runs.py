@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rankscope.data.loading import load_runs
 from rankscope.data.run import Run
 from rankscope.data.sources import RowsSource
 from rankscope.errors import OptionError
 from rankscope.io.rows import RunRows
 from rankscope.systems.base import Ranking, best_first
 from rankscope.systems.fusion import Fusion
+
+if TYPE_CHECKING:
+    from rankscope.data.shapes import RunsLike
 
 
 def fuse_runs(runs: Sequence[Run], fusion: Fusion, *, depth: int | None = None, name: str = "fused") -> Run:
@@ -56,3 +61,57 @@ def rows_of(rankings: dict[str, Ranking], *, name: str) -> RowsSource:
             empty_queries=tuple(query for query, ranking in rankings.items() if not ranking),
         )
     )
+
+
+def fuse(
+    runs: RunsLike,
+    *,
+    method: str = "rrf",
+    k: float = 60,
+    weights: Sequence[float] | None = None,
+    norm: str | None = None,
+    depth: int | None = None,
+    name: str = "fused",
+) -> Run:
+    """Fuse runs into one, query by query; a query that a run does not answer is fused from the others.
+
+    Parameters
+    ----------
+    runs
+        Two or more runs, as `evaluate` takes them.
+    method
+        rrf, weighted, combsum, combmnz, combanz, combmed, combmax, combmin, isr, log_isr or borda.
+    k
+        The constant of rrf: the larger, the less the first ranks stand out.
+    weights
+        How much each run counts, in their order; by default all alike.
+    norm
+        How scores are made comparable, for methods that look at them; minmax unless given.
+    depth
+        How many docs of each run, and of the result, are looked at; by default all.
+    name
+        The name of the fused run.
+
+    Returns
+    -------
+    Run
+        The fused run.
+
+    Raises
+    ------
+    OptionError
+        There is only one run, or an option has a value that it cannot have.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> fused = rs.fuse([{"q": ["a", "b"]}, {"q": ["b", "c"]}])
+    >>> rs.evaluate({"q": {"b": 1}}, fused, "RR")["fused"]["q", "RR"]
+    1.0
+    """
+    loaded = load_runs(runs)
+    if len(loaded) == 1:
+        raise OptionError("one run cannot be fused", hint="give two or more")
+    fusion = Fusion(method=method, k=k, weights=None if weights is None else tuple(weights), norm=norm)
+    fusion.weights_for(len(loaded))
+    return fuse_runs(loaded, fusion, depth=depth, name=name)

@@ -11,8 +11,6 @@ import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any, ClassVar, Self
 
@@ -30,7 +28,7 @@ from rankscope.systems.base import Query, Ranking
 from rankscope.systems.jsonpath import JsonPath, parse_path
 from rankscope.systems.options import NO_EFFECT, check_range, options_of
 from rankscope.systems.templates import filled, filled_data, url_without_secrets, values_of, without_secrets
-from rankscope.systems.transport import Reply, Request, Transport, place_of
+from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
 _SUCCESS = range(200, 300)
 _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
@@ -94,7 +92,7 @@ class Http(RemoteSystem):
             raise OptionError(f"rate is {self.rate:g}, but it must be above 0")
         if self.timeout_s <= 0:
             raise OptionError(f"timeout_s is {self.timeout_s:g}, but it must be above 0")
-        place_of(urllib.parse.urlsplit(self.url))
+        check_address(self.url)
         self._ids: JsonPath = parse_path(self.ids, what="ids")
         self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
         self.clock: Clock = time.perf_counter
@@ -110,14 +108,14 @@ class Http(RemoteSystem):
         """The template of the whole address."""
         return self.url
 
-    def request_of(self, query: Query, *, k: int) -> Request:
+    def request_of(self, query: Query, *, k: int) -> HttpRequest:
         """Return the request for one query."""
         values = values_of(query, k=k)
         url = filled(self.address, values, escape=percent_encoded)
         body, content_type = self.body_of(values)
         headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
         headers |= {name: filled(text, values, escape=on_one_line) for name, text in self.headers.items()}
-        return Request(self.method or ("GET" if body is None else "POST"), url, headers, body)
+        return HttpRequest(self.method or ("GET" if body is None else "POST"), url, headers, body)
 
     def body_of(self, values: Mapping[str, Any]) -> tuple[bytes | None, str]:
         """Return what is sent for one query, and what kind of content that is."""
@@ -151,7 +149,7 @@ class Asking:
     def __init__(self, system: Http, *, k: int) -> None:
         self._system = system
         self._k = k
-        self._transport = Transport(timeout_s=system.timeout_s)
+        self._transport = Transport(timeout_s=system.timeout_s, concurrency=system.concurrency)
         self._stop = threading.Event()
         self._pace = Pace(system.rate, self._stop)
         self._pool = ThreadPoolExecutor(system.concurrency)
@@ -231,31 +229,19 @@ class Pace:
         self._stop.wait(max(turn - time.monotonic(), 0))
 
 
-def content_of(reply: Reply) -> Any:
+def content_of(reply: HttpReply) -> Any:
     """Return what a reply says as JSON, or why it cannot be used."""
     said = shorten(" ".join(reply.content[:400].decode("utf-8", "replace").split()))
     moved = next((f"see {value}" for name, value in reply.headers.items() if name.lower() == "location"), "")
     words = f"the server answered {reply.status}" + (f": {moved or said}" if moved or said else "")
     if reply.status in _TRY_AGAIN:
-        raise BusyError(words, wait_s=asked_wait(reply.headers))
+        raise BusyError(words, wait_s=reply.retry_after_s)
     if reply.status not in _SUCCESS:
         raise RefusedError(words)
     try:
         return json.loads(reply.content)
     except ValueError:
         raise BadAnswerError(f"the answer is not JSON: {said or 'nothing at all'}") from None
-
-
-def asked_wait(headers: Mapping[str, str]) -> float | None:
-    """Return how long the server asks to wait: Retry-After holds seconds or a date."""
-    text = next((value.strip() for name, value in headers.items() if name.lower() == "retry-after"), "")
-    if text.replace(".", "", 1).isdigit():
-        return float(text)
-    try:
-        date = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return max((date.astimezone(UTC) - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -> float:

@@ -1,161 +1,185 @@
-"""Sending HTTP requests: connections stay open, the whole answer has a deadline, proxies of the environment count."""
+"""HTTP requests by urllib3: pooled connections, a deadline for the whole answer, proxies of the environment."""
 
 from __future__ import annotations
 
 import http.client
 import socket
-import ssl
 import threading
 import time
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from weakref import WeakSet
+
+import msgspec
+import urllib3
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
 
 from rankscope.errors import OptionError
 
-_CHUNK_BYTES = 1 << 16
 LARGEST_ANSWER_BYTES = 1 << 27
+_CHUNK_BYTES = 1 << 16
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest(msgspec.Struct, frozen=True):
     """One request, complete."""
 
     method: str
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = {}
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back, whatever it says."""
+class HttpReply(msgspec.Struct, frozen=True):
+    """What came back, whatever its status."""
 
     status: int
     headers: Mapping[str, str]
     content: bytes
 
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a connection goes to: host, port, and whether it is encrypted."""
-
-    scheme: str
-    host: str
-    port: int | None
+    @property
+    def retry_after_s(self) -> float | None:
+        """How long the server asks to wait: Retry-After holds seconds or a date."""
+        text = next((value.strip() for name, value in self.headers.items() if name.lower() == "retry-after"), "")
+        if text.replace(".", "", 1).isdigit():
+            return float(text)
+        try:
+            date = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        return max((date.astimezone(UTC) - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 class Transport:
-    """Sends requests; each thread keeps its own connection open, as a program that searches a lot would."""
+    """Sends requests from any number of threads; connections are pooled and kept open between requests."""
 
-    def __init__(self, *, timeout_s: float) -> None:
+    def __init__(self, *, timeout_s: float, concurrency: int) -> None:
         self.timeout_s = timeout_s
-        self._own = threading.local()
-        self._open: list[http.client.HTTPConnection] = []
+        self._concurrency = concurrency
+        self._managers: dict[str | None, urllib3.PoolManager] = {}
+        self._open: WeakSet[HTTPConnection] = WeakSet()
+        self._lock = threading.Lock()
+        self._is_closed = False
 
-    def send(self, request: Request) -> Reply:
-        """Send a request and return the reply, unless it takes longer than the timeout.
+    def send(self, request: HttpRequest) -> HttpReply:
+        """Send a request and return the reply, whatever its status; redirections are not followed.
 
-        A connection that the server closed while it was idle is opened again.
+        A request that meets a connection which the server has closed meanwhile is sent once more.
+
+        Raises
+        ------
+        TimeoutError
+            If the last byte of the reply has not come within the timeout.
+        OSError, http.client.HTTPException
+            If there is no connection, or no complete reply.
+
         """
+        check_address(request.url)
         deadline = time.monotonic() + self.timeout_s
-        is_reused = getattr(self._own, "connection", None) is not None
+        manager, pool = self._pool_for(request.url)
+        may_be_stale = pool.num_requests > 0
         try:
-            return self._send(request, deadline)
+            return _send(manager, request, deadline)
         except _STALE:
-            self._drop()
-            if not is_reused:
+            if not may_be_stale or self._is_closed:
                 raise
-            return self._send(request, deadline)
-        except BaseException:
-            self._drop()
-            raise
+            return _send(manager, request, deadline)
 
     def close(self) -> None:
         """Close all connections, also those that somebody is still waiting at."""
-        for connection in list(self._open):
-            if isinstance(connection.sock, socket.socket):
+        with self._lock:
+            self._is_closed = True
+            waiting = [connection.sock for connection in self._open]
+            managers = list(self._managers.values())
+        for sock in waiting:
+            if isinstance(sock, socket.socket):
                 with suppress(OSError):
-                    connection.sock.shutdown(socket.SHUT_RDWR)
-            connection.close()
+                    sock.shutdown(socket.SHUT_RDWR)
+        for manager in managers:
+            manager.clear()
 
-    def _send(self, request: Request, deadline: float) -> Reply:
-        parts = urllib.parse.urlsplit(request.url)
-        place = place_of(parts)
-        connection = self._connection(place)
-        target = urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, ""))
-        if place.scheme == "http" and proxy_for(place):
-            target = request.url
-        set_timeout(connection, deadline)
-        connection.request(request.method, target, body=request.body, headers=dict(request.headers))
-        response = connection.getresponse()
-        content = content_of(response, connection, deadline)
-        if response.will_close:
-            self._drop()
-        return Reply(response.status, dict(response.headers.items()), content)
+    def _pool_for(self, url: str) -> tuple[urllib3.PoolManager, HTTPConnectionPool]:
+        """Return the connections to a server, by way of a proxy where the environment names one."""
+        proxy = proxy_for(url)
+        with self._lock:
+            if proxy not in self._managers:
+                self._managers[proxy] = new_manager(proxy, n_connections=self._concurrency)
+            pool = self._managers[proxy].connection_from_url(url)
+            if "ConnectionCls" not in vars(pool):
+                pool.ConnectionCls = self._remembered(pool.ConnectionCls)
+            return self._managers[proxy], pool
 
-    def _connection(self, place: Place) -> http.client.HTTPConnection:
-        if getattr(self._own, "place", None) != place:
-            self._drop()
-        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = new_connection(place, self.timeout_s)
-            self._own.connection, self._own.place = connection, place
-            self._open.append(connection)
-        return connection
+    def _remembered(self, kind: Any) -> Any:
+        """Return a kind of connection that is noted when it is opened: a pool does not know those in use."""
 
-    def _drop(self) -> None:
-        connection: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._own.connection = None
-            if connection in self._open:
-                self._open.remove(connection)
+        def connect(connection: HTTPConnection) -> None:
+            kind.connect(connection)
+            with self._lock:
+                self._open.add(connection)
+
+        return type(kind.__name__, (kind,), {"connect": connect})
 
 
-def place_of(parts: urllib.parse.SplitResult) -> Place:
-    """Return where an address leads to."""
+def check_address(url: str) -> None:
+    """Refuse what is no http or https address."""
+    parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise OptionError(f"{parts.geturl()!r} is no http or https address", hint="e.g. http://localhost:8000/search")
-    return Place(parts.scheme, parts.hostname, parts.port)
+        raise OptionError(f"{url!r} is no http or https address", hint="e.g. http://localhost:8000/search")
 
 
-def proxy_for(place: Place) -> str | None:
-    """Return the proxy that the environment names for a place, if any."""
-    if urllib.request.proxy_bypass(place.host):
+def proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment names for an address (http_proxy, https_proxy, no_proxy), if any."""
+    parts = urllib.parse.urlsplit(url)
+    if urllib.request.proxy_bypass(str(parts.hostname)):
         return None
-    return urllib.request.getproxies().get(place.scheme)
+    proxy = urllib.request.getproxies().get(parts.scheme)
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy or None
 
 
-def new_connection(place: Place, timeout_s: float) -> http.client.HTTPConnection:
-    """Return a connection that is not open yet, by way of a proxy where the environment has one."""
-    proxy = proxy_for(place)
-    host, port = place.host, place.port
-    if proxy:
-        parts = urllib.parse.urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-        host, port = str(parts.hostname), parts.port
-    if place.scheme == "http":
-        return http.client.HTTPConnection(host, port, timeout=timeout_s)
-    connection = http.client.HTTPSConnection(host, port, timeout=timeout_s, context=ssl.create_default_context())
-    if proxy:
-        connection.set_tunnel(place.host, place.port)
-    return connection
+def new_manager(proxy: str | None, *, n_connections: int) -> urllib3.PoolManager:
+    """Return pools of connections, one for each server."""
+    if proxy is None:
+        return urllib3.PoolManager(maxsize=n_connections)
+    user, _, password = (urllib3.util.parse_url(proxy).auth or "").partition(":")
+    login = f"{urllib.parse.unquote(user)}:{urllib.parse.unquote(password)}" if user else None
+    headers = urllib3.util.make_headers(proxy_basic_auth=login)
+    try:
+        return urllib3.ProxyManager(proxy, proxy_headers=headers, maxsize=n_connections)
+    except urllib3.exceptions.ProxySchemeUnknown as error:
+        raise OptionError(f"the proxy {proxy!r} of the environment is no http or https address") from error
 
 
-def set_timeout(connection: http.client.HTTPConnection, deadline: float) -> None:
-    """Let the next step take no longer than what is left."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError("the answer took too long")
-    connection.timeout = left
-    if isinstance(connection.sock, socket.socket):
-        connection.sock.settimeout(left)
+def _send(manager: urllib3.PoolManager, request: HttpRequest, deadline: float) -> HttpReply:
+    """Send a request once; errors are those of the standard library, in whose words users know them."""
+    try:
+        response = manager.urlopen(
+            request.method,
+            request.url,
+            body=request.body,
+            headers=dict(request.headers),
+            redirect=False,
+            retries=False,
+            preload_content=False,
+            timeout=urllib3.Timeout(total=seconds_left(deadline)),
+        )
+        try:
+            content = read_until(deadline, response)
+        except BaseException:
+            response.close()
+            raise
+        response.release_conn()
+    except urllib3.exceptions.HTTPError as error:
+        raise plain_error(error) from error
+    return HttpReply(response.status, dict(response.headers.items()), content)
 
 
-def content_of(response: http.client.HTTPResponse, connection: http.client.HTTPConnection, deadline: float) -> bytes:
+def read_until(deadline: float, response: urllib3.BaseHTTPResponse) -> bytes:
     """Read an answer bit by bit, so that one which trickles in for ever comes to an end."""
     chunks = []
     n_bytes = 0
@@ -164,6 +188,29 @@ def content_of(response: http.client.HTTPResponse, connection: http.client.HTTPC
         n_bytes += len(chunk)
         if n_bytes > LARGEST_ANSWER_BYTES:
             raise http.client.HTTPException(f"the answer is longer than {LARGEST_ANSWER_BYTES >> 20} MB")
-        set_timeout(connection, deadline)
-    response.close()  # lets the connection take the next request
+        left = seconds_left(deadline)
+        sock = getattr(response.connection, "sock", None)
+        if isinstance(sock, socket.socket):
+            sock.settimeout(left)
     return b"".join(chunks)
+
+
+def seconds_left(deadline: float) -> float:
+    """Return how long there is until the deadline."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("the answer took too long")
+    return left
+
+
+def plain_error(error: urllib3.exceptions.HTTPError) -> Exception:
+    """Return the error of the standard library that urllib3 has wrapped, however deep."""
+    inner = error.__cause__ or next((part for part in error.args if isinstance(part, Exception)), None)
+    for found in (error, inner):
+        if isinstance(found, OSError | http.client.HTTPException):
+            return found
+    if isinstance(inner, urllib3.exceptions.HTTPError):
+        return plain_error(inner)
+    if isinstance(error, urllib3.exceptions.TimeoutError):
+        return TimeoutError("the answer took too long")
+    return http.client.HTTPException(str(error))

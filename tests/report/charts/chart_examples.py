@@ -2,7 +2,7 @@
 
 import random
 
-from rankscope.report import charts as c
+import chart_kinds as c
 
 NASTY = [
     "bm25",
@@ -72,14 +72,16 @@ def curves(n_systems, seed, prefix):
     lines = []
     for name in names(n_systems):
         y = sorted(rng.random() for _ in ks)
-        lines.append(c.Line(name, ks, y, [v - 0.05 for v in y], [v + 0.05 for v in y]))
+        lines.append(c.ChartLine(name, ks, y, [v - 0.05 for v in y], [v + 0.05 for v in y]))
     return c.curves(lines, title="Recall by depth", measure="R@k", prefix=prefix)
 
 
 def precision_recall(n_systems, seed, prefix):
     rng = random.Random(seed)
     recall = [i / 10 for i in range(11)]
-    lines = [c.Line(name, recall, sorted((rng.random() for _ in recall), reverse=True)) for name in names(n_systems)]
+    lines = [
+        c.ChartLine(name, recall, sorted((rng.random() for _ in recall), reverse=True)) for name in names(n_systems)
+    ]
     return c.precision_recall(lines, title="Precision and recall", prefix=prefix)
 
 
@@ -115,13 +117,13 @@ def distribution(n_systems, seed, prefix):
     spreads = []
     for name in names(n_systems):
         values = sorted(rng.random() for _ in range(41))
-        spreads.append(c.Spread(name, values, *(values[i] for i in (0, 10, 20, 30, 40)), sum(values) / 41))
+        spreads.append(c.ScoreSpread(name, values, *(values[i] for i in (0, 10, 20, 30, 40)), sum(values) / 41))
     return c.distribution(spreads, title="Spread", measure="nDCG@10", prefix=prefix)
 
 
 def positions(n_systems, seed, prefix):
     rng = random.Random(seed)
-    counts = [c.Counts(name, [rng.randint(1, 60) for _ in BANDS]) for name in names(n_systems)]
+    counts = [c.BandCounts(name, [rng.randint(1, 60) for _ in BANDS]) for name in names(n_systems)]
     return c.positions(BANDS, counts, title="First relevant doc", prefix=prefix)
 
 
@@ -162,9 +164,9 @@ DRAW = {
         precision_recall,
         strata,
         systems,
-        overlap,
         distribution,
         positions,
+        overlap,
         relevance_diversity,
         trend,
         quality_latency,

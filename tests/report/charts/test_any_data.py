@@ -3,13 +3,13 @@
 import json
 import math
 
+import chart_kinds as charts
 import pytest
 from chart_reading import check_chart
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import OptionError
-from rankscope.report import charts
 from rankscope.report.charts.maps import front_of
 
 COMMON = {"title": "t", "measure": "m"}
@@ -67,7 +67,7 @@ def test_curves(systems):
     for name, points in systems:
         x, y = zip(*points, strict=True)
         bands = [ends(value, 0.1) for value in y]
-        lines.append(charts.Line(name, x, y, [low for low, _ in bands], [high for _, high in bands]))
+        lines.append(charts.ChartLine(name, x, y, [low for low, _ in bands], [high for _, high in bands]))
     drawn(lambda: charts.curves(lines, **COMMON))
 
 
@@ -92,14 +92,14 @@ def test_distribution(systems):
     for name, values in systems:
         v = sorted(values)
         quartiles = [v[0], v[len(v) // 4], v[len(v) // 2], v[3 * len(v) // 4], v[-1]]
-        spreads.append(charts.Spread(name, [*v, NAN], *quartiles))
+        spreads.append(charts.ScoreSpread(name, [*v, NAN], *quartiles))
     assert drawn(lambda: charts.distribution(spreads, **COMMON))
 
 
 @few
 @given(st.integers(1, 12), st.lists(st.lists(st.integers(0, 10**6), min_size=12, max_size=12), min_size=1, max_size=6))
 def test_positions(n_bands, counts):
-    systems = [charts.Counts(f"s{i}", row[:n_bands]) for i, row in enumerate(counts)]
+    systems = [charts.BandCounts(f"s{i}", row[:n_bands]) for i, row in enumerate(counts)]
     drawn(lambda: charts.positions([f"band {i}" for i in range(n_bands)], systems, title="t"))
 
 
@@ -168,15 +168,15 @@ WRONG = {
     "is none of good": lambda: charts.forest([charts.ForestRow("a", 1, tone="fine")], **COMMON),
     "every difference is undefined": lambda: charts.differences(["a"], [NAN], **COMMON),
     "differ in length: 1 and 2": lambda: charts.differences(["a"], [1, 2], **COMMON),
-    "one side of a band": lambda: charts.curves([charts.Line("a", [1], [1], low=[0])], **COMMON),
-    "without a place": lambda: charts.curves([charts.Line("a", [NAN], [1])], **COMMON),
-    "outside 0 to 1": lambda: charts.precision_recall([charts.Line("a", [0], [2])], title="t"),
+    "one side of a band": lambda: charts.curves([charts.ChartLine("a", [1], [1], low=[0])], **COMMON),
+    "without a place": lambda: charts.curves([charts.ChartLine("a", [NAN], [1])], **COMMON),
+    "outside 0 to 1": lambda: charts.precision_recall([charts.ChartLine("a", [0], [2])], title="t"),
     "appear twice": lambda: charts.strata([charts.HeatCell("a", "b", 1)] * 2, **COMMON),
     "shared has a value outside": lambda: charts.overlap(["a"], [[2]], [[1]], title="t", depth=1),
     "columns of shared": lambda: charts.overlap(["a"], [[1, 1]], [[1]], title="t", depth=1),
-    "is not in order": lambda: charts.distribution([charts.Spread("a", [1], 3, 2, 1, 0, 0)], **COMMON),
-    "counts that are none": lambda: charts.positions(["1"], [charts.Counts("a", [-1])], title="t"),
-    "has no queries": lambda: charts.positions(["1"], [charts.Counts("a", [0])], title="t"),
+    "is not in order": lambda: charts.distribution([charts.ScoreSpread("a", [1], 3, 2, 1, 0, 0)], **COMMON),
+    "counts that are none": lambda: charts.positions(["1"], [charts.BandCounts("a", [-1])], title="t"),
+    "has no queries": lambda: charts.positions(["1"], [charts.BandCounts("a", [0])], title="t"),
     "not above 0": lambda: charts.quality_latency([charts.MapPoint("a", 0, 1)], **COMMON),
     "for all or for none": lambda: charts.trend([charts.TrendPoint("a", 1), charts.TrendPoint("b", 1, at=1)], **COMMON),
     "no place in time": lambda: charts.trend([charts.TrendPoint("a", 1, at=NAN)], **COMMON),

@@ -1,10 +1,9 @@
 """Nothing overlaps, nothing is cut off, and every letter can be read, whatever the names and however many systems."""
 
 import chart_examples
+import chart_kinds as charts
 import pytest
 from chart_reading import check_chart
-
-from rankscope.report import charts
 
 PHONE, PAGE = 358, 620  # the least width in which the narrow and the wide picture are shown
 
@@ -30,13 +29,17 @@ def test_long_words_everywhere_do_not_break_the_layout(kind):
         "forest": lambda: charts.forest([charts.ForestRow(long, 0.1, 0, 0.2, long)], measure=long, **base),
         "differences": lambda: charts.differences([long], [0.1], measure=long, names=(long, long), **base),
         "scatter": lambda: charts.scatter([long], [0.1], [0.2], measure=long, names=(long, long), **base),
-        "curves": lambda: charts.curves([charts.Line(long, [1, 2], [0, 1])] * 2, measure=long, x_label=long, **base),
-        "precision_recall": lambda: charts.precision_recall([charts.Line(long, [0, 1], [1, 0])] * 2, **base),
+        "curves": lambda: charts.curves(
+            [charts.ChartLine(long, [1, 2], [0, 1])] * 2, measure=long, x_label=long, **base
+        ),
+        "precision_recall": lambda: charts.precision_recall([charts.ChartLine(long, [0, 1], [1, 0])] * 2, **base),
         "strata": lambda: charts.strata([charts.HeatCell(long, long, 0.1)], measure=long, **base),
         "systems": lambda: charts.systems([charts.HeatCell(long, long, 0.1)], **base),
         "overlap": lambda: charts.overlap([long] * 2, [[1, 0.5]] * 2, [[1, 0.5]] * 2, depth=10, **base),
-        "distribution": lambda: charts.distribution([charts.Spread(long, [1], 1, 1, 1, 1, 1)], measure=long, **base),
-        "positions": lambda: charts.positions([long] * 3, [charts.Counts(long, [1, 2, 3])], x_label=long, **base),
+        "distribution": lambda: charts.distribution(
+            [charts.ScoreSpread(long, [1], 1, 1, 1, 1, 1)], measure=long, **base
+        ),
+        "positions": lambda: charts.positions([long] * 3, [charts.BandCounts(long, [1, 2, 3])], x_label=long, **base),
         "relevance_diversity": lambda: charts.relevance_diversity(
             [charts.MapPoint(long, 1, 1)], x_measure=long, y_measure=long, **base
         ),

@@ -3,10 +3,10 @@
 import math
 import re
 
+import chart_kinds as charts
 import pytest
 from chart_reading import Picture, as_number, check_chart, path_points
 
-from rankscope.report import charts
 from rankscope.report.charts.palette import BG, GOOD
 
 COMMON = {"title": "t", "measure": "m"}
@@ -114,21 +114,21 @@ def test_thousands_of_scatter_points_are_merged_and_none_is_lost():
 
 def test_curve_markers_stand_at_their_points_on_a_logarithmic_axis():
     ks, y = [1, 5, 10, 100, 1000], [0.2, 0.4, 0.5, 0.7, 0.8]
-    for picture in both(charts.curves([charts.Line("a", ks, y)], **COMMON)):
+    for picture in both(charts.curves([charts.ChartLine("a", ks, y)], **COMMON)):
         points = [middle(circle) for circle in picture.circles()]
         assert [picture.value_at(x, "middle", log=True) for x, _ in points] == pytest.approx(ks, rel=0.01)
         assert [picture.value_at(y, "end") for _, y in points] == pytest.approx(y, abs=5e-3)
 
 
 def test_narrow_ranges_of_k_have_a_linear_axis():
-    picture = Picture(charts.curves([charts.Line("a", [5, 10, 15, 20], [1, 2, 3, 4])], **COMMON).svg)
+    picture = Picture(charts.curves([charts.ChartLine("a", [5, 10, 15, 20], [1, 2, 3, 4])], **COMMON).svg)
     assert [picture.value_at(middle(s)[0], "middle") for s in picture.circles()] == pytest.approx(
         [5, 10, 15, 20], abs=0.1
     )
 
 
 def test_an_undefined_point_leaves_a_gap():
-    line = charts.Line("a", [1, 2, 3, 4], [1, math.nan, 2, 3], [0, 0, 1, 2], [2, 2, 3, 4])
+    line = charts.ChartLine("a", [1, 2, 3, 4], [1, math.nan, 2, 3], [0, 0, 1, 2], [2, 2, 3, 4])
     chart = charts.curves([line], **COMMON)
     picture = Picture(chart.svg)
     assert len(picture.circles()) == 3
@@ -138,7 +138,7 @@ def test_an_undefined_point_leaves_a_gap():
 
 
 def test_precision_recall_has_axes_from_0_to_1():
-    picture = Picture(charts.precision_recall([charts.Line("a", [0, 0.5, 1], [0.9, 0.5, 0.1])], title="t").svg)
+    picture = Picture(charts.precision_recall([charts.ChartLine("a", [0, 0.5, 1], [0.9, 0.5, 0.1])], title="t").svg)
     for anchor in ("middle", "end"):
         assert sorted(value for _, value in picture.axis(anchor)) == [0, 0.2, 0.4, 0.6, 0.8, 1]
     assert [picture.value_at(middle(s)[1], "end") for s in picture.circles()] == pytest.approx(
@@ -183,7 +183,7 @@ def test_overlap_shows_shared_above_and_rbo_below_the_diagonal():
 
 
 def test_distribution_boxes_stand_at_their_quartiles():
-    spread = charts.Spread("a", [0.1, 0.2, 0.4, 0.6, 0.9], 0.1, 0.2, 0.4, 0.6, 0.9, 0.44)
+    spread = charts.ScoreSpread("a", [0.1, 0.2, 0.4, 0.6, 0.9], 0.1, 0.2, 0.4, 0.6, 0.9, 0.44)
     for picture in both(charts.distribution([spread], **COMMON)):
         box = next(s for s in picture.shapes if s.name == "rect")
         assert [picture.value_at(x, "middle") for x in (box.box.left, box.box.right)] == pytest.approx(
@@ -197,7 +197,7 @@ def test_distribution_boxes_stand_at_their_quartiles():
 
 
 def test_position_columns_have_the_height_of_their_counts():
-    counts = [charts.Counts("a", [30, 5, 0]), charts.Counts("b", [10, 20, 5])]
+    counts = [charts.BandCounts("a", [30, 5, 0]), charts.BandCounts("b", [10, 20, 5])]
     for picture in both(charts.positions(["1", "2 to 3", "not found"], counts, title="t")):
         bars = {s.tip: s for s in picture.shapes if s.name == "rect" and s.tip}
         bottom = next(iter(bars.values())).box.bottom
@@ -208,7 +208,7 @@ def test_position_columns_have_the_height_of_their_counts():
 
 
 def test_position_bars_of_many_systems_have_the_width_of_their_shares():
-    counts = [charts.Counts(name, [50, 30, 20]) for name in "abcd"]
+    counts = [charts.BandCounts(name, [50, 30, 20]) for name in "abcd"]
     for picture in both(charts.positions(["1", "2", "no"], counts, title="t")):
         pieces = [s for s in picture.shapes if s.tip.startswith("b, ")]
         ends = [picture.value_at(s.box.right, "middle") for s in pieces]

@@ -98,11 +98,11 @@ class View:
     @cached_property
     def score(self) -> Floats:
         """NDCG at k; 0 where nothing can be gained."""
-        return np.nan_to_num(self.measure(self.hits, rel=self.rel))
+        return np.nan_to_num(self.measure.score(self.hits, rel=self.rel))
 
     def best_score(self, depth: int) -> Floats:
         """NDCG at k of the best order of the first `depth` docs: what a perfect re-ranker of them would reach."""
-        return np.nan_to_num(self.measure(self.best_order(depth), rel=self.rel))
+        return np.nan_to_num(self.measure.score(self.best_order(depth), rel=self.rel))
 
     @cached_property
     def reordered(self) -> Floats:

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged.first import VALUES, FirstProblem
 from rankscope.analysis.unjudged.linear import FORMS, LinearProblem, has_own_scale, zero_is_worthless
 from rankscope.analysis.unjudged.pool import Pool, graded_hits, keeps_unjudged, paired, pool_of
@@ -34,8 +34,8 @@ from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "supports",
     "supports_tipping",
     "unjudged_effect",
+    "unjudged_effect_of",
 ]
 
 SUPPORTED = (*FORMS, *VALUES, "AP")
@@ -73,25 +74,24 @@ def unjudged_effect(
     run_b: Run,
     measure: Measure,
     policies: Policies,
-    *,
-    hits_a: Hits | None = None,
-    hits_b: Hits | None = None,
 ) -> Unjudged:
-    """Bound what unjudged docs among the first k could do to the difference of two systems, the second minus the first.
+    """Bound what unjudged docs among the first k could do to the difference of two systems, the second minus the first."""
+    a, b = (AlignedRun.of(qrels, run, policies) for run in (run_a, run_b))
+    return unjudged_effect_of(qrels, a, b, measure, policies)
 
-    `hits_a` and `hits_b` are what `align` gave for the two runs, where that is at hand.
-    """
+
+def unjudged_effect_of(
+    qrels: Qrels, run_a: AlignedRun, run_b: AlignedRun, measure: Measure, policies: Policies
+) -> Unjudged:
+    """Bound what unjudged docs could do to the difference of two runs that are aligned already."""
     if not supports(measure, policies):
         raise MeasureError(
             f"the effect of unjudged docs on {measure.name} cannot be bounded",
             hint=f"it can for {', '.join(SUPPORTED)}, averaged over queries, with unjudged docs left in the lists",
         )
-    aligned = [
-        align(qrels, run, policies) if hits is None else hits for run, hits in ((run_a, hits_a), (run_b, hits_b))
-    ]
-    hits = paired(*aligned)
+    hits = paired(run_a.hits, run_b.hits)
     k = measure.arguments(rel=policies.relevance_level).get("k")
-    pool = pool_of(qrels, (run_a, run_b), hits, policies, k=k)
+    pool = pool_of(qrels, (run_a, run_b), hits, k=k)
     counted = np.all([~np.isnan(scores_of(each, measure, policies)) for each in hits], axis=0)
     return effect_of(qrels, hits, pool, measure, policies, counted=counted)
 

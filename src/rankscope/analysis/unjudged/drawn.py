@@ -19,7 +19,7 @@ from rankscope.analysis.unjudged.in_doubt import DocsInDoubt, UnjudgedDocs, rows
 from rankscope.analysis.unjudged.linear import Form, doc_weights, judged_sum
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.light import replace
-from rankscope.measures.evaluate import score_hits
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 

@@ -9,11 +9,9 @@ from itertools import chain, compress
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.align.policies import Policies
-from rankscope.align.top import leading_docs
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged.draws import Draws, Keys
 from rankscope.arrays import Floats, Ints, offsets_of
-from rankscope.data.run import Run
 from rankscope.errors import InputError
 
 
@@ -33,7 +31,7 @@ class UnjudgedDocs:
         return np.diff(self.offsets)
 
 
-def unjudged_docs(run: Run, hits: Hits, policies: Policies, draws: Draws, *, depth: int | None) -> UnjudgedDocs:
+def unjudged_docs(run: AlignedRun, hits: Hits, draws: Draws, *, depth: int | None) -> UnjudgedDocs:
     """Return the unjudged docs of a system; the run is read only where the hits say that there are any."""
     n_shown = hits.n_retrieved if depth is None else np.minimum(hits.n_retrieved, depth)
     starts = offsets_of(n_shown)
@@ -47,10 +45,10 @@ def unjudged_docs(run: Run, hits: Hits, policies: Policies, draws: Draws, *, dep
     in_doubt = np.flatnonzero(counts)
     if len(in_doubt):
         query_ids = [hits.query_ids[i] for i in in_doubt.tolist()]
-        lists = leading_docs(run, query_ids, policies, depth=int(n_shown.max())).docs
+        lists = run.leading(query_ids, int(n_shown.max()) if depth is None else depth)
         if [len(docs) for docs in lists] != n_shown[in_doubt].tolist():
             raise InputError(
-                f"the hits of {run.name or 'a run'} do not belong to it",
+                f"the hits of {run.run.name or 'a run'} do not belong to it",
                 hint="give what align returns for the same run under the same policies",
             )
         doc_ids = list(compress(chain.from_iterable(lists), unjudged[(counts > 0)[query]].tolist()))

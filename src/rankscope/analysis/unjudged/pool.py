@@ -11,10 +11,9 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.align.top import leading_docs
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
-from rankscope.data.run import Run
 from rankscope.light import replace
 from rankscope.measures.spec import Measure
 
@@ -55,11 +54,11 @@ def paired(hits_a: Hits, hits_b: Hits) -> tuple[Hits, Hits]:
     return a, b
 
 
-def pool_of(qrels: Qrels, runs: tuple[Run, Run], hits: tuple[Hits, Hits], policies: Policies, *, k: int | None) -> Pool:
+def pool_of(qrels: Qrels, runs: tuple[AlignedRun, AlignedRun], hits: tuple[Hits, Hits], *, k: int | None) -> Pool:
     """Return the docs in doubt; the runs are read only where hits say that there are any."""
     in_doubt = np.flatnonzero((n_unjudged(hits[0], k) > 0) | (n_unjudged(hits[1], k) > 0)).tolist()
     query_ids = [hits[0].query_ids[i] for i in in_doubt]
-    lists = leading_lists(runs, query_ids, policies, k=k) if query_ids else ((), ())
+    lists = leading_lists(runs, query_ids, k=k) if query_ids else ((), ())
     docs: list[str] = []
     columns = (array("q"), array("q"), array("q"))
     for i, query, docs_a, docs_b in zip(in_doubt, query_ids, *lists, strict=True):
@@ -73,11 +72,11 @@ def pool_of(qrels: Qrels, runs: tuple[Run, Run], hits: tuple[Hits, Hits], polici
 
 
 def leading_lists(
-    runs: tuple[Run, Run], query_ids: Sequence[str], policies: Policies, *, k: int | None
+    runs: tuple[AlignedRun, AlignedRun], query_ids: Sequence[str], *, k: int | None
 ) -> Sequence[tuple[tuple[str, ...], ...]]:
     """Return the first docs of both runs, which are read at the same time."""
     with ThreadPoolExecutor(len(runs)) as pool:
-        return list(pool.map(lambda run: leading_docs(run, query_ids, policies, depth=k).docs, runs))
+        return list(pool.map(lambda run: run.leading(query_ids, k), runs))
 
 
 def n_unjudged(hits: Hits, k: int | None) -> Floats:

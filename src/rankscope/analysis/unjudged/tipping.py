@@ -21,6 +21,7 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged.drawn import DrawnHits, DrawnPrecisions, DrawnScores, DrawnSums, Retrieved
 from rankscope.analysis.unjudged.draws import N_DRAWS, Draws
 from rankscope.analysis.unjudged.in_doubt import DocsInDoubt, rows_in_other, unjudged_docs
@@ -29,11 +30,10 @@ from rankscope.analysis.unjudged.pool import keeps_unjudged
 from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
-from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError
 from rankscope.light import replace
-from rankscope.measures.evaluate import score_hits
 from rankscope.measures.gain import gains_of
+from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 STANDS_AT, CAUTIOUS_AT = 0.8, 0.6
@@ -81,15 +81,14 @@ class RelevantShare(NamedTuple):
 class TippingTable:
     """Checks pairs of systems by one measure on one set of qrels.
 
-    `hits` holds what `align` returned for each run under these policies. A run is read when a check first needs to know
-    its docs. What is drawn for a doc depends on the seed, the query and the doc alone.
+    The runs are aligned with these qrels under these policies. One is read when a check first needs to know its docs.
+    What is drawn for a doc depends on the seed, the query and the doc alone.
     """
 
     def __init__(
         self,
         qrels: Qrels,
-        runs: Mapping[str, Run],
-        hits: Mapping[str, Hits],
+        runs: Mapping[str, AlignedRun],
         measure: Measure,
         policies: Policies,
         *,
@@ -110,7 +109,7 @@ class TippingTable:
         self._draws = Draws(seed=seed, grades=relevant)
         self._ideal = qrels.ideal
         self._hits, self._scores, self._counts = {}, {}, {}
-        for name, found in hits.items():
+        for name, found in ((name, run.hits) for name, run in runs.items()):
             place = places_of(found.query_ids, self.query_ids)
             self._scores[name] = np.full(len(qrels), math.nan)
             self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
@@ -237,7 +236,7 @@ class TippingTable:
         """Return what a system retrieved; its run is read once."""
         if name not in self._retrieved:
             hits = self._hits[name]
-            docs = unjudged_docs(self._runs[name], hits, self._policies, self._draws, depth=self._depth)
+            docs = unjudged_docs(self._runs[name], hits, self._draws, depth=self._depth)
             judged = hits.kept((hits.grades >= 0) & hits.within(self._depth))
             self._retrieved[name] = self._drawn.retrieved(judged, docs)
         return self._retrieved[name]

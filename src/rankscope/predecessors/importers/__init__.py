@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from rankscope.errors import FormatError, OptionError, RankscopeError, did_you_mean
 from rankscope.io.files import read_json, read_text
@@ -15,29 +15,30 @@ from rankscope.predecessors.importers import doctor_search, hpo_retrieval, podca
 from rankscope.predecessors.importers.content import read_csv
 from rankscope.predecessors.importers.hpo_schema import Problem, problems_of, test_case_schema
 from rankscope.predecessors.importers.model import (
-    Doc,
     ImportedCollection,
+    ImportedDoc,
+    ImportedJudgment,
+    ImportedQuery,
+    ImportedResult,
     ImportedRun,
-    Judgment,
     Opinion,
-    Query,
-    Ranked,
     RecordedScore,
 )
-from rankscope.predecessors.importers.write import Written, write_collection
+from rankscope.predecessors.importers.write import WrittenCollection, write_collection
+from rankscope.records import Record, replace
 
 __all__ = [
     "KINDS",
-    "Doc",
     "ImportedCollection",
+    "ImportedDoc",
+    "ImportedJudgment",
+    "ImportedQuery",
+    "ImportedResult",
     "ImportedRun",
-    "Judgment",
     "Opinion",
     "Problem",
-    "Query",
-    "Ranked",
     "RecordedScore",
-    "Written",
+    "WrittenCollection",
     "import_file",
     "kind_of",
     "problems_of",
@@ -46,22 +47,20 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class ImportOptions(Record):
     """What a file itself does not say."""
 
     query: str | None = None
-    name_of: Mapping[str, str] = field(default_factory=dict)
+    name_of: Mapping[str, str] = msgspec.field(default_factory=dict)
     keep_unresolved: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind(Record):
     """One kind of file: how it is recognised, and imported."""
 
     description: str
     fits: Callable[[Any], bool]
-    load: Callable[[Any, str, Options], ImportedCollection]
+    load: Callable[[Any, str, ImportOptions], ImportedCollection]
 
 
 def _has(*keys: str) -> Callable[[Any], bool]:
@@ -79,65 +78,65 @@ def _values(kind: type) -> Callable[[Any], bool]:
     return fits
 
 
-KINDS: dict[str, Kind] = {
-    "doctor-test-cases": Kind(
+KINDS: dict[str, FileKind] = {
+    "doctor-test-cases": FileKind(
         "doctor search: test cases, ground truth by name",
         _has("testCases"),
         lambda content, where, options: doctor_search.import_test_cases(
             content, where, name_of=options.name_of, keep=options.keep_unresolved
         ),
     ),
-    "doctor-export": Kind(
+    "doctor-export": FileKind(
         "doctor search: JSON export of the test page",
         _has("testCase", "variants", "measurements"),
         lambda content, where, _: doctor_search.import_export(content, where),
     ),
-    "doctor-export-csv": Kind(
+    "doctor-export-csv": FileKind(
         "doctor search: CSV export of the test page",
         _lists(_has(*doctor_search.CSV_HEADER)),
         lambda content, where, _: doctor_search.import_export_csv(content, where),
     ),
-    "doctor-baseline": Kind(
+    "doctor-baseline": FileKind(
         "doctor search: baseline run",
         _has("baseline", "results"),
         lambda content, where, _: doctor_search.import_baseline(content, where),
     ),
-    "doctor-batch": Kind(
+    "doctor-batch": FileKind(
         "doctor search: response of a batch evaluation",
         lambda content: _has("summary", "results")(content) and _lists(_has("testCaseId"))(content["results"]),
         lambda content, where, options: doctor_search.import_batch(content, where, keep=options.keep_unresolved),
     ),
-    "doctor-variants": Kind(
+    "doctor-variants": FileKind(
         "doctor search: response for one query",
         _has("variants", "success"),
         lambda content, where, _: doctor_search.import_variants(content, where),
     ),
-    "doctor-split": Kind(
+    "doctor-split": FileKind(
         "doctor search: split into training and held-out cases",
         _has("trainIds", "holdoutIds"),
         lambda content, where, _: doctor_search.import_split(content, where),
     ),
-    "doctor-llm-judge": Kind(
+    "doctor-llm-judge": FileKind(
         "doctor search: an LLM's verdicts",
         _has("byId"),
         lambda content, where, _: doctor_search.import_llm_judge(content, where),
     ),
-    "podcast-export": Kind(
+    "podcast-export": FileKind(
         "podcast search: JSON export of the app",
         lambda content: _has("metadata", "results")(content) and isinstance(content["results"], list),
         lambda content, where, options: podcast_search.import_export(content, where, query=options.query),
     ),
-    "podcast-results": Kind(
+    "podcast-results": FileKind(
         "podcast search: a list of results",
         _lists(_has("episode_id")),
         lambda content, where, options: podcast_search.import_results(content, where, query=options.query),
     ),
-    "hpo-test-cases": Kind(
+    "hpo-test-cases": FileKind(
         "HPO retrieval: test cases, a list or the full schema",
         lambda content: _has("test_cases")(content) or _lists(hpo_retrieval.is_test_case)(content),
         lambda content, where, _: hpo_retrieval.import_test_cases(content, where),
     ),
-    "hpo-annotations": Kind(
+    "hpo-annotations": FileKind(
         "HPO retrieval: annotated texts",
         lambda content: (
             _lists(_has("annotations"))(content)
@@ -146,32 +145,32 @@ KINDS: dict[str, Kind] = {
         ),
         lambda content, where, _: hpo_retrieval.import_annotations(content, where),
     ),
-    "hpo-run": Kind(
+    "hpo-run": FileKind(
         "HPO retrieval: a run directory",
         lambda content: isinstance(content, Path),
         lambda content, _, __: hpo_retrieval.import_run_directory(content),
     ),
-    "rag-report": Kind(
+    "rag-report": FileKind(
         "RAG benchmark: a report",
         _has("metrics", "methods"),
         lambda content, where, _: rag_diversity.import_report(content, where),
     ),
-    "rag-cache": Kind(
+    "rag-cache": FileKind(
         "RAG benchmark: a cached collection",
         _has("queries", "documents", "qrels"),
         lambda content, where, _: rag_diversity.import_cache(content, where),
     ),
-    "hpo-summary": Kind(
+    "hpo-summary": FileKind(
         "HPO retrieval: a summary",
         lambda content: isinstance(content, Mapping) and hpo_retrieval.is_summary(content),
         lambda content, where, _: hpo_retrieval.import_summary(content, where),
     ),
-    "podcast-judgments": Kind(
+    "podcast-judgments": FileKind(
         "podcast search: judgments by query text",
         _values(dict),
         lambda content, where, _: podcast_search.import_judgments(content, where),
     ),
-    "podcast-topics": Kind(
+    "podcast-topics": FileKind(
         "podcast search: topics by episode",
         _values(list),
         lambda content, where, _: podcast_search.import_topics(content, where),
@@ -198,16 +197,16 @@ def import_file(
     content = content_of(path)
     chosen = checked_kind(kind, content, path) if kind else kind_of(content, where=str(path))
     name_of = doctor_search.directory_of(read_json(practitioners), str(practitioners)) if practitioners else {}
-    found = load(chosen, content, str(path), Options(query, name_of, unresolved == "keep"))
+    found = load(chosen, content, str(path), ImportOptions(query, name_of, unresolved == "keep"))
     repeats = [
         f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
         for run in found.runs
         if run.n_repeats
     ]
-    return dataclasses.replace(found, notes=(*found.notes, *repeats))
+    return replace(found, notes=(*found.notes, *repeats))
 
 
-def load(kind: str, content: Any, where: str, options: Options) -> ImportedCollection:
+def load(kind: str, content: Any, where: str, options: ImportOptions) -> ImportedCollection:
     """Import content of a kind; where a value is not of the type it has in such files, say so."""
     try:
         return KINDS[kind].load(content, where, options)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, present, text_of
 from rankscope.predecessors.importers.model import (
     ImportedCollection,
+    ImportedJudgment,
+    ImportedQuery,
+    ImportedResult,
     ImportedRun,
-    Judgment,
     Opinion,
-    Query,
-    Ranked,
     RecordedScore,
 )
 from rankscope.predecessors.importers.names import resolve, stand_in
@@ -28,16 +29,15 @@ _RECORDED = ("precisionAt3", "precisionAt5", "precisionAt12", "recallAt3", "reca
 _POSITIONS = ("averagePosition", "minPosition", "maxPosition", "inTop3", "inTop5", "inTop10", "totalFound")
 
 
-@dataclass(slots=True)
-class _Parts:
+class _Parts(msgspec.Struct):
     """What is collected on the way through a file."""
 
-    queries: list[Query] = field(default_factory=list)
-    judgments: list[Judgment] = field(default_factory=list)
-    lists: dict[str, list[Ranked]] = field(default_factory=dict)
-    opinions: list[Opinion] = field(default_factory=list)
-    scores: list[RecordedScore] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    queries: list[ImportedQuery] = msgspec.field(default_factory=list)
+    judgments: list[ImportedJudgment] = msgspec.field(default_factory=list)
+    lists: dict[str, list[ImportedResult]] = msgspec.field(default_factory=dict)
+    opinions: list[Opinion] = msgspec.field(default_factory=list)
+    scores: list[RecordedScore] = msgspec.field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
 
     def collection(self, kind: str, title: str) -> ImportedCollection:
         """Return it all, frozen."""
@@ -61,7 +61,7 @@ class _Parts:
             them = f"{len(ids)} people are called {name!r} ({', '.join(ids)})"
             self.notes.append(f"{query}: {them}{_consequence(keep=keep)}")
         kept = [doc for doc in found.ids if keep or doc not in found.stand_ins]
-        self.judgments.extend(Judgment(query, doc, 1.0) for doc in kept)
+        self.judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in kept)
 
 
 def _consequence(*, keep: bool) -> str:
@@ -110,7 +110,7 @@ def import_test_cases(
         record = an_object(case, f"{where}: test case {number}")
         query = text_of(record, "id", f"{where}: test case {number}")
         facts = present(record, "name", "expectedSpecialty", "set", "conversation")
-        parts.queries.append(Query(query, str(record.get("userQuery") or ""), facts))
+        parts.queries.append(ImportedQuery(query, str(record.get("userQuery") or ""), facts))
         names = [str(name) for name in a_list(record.get("groundTruth"), f"{where}: groundTruth of {query}")]
         if not names:
             parts.notes.append(f"{query}: it has no ground truth, so it cannot be scored")
@@ -128,7 +128,7 @@ def import_batch(content: Mapping[str, Any], where: str, *, keep: bool = True) -
     for number, case in enumerate(a_list(content.get("results"), f"{where}: results"), 1):
         record = an_object(case, f"{where}: result {number}")
         query = text_of(record, "testCaseId", f"{where}: result {number}")
-        parts.queries.append(Query(query, str(record.get("userQuery") or ""), present(record, "testCaseName")))
+        parts.queries.append(ImportedQuery(query, str(record.get("userQuery") or ""), present(record, "testCaseName")))
         _take_variants(parts, query, record.get("variants"), f"{where}: {query}")
         _take_truth(parts, query, record.get("groundTruth") or {}, keep=keep)
         _take_evaluation(parts, query, record.get("evaluation") or {})
@@ -142,7 +142,7 @@ def import_variants(content: Mapping[str, Any], where: str) -> ImportedCollectio
     parts = _Parts()
     case = content.get("testCase") or {}
     query = str(case.get("id") or "query")
-    parts.queries.append(Query(query, str(case.get("userQuery") or content.get("userQuery") or "")))
+    parts.queries.append(ImportedQuery(query, str(case.get("userQuery") or content.get("userQuery") or "")))
     _take_variants(parts, query, content.get("variants"), where)
     truth = content.get("groundTruth") or {}
     _take_truth(parts, query, {"ids": content.get("groundTruthIds"), **truth}, keep=True)
@@ -157,7 +157,7 @@ def import_export(content: Mapping[str, Any], where: str) -> ImportedCollection:
     query = str(case.get("id") or "query")
     turns = case.get("conversation") or case.get("messages") or []
     said = case.get("userQuery") or next((turn.get("content") for turn in turns if isinstance(turn, dict)), "")
-    parts.queries.append(Query(query, str(said or ""), present(case, "name", "timestamp")))
+    parts.queries.append(ImportedQuery(query, str(said or ""), present(case, "name", "timestamp")))
     _take_variants(parts, query, content.get("variants"), where)
     for variant in a_list(content.get("variants"), f"{where}: variants"):
         _take_opinions(parts, query, str(variant.get("name")), variant.get("top3Results") or [])
@@ -171,7 +171,7 @@ def import_export(content: Mapping[str, Any], where: str) -> ImportedCollection:
         listed = [str(entry.get("id") if isinstance(entry, dict) else entry) for entry in truth]
         for entry in listed:
             if entry in known:
-                parts.judgments.append(Judgment(query, entry, 1.0))
+                parts.judgments.append(ImportedJudgment(query, entry, 1.0))
             else:
                 parts.judge(query, [entry], known, keep=True)
     return parts.collection("doctor-export", "export of the doctor search's test page")
@@ -181,11 +181,11 @@ def import_export_csv(rows: list[dict[str, str]], where: str) -> ImportedCollect
     """Import the CSV of the test page."""
     del where
     parts = _Parts()
-    parts.queries.append(Query("query"))
+    parts.queries.append(ImportedQuery("query"))
     for row in sorted(rows, key=lambda row: (row["Variant"], int(row["Rank"] or 0))):
         variant, doc = row["Variant"], row["Practitioner ID"] or stand_in(row["Practitioner Name"])
         score = float(row["BM25 Score"]) if row.get("BM25 Score") else None
-        parts.lists.setdefault(variant, []).append(Ranked("query", doc, score))
+        parts.lists.setdefault(variant, []).append(ImportedResult("query", doc, score))
         if row.get("Relevance Flagged") == "Yes":
             parts.opinions.append(Opinion("query", variant, doc, "flag", row.get("Flag Reason") or ""))
         if row.get("Booking Proxy") == "Yes":
@@ -204,7 +204,9 @@ def import_baseline(content: Mapping[str, Any], where: str) -> ImportedCollectio
     for number, case in enumerate(a_list(content.get("results"), f"{where}: results"), 1):
         record = an_object(case, f"{where}: result {number}")
         query = text_of(record, "id", f"{where}: result {number}")
-        parts.queries.append(Query(query, str(record.get("userQuery") or ""), present(record, "expectedSpecialty")))
+        parts.queries.append(
+            ImportedQuery(query, str(record.get("userQuery") or ""), present(record, "expectedSpecialty"))
+        )
         truth = {"names": record.get("groundTruthNames"), "ids": record.get("groundTruthIds")}
         _take_truth(parts, query, truth, keep=True)
         _take_evaluation(parts, query, {system: record.get("evaluation") or {}})
@@ -219,7 +221,7 @@ def import_split(content: Mapping[str, Any], where: str) -> ImportedCollection:
     parts = _Parts()
     for name, key in (("train", "trainIds"), ("holdout", "holdoutIds")):
         ids = [str(case) for case in a_list(content.get(key), f"{where}: {key}")]
-        parts.queries.extend(Query(case, attributes={"split": name}) for case in ids)
+        parts.queries.extend(ImportedQuery(case, attributes={"split": name}) for case in ids)
         stated = content.get(f"{name}Count")
         if stated is not None and stated != len(ids):
             parts.notes.append(f"{name}Count is {stated}, but {key} lists {len(ids)} cases")
@@ -233,13 +235,13 @@ def import_llm_judge(content: Mapping[str, Any], where: str) -> ImportedCollecti
     grade_of = {"excellent": 2.0, "good": 1.0, "ill_fit": 0.0}
     parts = _Parts()
     for query, case in an_object(content.get("byId"), f"{where}: byId").items():
-        parts.queries.append(Query(query, str(case.get("userQuery") or ""), present(case, "expectedSpecialty")))
+        parts.queries.append(ImportedQuery(query, str(case.get("userQuery") or ""), present(case, "expectedSpecialty")))
         shown = [stand_in(str(name)) for name in case.get("top12_names") or []]
-        parts.lists.setdefault("llm-judged", []).extend(Ranked(query, doc) for doc in shown)
+        parts.lists.setdefault("llm-judged", []).extend(ImportedResult(query, doc) for doc in shown)
         for verdict in (case.get("verification") or {}).get("per_doctor") or []:
             doc, fit = stand_in(str(verdict.get("practitioner_name"))), _category(verdict.get("fit_category"))
             if fit in grade_of:
-                parts.judgments.append(Judgment(query, doc, grade_of[fit]))
+                parts.judgments.append(ImportedJudgment(query, doc, grade_of[fit]))
             else:
                 parts.notes.append(f"{query}: {verdict.get('practitioner_name')!r} has the unknown fit {fit!r}")
             parts.opinions.append(Opinion(query, "llm-judged", doc, fit, str(verdict.get("brief_reason") or "")))
@@ -271,10 +273,10 @@ def _take_variants(parts: _Parts, query: str, variants: Any, where: str) -> None
         parts.lists.setdefault(name, []).extend(_ranked(query, shown))
 
 
-def _ranked(query: str, shown: list[dict[str, Any]]) -> Iterator[Ranked]:
+def _ranked(query: str, shown: list[dict[str, Any]]) -> Iterator[ImportedResult]:
     for result in shown:
         doc = result_id(result) or stand_in(result_name(result))
-        yield Ranked(query, doc, number_or_none(result.get("score", result.get("bm25Score"))))
+        yield ImportedResult(query, doc, number_or_none(result.get("score", result.get("bm25Score"))))
 
 
 def _names_in(variants: list[dict[str, Any]]) -> dict[str, str]:
@@ -287,13 +289,13 @@ def _names_in(variants: list[dict[str, Any]]) -> dict[str, str]:
 def _take_truth(parts: _Parts, query: str, truth: Mapping[str, Any], *, keep: bool) -> None:
     """Take ground truth given as ids, and as names of which some may not have been resolved."""
     ids = list(dict.fromkeys(str(doc) for doc in truth.get("ids") or []))
-    parts.judgments.extend(Judgment(query, doc, 1.0) for doc in ids)
+    parts.judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in ids)
     n_lost = len(set(map(stand_in, truth.get("names") or []))) - len(ids)
     if n_lost > 0:
         effect = "they count as relevant docs that are never found" if keep else "they are left out, as in the original"
         parts.notes.append(f"{query}: {n_lost} of {len(truth['names'])} names of the ground truth have no id; {effect}")
         if keep:
-            parts.judgments.extend(Judgment(query, f"name:unresolved-{i}", 1.0) for i in range(1, n_lost + 1))
+            parts.judgments.extend(ImportedJudgment(query, f"name:unresolved-{i}", 1.0) for i in range(1, n_lost + 1))
 
 
 def _take_evaluation(parts: _Parts, query: str, evaluation: Mapping[str, Any]) -> None:

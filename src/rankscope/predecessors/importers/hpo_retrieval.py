@@ -25,12 +25,12 @@ from rankscope.predecessors.importers.hpo_schema import (
     unknown_keys,
 )
 from rankscope.predecessors.importers.model import (
-    Doc,
     ImportedCollection,
+    ImportedDoc,
+    ImportedJudgment,
+    ImportedQuery,
+    ImportedResult,
     ImportedRun,
-    Judgment,
-    Query,
-    Ranked,
     RecordedScore,
 )
 
@@ -46,14 +46,14 @@ def import_test_cases(content: Any, where: str) -> ImportedCollection:
     metadata = content.get("metadata", {}) if isinstance(content, Mapping) else {}
     language, origin = language_of(metadata, where)
     cases = list(cases_in(content))
-    judgments: list[Judgment] = []
+    judgments: list[ImportedJudgment] = []
     queries, notes = [], []
     for i, case in enumerate(cases):
         query = str(case.get("case_id", i))
         expected = case.get("expected_hpo_ids", case.get("hpo_ids", []))
         kept = {key: value for key, value in case.items() if key not in _TAKEN}
-        queries.append(Query(query, case["text"], {**({"language": language} if language else {}), **kept}))
-        judgments.extend(Judgment(query, doc, 1.0) for doc in dict.fromkeys(expected))
+        queries.append(ImportedQuery(query, case["text"], {**({"language": language} if language else {}), **kept}))
+        judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in dict.fromkeys(expected))
         if not expected:
             notes.append(f"{query}: it expects no id, so it is not evaluable")
         elif len(set(expected)) < len(expected):
@@ -98,17 +98,17 @@ def import_annotations(content: Any, where: str) -> ImportedCollection:
     """Import annotated texts, long or short form: a term that is affirmed has grade 1, one that is denied grade 0."""
     listed = content.get("documents") if isinstance(content, Mapping) and "documents" in content else content
     texts = a_list([listed] if isinstance(listed, Mapping) else listed, where)
-    queries: list[Query] = []
-    judgments: list[Judgment] = []
+    queries: list[ImportedQuery] = []
+    judgments: list[ImportedJudgment] = []
     for number, entry in enumerate(texts, 1):
         record = an_object(entry, f"{where}: text {number}")
         query = str(record.get("doc_id") or text_of(record, "id", f"{where}: text {number}"))
         facts = {**present(record, "language", "source"), **(record.get("metadata") or {})}
-        queries.append(Query(query, str(record.get("full_text") or record.get("text") or ""), facts))
+        queries.append(ImportedQuery(query, str(record.get("full_text") or record.get("text") or ""), facts))
         grades: dict[str, float] = {}
         for term, grade in _terms(record, f"{where}: {query}"):
             grades[term] = max(grade, grades.get(term, grade))
-        judgments.extend(Judgment(query, term, grade) for term, grade in grades.items())
+        judgments.extend(ImportedJudgment(query, term, grade) for term, grade in grades.items())
     return ImportedCollection(
         kind="hpo-annotations",
         title="texts annotated with HPO terms",
@@ -141,11 +141,14 @@ def import_run_directory(folder: Path) -> ImportedCollection:
         kind="hpo-run",
         title=f"run of HPO retrieval with {system}",
         queries=tuple(
-            Query(_case_id(case), str(case.get("text") or ""), present(case, "description", "status")) for case in cases
+            ImportedQuery(_case_id(case), str(case.get("text") or ""), present(case, "description", "status"))
+            for case in cases
         ),
-        judgments=tuple(Judgment(_case_id(case), doc, 1.0) for case in done for doc in dict.fromkeys(_expected(case))),
+        judgments=tuple(
+            ImportedJudgment(_case_id(case), doc, 1.0) for case in done for doc in dict.fromkeys(_expected(case))
+        ),
         runs=tuple(run for run in [ImportedRun(system, tuple(_retrieved(done, score_of)))] if run.results),
-        docs=tuple(Doc(doc, {"label": label}) for doc, label in label_of.items()),
+        docs=tuple(ImportedDoc(doc, {"label": label}) for doc, label in label_of.items()),
         scores=(*_case_scores(system, done), *summary_scores(summary)),
         notes=tuple(_run_notes(cases, manifest)),
     )
@@ -161,10 +164,10 @@ def _expected(case: Mapping[str, Any]) -> list[str]:
 
 def _retrieved(
     cases: Iterable[Mapping[str, Any]], score_of: Mapping[tuple[str, Any], float | None]
-) -> Iterator[Ranked]:
+) -> Iterator[ImportedResult]:
     for case in cases:
         for doc in case.get("retrieved_hpo_ids") or []:
-            yield Ranked(_case_id(case), str(doc), score_of.get((_case_id(case), doc)))
+            yield ImportedResult(_case_id(case), str(doc), score_of.get((_case_id(case), doc)))
 
 
 def _case_scores(system: str, cases: Iterable[Mapping[str, Any]]) -> Iterator[RecordedScore]:

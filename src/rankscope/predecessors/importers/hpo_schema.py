@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rankscope.errors import FormatError, did_you_mean
 from rankscope.predecessors.importers.content import shown
+from rankscope.records import Record
 
 DIFFICULTIES = ("easy", "medium", "hard")
 CATEGORIES = ("exact_match", "synonym", "abbreviation", "layperson", "complex")
@@ -29,8 +29,7 @@ _SHOWN = 5
 _TEXT: dict[str, str] = {"type": "string"}
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Record):
     """One thing that is wrong with a test-case file, and where."""
 
     where: str

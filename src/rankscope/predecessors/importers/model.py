@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class ImportedQuery(Record):
     """A query with what is known of it: language, difficulty, specialty and so on."""
 
     id: str
     text: str = ""
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Doc:
+class ImportedDoc(Record):
     """A doc with its fields, such as title, source or date."""
 
     id: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
+class ImportedJudgment(Record):
     """How relevant a doc is to a query."""
 
     query: str
@@ -37,8 +35,7 @@ class Judgment:
     grade: float
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class ImportedResult(Record):
     """A doc at its place in a list; lists are kept in order."""
 
     query: str
@@ -46,12 +43,11 @@ class Ranked:
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedRun:
+class ImportedRun(Record):
     """The lists of one system."""
 
     name: str
-    results: tuple[Ranked, ...]
+    results: tuple[ImportedResult, ...]
 
     @property
     def rows(self) -> RunRows:
@@ -88,8 +84,7 @@ class ImportedRun:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Opinion:
+class Opinion(Record):
     """What a tester said of one result: a flag with its reason, or that they would choose it."""
 
     query: str
@@ -100,8 +95,7 @@ class Opinion:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedScore:
+class RecordedScore(Record):
     """A number that the file itself states, to be compared with what Rankscope computes."""
 
     system: str
@@ -111,17 +105,16 @@ class RecordedScore:
     value: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedCollection:
+class ImportedCollection(Record):
     """All that a file holds, in Rankscope's terms."""
 
     kind: str
     title: str
     """What the file is, in words."""
-    queries: tuple[Query, ...] = ()
-    judgments: tuple[Judgment, ...] = ()
+    queries: tuple[ImportedQuery, ...] = ()
+    judgments: tuple[ImportedJudgment, ...] = ()
     runs: tuple[ImportedRun, ...] = ()
-    docs: tuple[Doc, ...] = ()
+    docs: tuple[ImportedDoc, ...] = ()
     opinions: tuple[Opinion, ...] = ()
     scores: tuple[RecordedScore, ...] = ()
     notes: tuple[str, ...] = ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from rankscope.records import Record
 
 _TITLE = re.compile(r"^(?:dr|prof|mr|mrs|ms|miss)\b\.?\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Record):
     """The ids of some names, in their order, and the names that do not stand for exactly one id."""
 
     ids: tuple[str, ...]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.errors import FormatError
 from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, present, text_of
-from rankscope.predecessors.importers.model import Doc, ImportedCollection, ImportedRun, Judgment, Query, Ranked
+from rankscope.predecessors.importers.model import (
+    ImportedCollection,
+    ImportedDoc,
+    ImportedJudgment,
+    ImportedQuery,
+    ImportedResult,
+    ImportedRun,
+)
+from rankscope.records import replace
 
 TOP_GRADE = 3
 _FIELDS = ("episode_title", "podcast_id", "podcast_title", "published_at", "text")
@@ -31,11 +38,11 @@ def import_judgments(content: Mapping[str, Any], where: str) -> ImportedCollecti
     queries, judgments, notes = [], [], []
     for text, grades in content.items():
         query = query_id(text)
-        queries.append(Query(query, text))
+        queries.append(ImportedQuery(query, text))
         for episode, grade in an_object(grades, f"{where}: {text!r}").items():
             if number_or_none(grade) is None or not 0 <= grade <= TOP_GRADE:
                 raise FormatError(f"{where}: {text!r}, episode {episode!r}: grade {grade!r} is not 0, 1, 2 or 3")
-            judgments.append(Judgment(query, episode, float(grade)))
+            judgments.append(ImportedJudgment(query, episode, float(grade)))
         others = [other for other in content if other != text and other.lower() in text.lower()]
         if others:
             notes.append(
@@ -55,7 +62,7 @@ def import_judgments(content: Mapping[str, Any], where: str) -> ImportedCollecti
 def import_topics(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import {episode: topics}."""
     docs = [
-        Doc(episode, {"topics": sorted(map(str, a_list(topics, f"{where}: {episode!r}")))})
+        ImportedDoc(episode, {"topics": sorted(map(str, a_list(topics, f"{where}: {episode!r}")))})
         for episode, topics in content.items()
     ]
     n_topics = len({topic for doc in docs for topic in doc.fields["topics"]})
@@ -82,7 +89,7 @@ def import_export(content: Mapping[str, Any], where: str, *, query: str | None) 
     if stated is None or stated == len(results):
         return found
     note = f"result_count is {stated}, but there are {len(results)} results"
-    return dataclasses.replace(found, notes=(*found.notes, note))
+    return replace(found, notes=(*found.notes, note))
 
 
 def _results(content: list[Any], where: str, *, query: str | None, kind: str, title: str) -> ImportedCollection:
@@ -91,15 +98,15 @@ def _results(content: list[Any], where: str, *, query: str | None, kind: str, ti
     for number, entry in enumerate(content, 1):
         record = an_object(entry, f"{where}: result {number}")
         episode = text_of(record, "episode_id", f"{where}: result {number}")
-        results.append(Ranked(name, episode, similarity(record)))
-        docs[episode] = Doc(episode, present(record, *_FIELDS))
+        results.append(ImportedResult(name, episode, similarity(record)))
+        docs[episode] = ImportedDoc(episode, present(record, *_FIELDS))
     notes = (
         [] if query else ['the results do not say what was searched for: the query is called "query"; say --query TEXT']
     )
     return ImportedCollection(
         kind=kind,
         title=title,
-        queries=(Query(name, query or ""),),
+        queries=(ImportedQuery(name, query or ""),),
         runs=(ImportedRun("podcast-search", tuple(results)),) if results else (),
         docs=tuple(docs.values()),
         notes=tuple(notes),

@@ -7,7 +7,13 @@ from typing import Any
 
 from rankscope.errors import FormatError
 from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, text_of
-from rankscope.predecessors.importers.model import Doc, ImportedCollection, Judgment, Query, RecordedScore
+from rankscope.predecessors.importers.model import (
+    ImportedCollection,
+    ImportedDoc,
+    ImportedJudgment,
+    ImportedQuery,
+    RecordedScore,
+)
 
 
 def import_report(content: Mapping[str, Any], where: str) -> ImportedCollection:
@@ -33,7 +39,7 @@ def import_report(content: Mapping[str, Any], where: str) -> ImportedCollection:
 def import_cache(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import a cached collection: queries, docs and judgments."""
     queries = [
-        Query(
+        ImportedQuery(
             text_of(an_object(row, f"{where}: query {number}"), "id", f"{where}: query {number}"),
             str(row.get("text") or ""),
             row.get("metadata") or {},
@@ -41,7 +47,7 @@ def import_cache(content: Mapping[str, Any], where: str) -> ImportedCollection:
         for number, row in enumerate(a_list(content.get("queries"), f"{where}: queries"), 1)
     ]
     docs = [
-        Doc(
+        ImportedDoc(
             text_of(an_object(row, f"{where}: document {number}"), "id", f"{where}: document {number}"),
             _doc_fields(row),
         )
@@ -74,8 +80,8 @@ def _doc_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**(row.get("metadata") or {}), **own}
 
 
-def _judgment(row: Mapping[str, Any], where: str) -> Judgment:
+def _judgment(row: Mapping[str, Any], where: str) -> ImportedJudgment:
     grade = number_or_none(row.get("relevance"))
     if grade is None:
         raise FormatError(f"{where}: relevance {row.get('relevance')!r} is not a number", hint='add "relevance": 1')
-    return Judgment(text_of(row, "query_id", where), text_of(row, "doc_id", where), grade)
+    return ImportedJudgment(text_of(row, "query_id", where), text_of(row, "doc_id", where), grade)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.write import write_qrels, write_run
 from rankscope.predecessors.importers.model import ImportedCollection, ImportedRun
+from rankscope.records import Record, to_builtins
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class WrittenCollection(Record):
     """The files that were written, with how many rows each holds."""
 
     folder: Path
     files: Mapping[str, int]
 
 
-def write_collection(collection: ImportedCollection, folder: str | Path) -> Written:
+def write_collection(collection: ImportedCollection, folder: str | Path) -> WrittenCollection:
     """Write qrels, runs, queries, docs, opinions, recorded scores and a summary; what is empty is not written."""
     target = Path(folder)
     files: dict[str, int] = {}
@@ -41,7 +39,7 @@ def write_collection(collection: ImportedCollection, folder: str | Path) -> Writ
             write_jsonl(records, target / name)
             files[name] = len(records)
     write_text(target / "summary.json", json.dumps(summary_of(collection, files), indent=1, ensure_ascii=False) + "\n")
-    return Written(target, files)
+    return WrittenCollection(target, files)
 
 
 def suffix(ids: Iterable[tuple[str, str]]) -> str:
@@ -65,8 +63,8 @@ def record_files(collection: ImportedCollection) -> dict[str, list[dict[str, Any
     return {
         "queries.jsonl": [{"id": query.id, "text": query.text, **query.attributes} for query in collection.queries],
         "docs.jsonl": [{"id": doc.id, **doc.fields} for doc in collection.docs],
-        "opinions.jsonl": [dataclasses.asdict(opinion) for opinion in collection.opinions],
-        "scores.jsonl": [dataclasses.asdict(score) for score in collection.scores],
+        "opinions.jsonl": [to_builtins(opinion) for opinion in collection.opinions],
+        "scores.jsonl": [to_builtins(score) for score in collection.scores],
     }
 
 

@@ -1,59 +1,46 @@
-"""Charts as SVG: plain data in, a `Chart` out. Nothing is computed here, and no files are touched."""
+"""Charts as SVG, one kind per file: its numbers are collected, checked, put into words and drawn there.
+
+To add a kind, write a file with a class derived from `chart.Chart` and one line below. A chart is imported when it is
+asked for, so a text report loads none.
+"""
 
 from __future__ import annotations
 
-__all__ = [
-    "KINDS",
-    "PAGE_CSS",
-    "Better",
-    "Chart",
-    "Counts",
-    "ForestRow",
-    "HeatCell",
-    "Line",
-    "MapPoint",
-    "Spread",
-    "TrendPoint",
-    "curves",
-    "differences",
-    "distribution",
-    "forest",
-    "overlap",
-    "positions",
-    "precision_recall",
-    "quality_latency",
-    "relevance_diversity",
-    "scatter",
-    "strata",
-    "systems",
-    "trend",
-]
+from typing import TYPE_CHECKING, Literal
 
-from rankscope.report.charts.chart import PAGE_CSS, Better, Chart
-from rankscope.report.charts.differences import differences
-from rankscope.report.charts.distribution import Spread, distribution
-from rankscope.report.charts.forest import ForestRow, forest
-from rankscope.report.charts.heat import HeatCell, strata, systems
-from rankscope.report.charts.lines import Line, curves, precision_recall
-from rankscope.report.charts.maps import MapPoint, quality_latency, relevance_diversity
-from rankscope.report.charts.overlap import overlap
-from rankscope.report.charts.positions import Counts, positions
-from rankscope.report.charts.scatter import scatter
-from rankscope.report.charts.trend import TrendPoint, trend
+from rankscope.registry import Entry, Registry
 
-KINDS: dict[str, str] = {
-    "forest": "differences with intervals, against zero and the margin that matters",
-    "differences": "the differences of the queries, from the largest gain to the largest loss",
-    "scatter": "one system against another, query by query",
-    "curves": "a measure against its cut-off, one line per system",
-    "precision_recall": "precision against recall, one line per system",
-    "strata": "strata by systems, or by differences, as a heat map with numbers",
-    "systems": "systems by measures as a heat map with numbers",
-    "overlap": "how alike the rankings of systems are, pair by pair",
-    "distribution": "how scores are spread over queries, one box per system",
-    "positions": "at which rank the first relevant doc stands",
-    "relevance_diversity": "systems by relevance and diversity, with those that none beats in both",
-    "trend": "a value over time or versions, with its target",
-    "quality_latency": "systems by latency and quality, with those that none beats in both",
-}
-"""Every kind of chart and what it shows; each is drawn by the function of the same name."""
+if TYPE_CHECKING:
+    from rankscope.report.charts.chart import Chart
+
+__all__ = ["CHARTS", "ChartSource", "charts_from"]
+
+CHARTS: Registry[type[Chart]] = Registry(
+    "chart",
+    {
+        name: Entry(f"rankscope.report.charts.{target}", summary)
+        for name, target, summary in (
+            ("forest", "forest:ForestChart", "differences with intervals, against zero and the margin that matters"),
+            ("differences", "differences:DifferencesChart", "differences by query, from largest gain to largest loss"),
+            ("scatter", "scatter:ScatterChart", "one system against another, query by query"),
+            ("curves", "lines:CurvesChart", "a measure against its cut-off, one line per system"),
+            ("precision_recall", "lines:PrecisionRecallChart", "precision against recall, one line per system"),
+            ("strata", "heat:StrataChart", "strata by systems, or by differences, as a heat map with numbers"),
+            ("systems", "heat:SystemsChart", "systems by measures as a heat map with numbers"),
+            ("distribution", "distribution:DistributionChart", "how scores are spread over queries, a box per system"),
+            ("positions", "positions:PositionsChart", "at which rank the first relevant doc stands"),
+            ("overlap", "overlap:OverlapChart", "how alike the rankings of systems are, pair by pair"),
+            ("relevance_diversity", "maps:RelevanceDiversityChart", "systems by relevance and diversity, with a front"),
+            ("trend", "trend:TrendChart", "a value over time or versions, with its target"),
+            ("quality_latency", "maps:QualityLatencyChart", "systems by latency and quality, with a front"),
+        )
+    },
+    entry_points="rankscope.charts",
+)
+
+ChartSource = Literal["comparison", "runs", "score_files"]
+
+
+def charts_from(source: ChartSource) -> list[str]:
+    """Return the kinds that can be drawn from a source: those with a class method `from_comparison`, say."""
+    return [name for name in CHARTS if hasattr(CHARTS[name], f"from_{source}")]

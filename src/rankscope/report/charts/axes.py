@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from rankscope.records import Record
 from rankscope.report.charts.drawing import Box, Drawing
 from rankscope.report.charts.palette import AXIS, GRID, MUTED
 from rankscope.report.charts.scale import Axis, Scale
@@ -16,8 +16,7 @@ TICK = 4
 BETWEEN_LABELS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(Record):
     """Where data are drawn, and how their values become places."""
 
     box: Box

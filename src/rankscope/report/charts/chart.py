@@ -1,39 +1,20 @@
-"""A chart as a result: its picture for wide and for narrow places, the same in words, and the data in it."""
+"""What all charts share: numbers that are checked, put into words, listed as rows and drawn for two widths."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+import re
+from typing import Any, ClassVar, Literal, Self
 
-from rankscope.report.charts.palette import variables
+from rankscope.errors import OptionError
+from rankscope.records import Record
+from rankscope.report.charts.drawing import NARROW, WIDE, Drawing
+from rankscope.report.charts.palette import NOTEBOOK_CSS
 
 Better = Literal["higher", "lower"]
 
-SWITCH = (
-    ".rs-chart{container-type:inline-size}"
-    ".rs-chart svg{display:block;max-width:100%;height:auto}"
-    ".rs-chart .rs-narrow{display:none}"
-    "@container (max-width:620px){.rs-chart .rs-wide{display:none}"
-    ".rs-chart .rs-narrow{display:block;width:100%;max-width:460px}}"
-)
-"""In less than 620 px the wide picture would have letters smaller than 11 px."""
 
-PAGE_CSS = (
-    f":root{{{variables('light')}}}"
-    f"@media (prefers-color-scheme:dark){{:root{{{variables('dark')}}}}}"
-    f"[data-theme=light]{{{variables('light')}}}[data-theme=dark]{{{variables('dark')}}}{SWITCH}"
-)
-"""What a page with charts needs once: the colours, light and dark, and which picture is shown where."""
-
-NOTEBOOK_CSS = (
-    f".rs-notebook{{{variables('light')}background:var(--rs-bg);color:var(--rs-fg);padding:4px}}"
-    f"@media (prefers-color-scheme:dark){{.rs-notebook{{{variables('dark')}}}}}{SWITCH}"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A drawn chart. Notebooks show it as it is; `write_chart` saves it; pages take `html` and, once, `PAGE_CSS`."""
+class DrawnChart(Record):
+    """A chart as a result: notebooks show it, `write_chart` saves it, pages take `html` and, once, `PAGE_CSS`."""
 
     kind: str
     title: str
@@ -56,3 +37,50 @@ class Chart:
 
     def _repr_html_(self) -> str:
         return f'<style>{NOTEBOOK_CSS}</style><div class="rs-notebook">{self.html}</div>'
+
+
+class Chart(Record, kw_only=True, dict=True):
+    """The base of every kind of chart: a record of its numbers with four methods to fill in, and `render`.
+
+    A kind that can be drawn from results has class methods that collect its numbers, named after what they take:
+    `from_comparison`, `from_runs` or `from_score_files`. By these the commands know which charts they can offer.
+    """
+
+    kind: ClassVar[str]
+
+    title: str
+    subtitle: str = ""
+    prefix: str | None = None
+    """What the ids within the picture begin with, its kind by default; two charts on one page must not share it."""
+
+    def checked(self) -> Self:
+        """Return the chart with numbers that can be drawn, or raise an error that says what is wrong with them."""
+        raise NotImplementedError
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the numbers behind the chart as rows that JSON can hold."""
+        raise NotImplementedError
+
+    def alt(self) -> str:
+        """Say what is to be seen."""
+        raise NotImplementedError
+
+    def draw(self, drawing: Drawing) -> None:
+        """Draw everything below the heading."""
+        raise NotImplementedError
+
+    def render(self) -> DrawnChart:
+        """Check the numbers and draw them, once for each width."""
+        chart = self.checked()
+        prefix = self.kind if self.prefix is None else self.prefix
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", prefix):
+            hint = "use a letter, then letters, digits, - and _"
+            raise OptionError(f"prefix = {prefix!r} cannot begin an id", hint=hint)
+        alt, pictures = chart.alt(), []
+        for layout in (WIDE, NARROW):
+            drawing = Drawing(layout, prefix if layout.is_wide else f"{prefix}-narrow")
+            drawing.heading(self.title, self.subtitle)
+            chart.draw(drawing)
+            pictures.append(drawing.svg(self.title, alt))
+        wide, narrow = pictures
+        return DrawnChart(self.kind, self.title, wide, alt, tuple(chart.records()), narrow)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from rankscope.errors import OptionError
-from rankscope.report.charts.chart import Chart
+from rankscope.records import Record
 from rankscope.report.charts.palette import BG, FG, MUTED, hatch, variables
 from rankscope.report.charts.svg import element, escaped, number, one_line, tip
 from rankscope.report.charts.text import ASCENT, CENTRE, LINE, shortened, text_width, wrapped
@@ -25,8 +21,7 @@ MOST_BELOW = 3
 """More entries of a legend stand in two columns, even if some of them need two lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class ChartLayout(Record):
     """The place a picture is made for; the height follows from the content."""
 
     name: str
@@ -52,13 +47,12 @@ class Layout:
         return self.size * LINE
 
 
-WIDE = Layout("wide", 720, 16, 13, 16.5)
-NARROW = Layout("narrow", 360, 8, 12, 14.5)
+WIDE = ChartLayout("wide", 720, 16, 13, 16.5)
+NARROW = ChartLayout("narrow", 360, 8, 12, 14.5)
 """On a phone 390 px wide it is shown in about its own size."""
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Record):
     """A rectangle by its sides."""
 
     left: float
@@ -77,8 +71,7 @@ class Box:
         return across and self.top < other.bottom and other.top < self.bottom
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class LegendKey(Record):
     """An entry of the legend: a sample, drawn from (0, 0) to the right, and its meaning."""
 
     sample: str
@@ -88,7 +81,7 @@ class Key:
 class Drawing:
     """A picture in the making: `y` is how far down it reaches."""
 
-    def __init__(self, layout: Layout, prefix: str) -> None:
+    def __init__(self, layout: ChartLayout, prefix: str) -> None:
         self.layout = layout
         self.prefix = prefix
         self.y = layout.margin
@@ -171,7 +164,7 @@ class Drawing:
         """Leave room."""
         self.y += height
 
-    def legend(self, keys: Sequence[Key]) -> None:
+    def legend(self, keys: Sequence[LegendKey]) -> None:
         """Write the legend in columns of equal width, outside the plot, so that it covers no data."""
         if not keys:
             return
@@ -187,7 +180,7 @@ class Drawing:
             self.y += max([self._key(key, layout.margin + i * column, column) for i, key in row]) + 3
         self.space(6)
 
-    def _key(self, key: Key, x: float, width: float) -> float:
+    def _key(self, key: LegendKey, x: float, width: float) -> float:
         """Write one entry and return how high it is: long ones take two lines."""
         layout, room = self.layout, width - SWATCH - 8
         centre = self.y + layout.line / 2
@@ -223,37 +216,3 @@ class Drawing:
             font_size=layout.size,
             fill=FG,
         )
-
-
-def drawn(
-    kind: str,
-    draw: Callable[[Drawing], None],
-    *,
-    title: str,
-    subtitle: str,
-    alt: str,
-    data: Sequence[dict[str, Any]],
-    prefix: str,
-) -> Chart:
-    """Return the chart that a function draws, once for each layout."""
-    check_prefix(prefix)
-    wide, narrow = (
-        picture(draw, layout, title=title, subtitle=subtitle, alt=alt, prefix=prefix) for layout in (WIDE, NARROW)
-    )
-    return Chart(kind, title, wide, alt, tuple(data), narrow)
-
-
-def picture(
-    draw: Callable[[Drawing], None], layout: Layout, *, title: str, subtitle: str, alt: str, prefix: str
-) -> str:
-    """Return one picture; ids of the narrow one differ, since both stand on one page."""
-    drawing = Drawing(layout, prefix if layout.is_wide else f"{prefix}-narrow")
-    drawing.heading(title, subtitle)
-    draw(drawing)
-    return drawing.svg(title, alt)
-
-
-def check_prefix(prefix: str) -> None:
-    """Refuse what cannot begin an id."""
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", prefix):
-        raise OptionError(f"prefix = {prefix!r} cannot begin an id", hint="use a letter, then letters, digits, - and _")

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from rankscope.errors import OptionError
-from rankscope.report.charts.chart import Chart
+from rankscope.report.charts.chart import DrawnChart
 from rankscope.report.charts.drawing import FONTS
 from rankscope.report.charts.palette import THEMES, Theme
 
@@ -17,7 +17,7 @@ STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 PROBE = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" font-family="{}"><text y="15">{}</text></svg>'
 
 
-def write_chart(chart: Chart, path: str | Path) -> Path:
+def write_chart(chart: DrawnChart, path: str | Path) -> Path:
     """Write a chart to a file, as SVG or PNG by its extension, and return its path."""
     target = Path(path)
     kind = target.suffix.lower()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from rankscope.report.charts.drawing import SWATCH, Box, Drawing, Key
+from rankscope.records import Record
+from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, MUTED
 from rankscope.report.charts.svg import element, escaped, group, number, one_line, rectangle, tip
 from rankscope.report.charts.text import CENTRE, LINE, shortened, text_width, wrapped
@@ -20,8 +20,7 @@ DASH = "\N{EN DASH}"
 """In place of a value that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class CellLook(Record):
     """How a cell looks: its lines of text, its colour and how much of it, and its tooltip."""
 
     lines: tuple[str, ...]
@@ -37,24 +36,23 @@ def opacity(shade: float, *, darkest: float = DARKEST) -> float:
     return LIGHTEST + shade * (darkest - LIGHTEST)
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class CellGrid(Record):
     """Names of rows and columns, and a look for every pair; None where there is nothing to show."""
 
     rows: Sequence[str]
     columns: Sequence[str]
-    looks: Sequence[Sequence[Look | None]]
+    looks: Sequence[Sequence[CellLook | None]]
 
-    def transposed(self) -> Grid:
+    def transposed(self) -> CellGrid:
         """Return the grid with rows and columns exchanged."""
-        return Grid(self.columns, self.rows, [list(column) for column in zip(*self.looks, strict=True)])
+        return CellGrid(self.columns, self.rows, [list(column) for column in zip(*self.looks, strict=True)])
 
-    def all_looks(self) -> list[Look]:
+    def all_looks(self) -> list[CellLook]:
         """Return the cells that show something."""
         return [look for row in self.looks for look in row if look]
 
 
-def draw_grid(drawing: Drawing, grid: Grid) -> None:
+def draw_grid(drawing: Drawing, grid: CellGrid) -> None:
     """Draw a grid; columns that do not fit side by side follow below, and many columns of few rows become rows."""
     if len(grid.columns) > columns_that_fit(drawing, grid) and len(grid.rows) < len(grid.columns):
         grid = grid.transposed()
@@ -63,7 +61,7 @@ def draw_grid(drawing: Drawing, grid: Grid) -> None:
     width = column_width(drawing, grid, per_block)
     for first in range(0, len(grid.columns), per_block):
         block = slice(first, first + per_block)
-        draw_block(drawing, Grid(grid.rows, grid.columns[block], [row[block] for row in grid.looks]), width)
+        draw_block(drawing, CellGrid(grid.rows, grid.columns[block], [row[block] for row in grid.looks]), width)
         drawing.space(14)
 
 
@@ -75,27 +73,27 @@ def row_label_width(drawing: Drawing, names: Sequence[str]) -> float:
     return min(max(text_width(one_line(name), layout.size) for name in names), layout.inner * 0.3) + 12
 
 
-def needed_width(drawing: Drawing, grid: Grid) -> float:
+def needed_width(drawing: Drawing, grid: CellGrid) -> float:
     """Return the least width of a column."""
     size = drawing.layout.size
     lines = [text_width(line, size, bold=look.bold) for look in grid.all_looks() for line in look.lines]
     return max([*lines, 3 * size]) + 2 * PADDING
 
 
-def columns_that_fit(drawing: Drawing, grid: Grid) -> int:
+def columns_that_fit(drawing: Drawing, grid: CellGrid) -> int:
     """Return how many columns fit side by side."""
     room = drawing.layout.inner - row_label_width(drawing, grid.rows)
     return max(1, min(len(grid.columns), int(room // needed_width(drawing, grid))))
 
 
-def column_width(drawing: Drawing, grid: Grid, n_columns: int) -> float:
+def column_width(drawing: Drawing, grid: CellGrid, n_columns: int) -> float:
     """Return the width of each of so many columns: what cells and heads ask for, as far as there is room."""
     room = drawing.layout.inner - row_label_width(drawing, grid.rows)
     heads = max(text_width(one_line(name), drawing.layout.size) for name in grid.columns) + PADDING + 2
     return min(room / n_columns, max(USUAL_WIDTH, heads, needed_width(drawing, grid)))
 
 
-def draw_block(drawing: Drawing, grid: Grid, width: float) -> None:
+def draw_block(drawing: Drawing, grid: CellGrid, width: float) -> None:
     """Draw the heads of the columns, then the rows."""
     layout = drawing.layout
     label_width = row_label_width(drawing, grid.rows)
@@ -134,7 +132,7 @@ def head_lines(name: str, width: float, size: float) -> list[str]:
     return lines if len(lines) > 1 else [shortened(name, width, size)]
 
 
-def cell(look: Look | None, box: Box, size: float) -> str:
+def cell(look: CellLook | None, box: Box, size: float) -> str:
     """Return one cell with its text."""
     x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2 + CENTRE * size
     if look is None:
@@ -153,10 +151,10 @@ def ground(box: Box, fill: str, shade: float, words: str) -> str:
     return rectangle(*sides, tip(words), fill=fill, fill_opacity=opacity(shade))
 
 
-def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> Key:
+def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> LegendKey:
     """Return the legend of shades, from the lightest to the darkest."""
     step = SWATCH / SAMPLES
     shades = [opacity(i / (SAMPLES - 1), darkest=darkest) for i in range(SAMPLES)]
     steps = [rectangle(i * step, -6, (i + 1) * step, 6, fill=colour, fill_opacity=s) for i, s in enumerate(shades)]
     frame = element("path", d=f"M0-6H{number(SWATCH)}V6H0Z", fill="none", stroke=AXIS, stroke_width=0.5)
-    return Key("".join([*steps, frame]), label)
+    return LegendKey("".join([*steps, frame]), label)

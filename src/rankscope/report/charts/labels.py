@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from rankscope.records import Record
 from rankscope.report.charts.drawing import Box
 from rankscope.report.charts.text import ASCENT, DESCENT, text_width
 
 APART = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedLabel(Record):
     """A name with the place of its base line's left end."""
 
     index: int
@@ -23,7 +22,7 @@ class Placed:
 
 def place_labels(
     texts: Sequence[str], points: Sequence[tuple[float, float]], *, size: float, within: Box, soft: Sequence[Box] = ()
-) -> list[Placed]:
+) -> list[PlacedLabel]:
     """Return the names that have room, the first ones first; boxes in `soft` are avoided where that is possible."""
     taken = [Box(x - APART, y - APART, x + APART, y + APART) for x, y in points]
     placed = []
@@ -32,7 +31,7 @@ def place_labels(
         for avoided in ([*taken, *soft], taken):
             free = next((box for box in own if inside(box, within) and not any(map(box.meets, avoided))), None)
             if free:
-                placed.append(Placed(i, text, free.left, free.top + 1.5 + ASCENT * size))
+                placed.append(PlacedLabel(i, text, free.left, free.top + 1.5 + ASCENT * size))
                 taken.append(free)
                 break
     return placed

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from rankscope.errors import OptionError
+
+Item = TypeVar("Item")
 
 LARGEST = 1e100
 """Beyond it is an error of the caller, and sums would overflow; below its inverse there is nothing but zero."""
@@ -73,16 +75,11 @@ def shown(value: float) -> str:
         return "undefined" if math.isnan(value) else f"{MINUS if value < 0 else ''}∞"
     size = abs(value)
     if size and (size < SMALLEST or size >= LARGE):
-        return exponential(value)
+        mantissa, exponent = f"{value:.2e}".split("e")
+        return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
     decimals = 1 - math.floor(math.log10(size)) if 0 < size < SMALL else 3
     decimals = decimals if size < 10 else 1 if size < 1000 else 0
     return fixed(value, decimals)
-
-
-def exponential(value: float) -> str:
-    """Return a very large or very small value in powers of ten."""
-    mantissa, exponent = f"{value:.2e}".split("e")
-    return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
 
 
 def signed(value: float) -> str:
@@ -124,9 +121,10 @@ def counted_queries(n: int) -> str:
     return counted(n, "query", "queries")
 
 
-def and_more(n_told: int, n_all: int, singular: str) -> str:
-    """Say how many of a list were not told, or nothing where all were."""
-    return f"; and {counted(n_all - n_told, singular)}" if n_all > n_told else ""
+def list_words(items: Sequence[Item], words: Callable[[Item], str], more: str, *, most: int = TOLD) -> str:
+    """Say items one by one, as far as a listener will follow, and how many more there are."""
+    rest = f"; and {counted(len(items) - most, more)}" if len(items) > most else ""
+    return "; ".join(map(words, items[:most])) + rest
 
 
 def undefined_words(n: int) -> str:
@@ -137,3 +135,8 @@ def undefined_words(n: int) -> str:
 def json_ready(value: float) -> float | None:
     """Return a value as JSON can hold it."""
     return value if math.isfinite(value) else None
+
+
+def json_fields(record: object, *names: str) -> dict[str, float | None]:
+    """Return some numbers of a record as JSON can hold them."""
+    return {name: json_ready(getattr(record, name)) for name in names}

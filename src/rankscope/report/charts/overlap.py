@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
+from rankscope.analysis.chart_data import SEEN, overlap
 from rankscope.errors import OptionError
+from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Chart
-from rankscope.report.charts.drawing import Box, Drawing, Key, drawn
+from rankscope.report.charts.drawing import Box, Drawing
 from rankscope.report.charts.grid import DARKEST, DASH, ground, opacity, shade_key
 from rankscope.report.charts.palette import GRID, MUTED, SERIES
+from rankscope.report.charts.sources import RunData
 from rankscope.report.charts.svg import element, escaped, group, number, rectangle
 from rankscope.report.charts.text import CENTRE, text_width
 
@@ -24,37 +26,7 @@ LEVELS = 10
 Matrix = Sequence[Sequence[float]]
 
 
-def overlap(
-    names: Sequence[str],
-    shared: Matrix,
-    rbo: Matrix,
-    *,
-    title: str,
-    depth: int,
-    subtitle: str = "",
-    prefix: str = "overlap",
-) -> Chart:
-    """Draw pairs of systems: above the diagonal the share of docs in common, below it rank-biased overlap."""
-    n.require(names, "systems")
-    values = [checked_matrix(matrix, names, what) for matrix, what in ((shared, "shared"), (rbo, "rbo"))]
-    pairs = [Pair(i, j, values[i > j][i][j]) for i in range(len(names)) for j in range(len(names)) if i != j]
-    draw = partial(draw_overlap, names=names, pairs=pairs, depth=depth)
-    upper = [pair for pair in pairs if pair.i < pair.j]
-    told = "; ".join(
-        f"{names[p.i]} and {names[p.j]} share {n.shown(p.value)}, RBO {n.shown(values[1][p.j][p.i])}"
-        for p in upper[: n.TOLD]
-    )
-    pairs_in_words = f"{told or 'no pair'}{n.and_more(n.TOLD, len(upper), 'more pair')}"
-    alt = f"Overlap of the first {depth:,} docs between {n.counted(len(names), 'system')}: {pairs_in_words}."
-    data: list[dict[str, Any]] = [
-        {"a": names[p.i], "b": names[p.j], "shared": n.json_ready(p.value), "rbo": n.json_ready(values[1][p.j][p.i])}
-        for p in upper
-    ]
-    return drawn("overlap", draw, title=title, subtitle=subtitle, alt=alt, data=data, prefix=prefix)
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
+class OverlapCell(Record):
     """What stands in row i and column j."""
 
     i: int
@@ -65,6 +37,121 @@ class Pair:
     def colour(self) -> str:
         """The colour of its side of the diagonal."""
         return UPPER if self.i < self.j else LOWER
+
+
+class OverlapSquare(Record):
+    """Where the square begins, and how large its cells are."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def place(self, cell: OverlapCell) -> tuple[float, float]:
+        """Return the upper left corner of a cell."""
+        return self.left + cell.j * self.width, self.top + cell.i * self.height
+
+
+class OverlapChart(Chart):
+    """Pairs of systems: above the diagonal the share of docs in common, below it rank-biased overlap."""
+
+    kind: ClassVar[str] = "overlap"
+
+    names: Sequence[str]
+    shared: Matrix
+    rbo: Matrix
+    depth: int
+
+    @classmethod
+    def from_runs(cls, data: RunData) -> OverlapChart:
+        """Return what every two runs have in common among their first ten docs, by the policies of the evaluation."""
+        if len(data.runs) < 2:
+            raise OptionError("overlap needs at least two runs")
+        depth = min(SEEN, data.policies.depth or SEEN)
+        found = overlap(data.qrels, data.runs, data.policies, depth=depth)
+        matrices = found.shared.tolist(), found.rbo.tolist()
+        return cls(found.names, *matrices, found.depth, title="What the systems have in common")
+
+    def checked(self) -> Self:
+        n.require(self.names, "systems")
+        shared, rbo = checked_matrix(self.shared, self.names, "shared"), checked_matrix(self.rbo, self.names, "rbo")
+        return replace(self, shared=shared, rbo=rbo)
+
+    @cached_property
+    def cells(self) -> list[OverlapCell]:
+        """All cells off the diagonal, row by row."""
+        places = range(len(self.names))
+        return [OverlapCell(i, j, (self.shared if i < j else self.rbo)[i][j]) for i in places for j in places if i != j]
+
+    @property
+    def pairs(self) -> list[tuple[str, str, float, float]]:
+        """Every two systems with the share of docs and the rank-biased overlap."""
+        upper = [cell for cell in self.cells if cell.i < cell.j]
+        return [(self.names[c.i], self.names[c.j], c.value, self.rbo[c.j][c.i]) for c in upper]
+
+    def records(self) -> list[dict[str, Any]]:
+        return [
+            {"a": a, "b": b, "shared": n.json_ready(shared), "rbo": n.json_ready(rbo)}
+            for a, b, shared, rbo in self.pairs
+        ]
+
+    def alt(self) -> str:
+        def words(pair: tuple[str, str, float, float]) -> str:
+            return f"{pair[0]} and {pair[1]} share {n.shown(pair[2])}, RBO {n.shown(pair[3])}"
+
+        pairs = n.list_words(self.pairs, words, "more pair") or "no pair"
+        return f"Overlap of the first {self.depth:,} docs between {n.counted(len(self.names), 'system')}: {pairs}."
+
+    def draw(self, drawing: Drawing) -> None:
+        """Draw the legend and the square; rows carry names and numbers, columns only the numbers."""
+        layout, n_systems = drawing.layout, len(self.names)
+        labels = [f"{i}  {name}" for i, name in enumerate(self.names, 1)]
+        label_width = min(max(text_width(label, layout.size) for label in labels), layout.inner * 0.32)
+        left = layout.margin + label_width + 10
+        width = min((layout.width - layout.margin - left) / n_systems, 64)
+        has_room = width >= text_width("0.00", layout.size) + 4
+        darkest = DARKEST if has_room else 1
+        upper = f"above the diagonal: share of docs in common, first {self.depth:,}"
+        lower = f"below: rank-biased overlap (RBO), first {self.depth:,}"
+        drawing.legend([shade_key(UPPER, upper, darkest=darkest), shade_key(LOWER, lower, darkest=darkest)])
+        numbered = column_numbers(n_systems, width, layout.size)
+        write_below(drawing, [left + (j - 0.5) * width for j in numbered], list(map(str, numbered)))
+        square = OverlapSquare(left, drawing.y, width, min(max(width, layout.line), 36))
+        for i, label in enumerate(labels):
+            base = drawing.middle(square.top + (i + 0.5) * square.height)
+            drawing.text(layout.margin, base, label, width=label_width)
+        right, bottom = left + width * n_systems, square.top + square.height * n_systems
+        drawing.add(rectangle(left, square.top, right, bottom, fill="none", stroke=GRID))
+        drawing.add(self.written_cells(square, layout.size) if has_room else self.shaded_cells(square))
+        drawing.y = bottom + 6
+        drawing.notes([] if has_room else [f"in {LEVELS} steps from 0 to 1"])
+
+    def written_cells(self, square: OverlapSquare, size: float) -> str:
+        """Return cells with their numbers, and with names as tooltips."""
+        parts = []
+        for cell in self.cells:
+            x, y = square.place(cell)
+            is_known = bool(n.finite([cell.value]))
+            fill, shade, text = (cell.colour, cell.value, f"{cell.value:.2f}") if is_known else (MUTED, 0, DASH)
+            words = f"{self.names[cell.i]}, {self.names[cell.j]}: {n.shown(cell.value)}"
+            parts.append(ground(Box(x, y, x + square.width, y + square.height), fill, shade, words))
+            place = {"x": x + square.width / 2, "y": y + square.height / 2 + CENTRE * size}
+            parts.append(element("text", escaped(text), **place))
+        return group(parts, text_anchor="middle")
+
+    def shaded_cells(self, square: OverlapSquare) -> str:
+        """Return cells too small for numbers: one path per shade, since there may be thousands."""
+        by_look: dict[tuple[str, int], list[OverlapCell]] = {}
+        for cell in self.cells:
+            if n.finite([cell.value]):
+                by_look.setdefault((cell.colour, round(cell.value * LEVELS)), []).append(cell)
+        inner_width, middle = number(square.width - 0.5), square.height / 2
+        paths = []
+        for (colour, level), members in sorted(by_look.items()):
+            corners = map(square.place, members)
+            outline = "".join(f"M{number(x)} {number(y + middle)}h{inner_width}" for x, y in corners)
+            paths.append(element("path", d=outline, stroke=colour, stroke_opacity=opacity(level / LEVELS, darkest=1)))
+        return group(paths, stroke_width=square.height - 0.5)
 
 
 def checked_matrix(matrix: Matrix, names: Sequence[str], what: str) -> list[list[float]]:
@@ -78,79 +165,8 @@ def checked_matrix(matrix: Matrix, names: Sequence[str], what: str) -> list[list
     return rows
 
 
-def draw_overlap(drawing: Drawing, *, names: Sequence[str], pairs: Sequence[Pair], depth: int) -> None:
-    """Draw the legend and the square; rows carry names and numbers, columns only the numbers."""
-    layout = drawing.layout
-    labels = [f"{i}  {name}" for i, name in enumerate(names, 1)]
-    label_width = min(max(text_width(label, layout.size) for label in labels), layout.inner * 0.32)
-    left = layout.margin + label_width + 10
-    width = min((layout.width - layout.margin - left) / len(names), 64)
-    has_room = width >= text_width("0.00", layout.size) + 4
-    drawing.legend(keys(depth, darkest=DARKEST if has_room else 1))
-    numbered = column_numbers(len(names), width, layout.size)
-    write_below(drawing, [left + (j - 0.5) * width for j in numbered], list(map(str, numbered)))
-    frame = Frame(left, drawing.y, width, min(max(width, layout.line), 36))
-    for i, label in enumerate(labels):
-        drawing.text(layout.margin, drawing.middle(frame.top + (i + 0.5) * frame.height), label, width=label_width)
-    right, bottom = left + width * len(names), frame.top + frame.height * len(names)
-    drawing.add(rectangle(left, frame.top, right, bottom, fill="none", stroke=GRID))
-    drawing.add(written_cells(pairs, names, frame, layout.size) if has_room else shaded_cells(pairs, frame))
-    drawing.y = bottom + 6
-    drawing.notes([] if has_room else [f"in {LEVELS} steps from 0 to 1"])
-
-
-def keys(depth: int, *, darkest: float) -> list[Key]:
-    """Return the legend of both sides of the diagonal."""
-    upper = f"above the diagonal: share of docs in common, first {depth:,}"
-    lower = f"below: rank-biased overlap (RBO), first {depth:,}"
-    return [shade_key(UPPER, upper, darkest=darkest), shade_key(LOWER, lower, darkest=darkest)]
-
-
 def column_numbers(n_columns: int, width: float, size: float) -> list[int]:
     """Return which columns carry their number: all, or every second, fifth, tenth one."""
     needed = text_width(str(n_columns), size) + BETWEEN_LABELS
     stride = next((stride for stride in (1, 2, 5, 10, 20, 50) if stride * width >= needed), 100)
     return [j for j in range(1, n_columns + 1) if j % stride == 0]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Where the square begins, and how large its cells are."""
-
-    left: float
-    top: float
-    width: float
-    height: float
-
-    def place(self, pair: Pair) -> tuple[float, float]:
-        """Return the upper left corner of a cell."""
-        return self.left + pair.j * self.width, self.top + pair.i * self.height
-
-
-def written_cells(pairs: Sequence[Pair], names: Sequence[str], frame: Frame, size: float) -> str:
-    """Return cells with their numbers, and with names as tooltips."""
-    parts = []
-    for pair in pairs:
-        x, y = frame.place(pair)
-        known = bool(n.finite([pair.value]))
-        words = f"{names[pair.i]}, {names[pair.j]}: {n.shown(pair.value)}"
-        box = Box(x, y, x + frame.width, y + frame.height)
-        parts.append(ground(box, pair.colour if known else MUTED, pair.value if known else 0, words))
-        text = f"{pair.value:.2f}" if known else DASH
-        parts.append(element("text", escaped(text), x=x + frame.width / 2, y=y + frame.height / 2 + CENTRE * size))
-    return group(parts, text_anchor="middle")
-
-
-def shaded_cells(pairs: Sequence[Pair], frame: Frame) -> str:
-    """Return cells too small for numbers: one path per shade, since there may be thousands."""
-    by_look: dict[tuple[str, int], list[Pair]] = {}
-    for pair in pairs:
-        if n.finite([pair.value]):
-            by_look.setdefault((pair.colour, round(pair.value * LEVELS)), []).append(pair)
-    inner_width, middle = number(frame.width - 0.5), frame.height / 2
-    paths = []
-    for (colour, level), members in sorted(by_look.items()):
-        corners = (frame.place(pair) for pair in members)
-        outline = "".join(f"M{number(x)} {number(y + middle)}h{inner_width}" for x, y in corners)
-        paths.append(element("path", d=outline, stroke=colour, stroke_opacity=opacity(level / LEVELS, darkest=1)))
-    return group(paths, stroke_width=frame.height - 0.5)

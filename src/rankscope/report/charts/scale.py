@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from rankscope.records import Record
 from rankscope.report.charts.numbers import LARGEST, MINUS, finite
 
 STEPS = (1, 2, 5, 10)
@@ -15,8 +15,7 @@ MOST_FINE_TICKS, MOST_LOG_TICKS = 10, 7
 PLAIN_FROM, PLAIN_TO = 1e-4, 1e6
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Record):
     """Where a value stands between two places; `log` scales take positive values only."""
 
     low: float
@@ -42,8 +41,7 @@ class Scale:
         return math.log10(value) if value > 0 else -math.inf
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Record):
     """Ticks and what stands beside them."""
 
     ticks: tuple[float, ...]

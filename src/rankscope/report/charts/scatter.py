@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from rankscope.comparison.records import Compared, Comparison
+from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, plot_with_axes
 from rankscope.report.charts.chart import Better, Chart
-from rankscope.report.charts.drawing import SWATCH, Drawing, Key, drawn
+from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, BAD, BG, GOOD, MUTED, marker
-from rankscope.report.charts.scale import linear_axis
-from rankscope.report.charts.svg import group, straight, tip
+from rankscope.report.charts.scale import Scale, linear_axis
+from rankscope.report.charts.sources import all_queries, better_of, column_of, identifier
+from rankscope.report.charts.svg import Attributes, group, straight, tip
 
 MOST_POINTS = 300
 """With more different points, those that lie close together are merged on a grid."""
@@ -23,12 +28,16 @@ RADIUS, LARGEST_RADIUS = 4.0, 9.0
 SMALLEST_RADIUS, GRID_RADIUS = 1.6, 8.5
 """Of points that were merged on the grid."""
 NAMED_QUERIES = 3
-SHAPES = {"second": ("disc", GOOD, GOOD), "first": ("square", BG, BAD), "equal": ("diamond", MUTED, MUTED)}
-"""Marker, fill and outline by which system is better."""
+SIDE_MARKERS = {"second": "disc", "first": "square", "equal": "diamond"}
+SIDE_LOOKS: dict[str, Attributes] = {
+    "second": {"fill": GOOD, "stroke": GOOD, "stroke_width": 1.2},
+    "first": {"fill": BG, "stroke": BAD, "stroke_width": 1.2},
+    "equal": {"fill": MUTED, "stroke": MUTED, "stroke_width": 1.2},
+}
+"""By which system is better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class ScatterSpot(Record):
     """Queries at one place."""
 
     a: float
@@ -36,137 +45,137 @@ class Spot:
     queries: tuple[str, ...]
     side: str
 
-    def in_words(self) -> str:
-        """Name the queries and their scores."""
+    @property
+    def words(self) -> str:
+        """The queries and their scores."""
         named = ", ".join(self.queries[:NAMED_QUERIES])
         rest = len(self.queries) - NAMED_QUERIES
         return f"{named}{f' and {rest} more' if rest > 0 else ''}: {n.shown(self.a)}, {n.shown(self.b)}"
 
 
-def scatter(
-    queries: Sequence[str],
-    a: Sequence[float],
-    b: Sequence[float],
-    *,
-    title: str,
-    measure: str,
-    names: tuple[str, str] = ("A", "B"),
-    better: Better = "higher",
-    subtitle: str = "",
-    prefix: str = "scatter",
-) -> Chart:
-    """Draw the scores of two systems on the same queries; larger points stand for several queries."""
-    n.require(queries, "queries")
-    n.require_equal_lengths("queries and scores", queries, a, b)
-    scores = list(zip(queries, n.numbers(a, names[0]), n.numbers(b, names[1]), strict=True))
-    known = [(query, x, y) for query, x, y in scores if math.isfinite(x) and math.isfinite(y)]
-    n.require_defined((x for _, x, _ in known), "pair of scores")
-    sides = [side_of(x, y, better) for _, x, y in known]
-    undefined = n.undefined_words(len(scores) - len(known))
-    draw = partial(draw_scatter, known=known, sides=sides, measure=measure, names=names, undefined=undefined)
-    data = [{"query": query, "a": n.json_ready(x), "b": n.json_ready(y)} for query, x, y in scores]
-    alt = (
-        f"{measure} of {names[1]} against {names[0]}, query by query: {names[1]} is better "
-        f"on {sides.count('second'):,}, {names[0]} on {sides.count('first'):,}, equal on {sides.count('equal'):,} "
-        f"of {n.counted_queries(len(known))}"
-        f"{f'; {undefined}' if undefined else ''}."
-    )
-    return drawn("scatter", draw, title=title, subtitle=subtitle, alt=alt, data=data, prefix=prefix)
+class ScatterChart(Chart):
+    """The scores of two systems on the same queries; larger points stand for several queries."""
+
+    kind: ClassVar[str] = "scatter"
+
+    queries: Sequence[str]
+    a: Sequence[float]
+    b: Sequence[float]
+    measure: str
+    names: tuple[str, str] = ("A", "B")
+    better: Better = "higher"
+
+    @classmethod
+    def from_comparison(cls, comparison: Comparison, compared: Compared | None = None) -> ScatterChart:
+        """Return the scores of a pair, by default the first, on the queries that count."""
+        pair = (compared or next(iter(comparison))).pair
+        ids, known = all_queries(comparison.scores), ~np.isnan(pair.differences)
+        a, b = (column_of(comparison.scores, name, pair.measure, ids)[known] for name in (pair.a, pair.b))
+        return cls(
+            [query for query, counts in zip(ids, known.tolist(), strict=True) if counts],
+            a.tolist(),
+            b.tolist(),
+            title=f"{pair.b} against {pair.a}",
+            measure=pair.measure,
+            names=(pair.a, pair.b),
+            better=better_of(comparison.scores, pair.measure),
+            subtitle=pair.group,
+            prefix=identifier("scatter", pair.group, pair.a, pair.b),
+        )
+
+    def checked(self) -> Self:
+        n.require(self.queries, "queries")
+        n.require_equal_lengths("queries and scores", self.queries, self.a, self.b)
+        chart = replace(self, a=n.numbers(self.a, self.names[0]), b=n.numbers(self.b, self.names[1]))
+        n.require_defined((spot.a for spot in chart.points), "pair of scores")
+        return chart
+
+    @cached_property
+    def points(self) -> list[ScatterSpot]:
+        """One point per query that both systems have a score for."""
+        points = []
+        for query, a, b in zip(self.queries, self.a, self.b, strict=True):
+            if math.isfinite(a) and math.isfinite(b):
+                side = "equal" if a == b else "second" if (b > a) == (self.better == "higher") else "first"
+                points.append(ScatterSpot(a, b, (query,), side))
+        return points
+
+    @cached_property
+    def n_points(self) -> dict[str, int]:
+        """How many queries lie on each side."""
+        sides = [point.side for point in self.points]
+        return {side: sides.count(side) for side in SIDE_MARKERS}
+
+    @property
+    def undefined(self) -> str:
+        """How many queries lack a score, in words."""
+        return n.undefined_words(len(self.queries) - len(self.points))
+
+    def records(self) -> list[dict[str, Any]]:
+        rows = zip(self.queries, self.a, self.b, strict=True)
+        return [{"query": query, "a": n.json_ready(a), "b": n.json_ready(b)} for query, a, b in rows]
+
+    def alt(self) -> str:
+        a, b = self.names
+        return (
+            f"{self.measure} of {b} against {a}, query by query: {b} is better on {self.n_points['second']:,}, "
+            f"{a} on {self.n_points['first']:,}, equal on {self.n_points['equal']:,} "
+            f"of {n.counted_queries(len(self.points))}{f'; {self.undefined}' if self.undefined else ''}."
+        )
+
+    def draw(self, drawing: Drawing) -> None:
+        """Draw both axes alike, the diagonal, and the points."""
+        a, b = self.names
+        words = {"second": f"{b} better", "first": f"{a} better", "equal": "equal"}
+        drawing.legend(
+            [
+                LegendKey(
+                    marker(shape, SWATCH / 2, 0, RADIUS, **SIDE_LOOKS[side]), f"{words[side]}: {self.n_points[side]:,}"
+                )
+                for side, shape in SIDE_MARKERS.items()
+                if self.n_points[side]
+            ]
+        )
+        axis = linear_axis(value for point in self.points for value in (point.a, point.b))
+        edge = 400 if drawing.layout.is_wide else 280
+        labels = {"x_label": f"{self.measure} of {a}", "y_label": f"{self.measure} of {b}"}
+        plot = plot_with_axes(drawing, axis, axis, **labels, height=edge, width=edge)
+        box = plot.box
+        drawing.add(straight(box.left, box.bottom, box.right, box.top, stroke=AXIS, stroke_dasharray="5 4"))
+        spots, on_grid = merge(self.points), False
+        if len(spots) > MOST_POINTS:
+            spots, on_grid = merge(self.points, plot.x), True
+        largest = max(len(spot.queries) for spot in spots)
+        for side in SIDE_MARKERS:
+            own = [spot for spot in spots if spot.side == side]
+            markers = (spot_marker(spot, plot, largest, on_grid=on_grid) for spot in own)
+            drawing.add(group(markers, **SIDE_LOOKS[side], fill_opacity=0.75))
+        near = "at or near the same place" if on_grid else "with the same scores"
+        several = f"larger points: several queries {near}, up to {largest:,}" if largest > 1 else ""
+        drawing.notes(["; ".join(filter(None, [n.counted_queries(len(self.points)), several, self.undefined]))])
 
 
-def side_of(a: float, b: float, better: Better) -> str:
-    """Return which system is better on a query."""
-    if a == b:
-        return "equal"
-    return "second" if (b > a) == (better == "higher") else "first"
+def merge(points: Sequence[ScatterSpot], scale: Scale | None = None) -> list[ScatterSpot]:
+    """Return one spot for all queries of a side with the same scores, or in the same cell of a grid over a scale."""
 
+    def place(value: float) -> float:
+        if scale is None:
+            return value
+        cell = min(int((value - scale.low) / (scale.high - scale.low) * GRID_CELLS), GRID_CELLS - 1)
+        return scale.low + (cell + 0.5) / GRID_CELLS * (scale.high - scale.low)
 
-def draw_scatter(
-    drawing: Drawing,
-    *,
-    known: Sequence[tuple[str, float, float]],
-    sides: Sequence[str],
-    measure: str,
-    names: tuple[str, str],
-    undefined: str,
-) -> None:
-    """Draw both axes alike, the diagonal, and the points."""
-    words = {"second": f"{names[1]} better", "first": f"{names[0]} better", "equal": "equal"}
-    keys = [(side, f"{words[side]}: {sides.count(side):,}") for side in SHAPES if side in sides]
-    drawing.legend([Key(spot_marker(side, SWATCH / 2, 0, RADIUS), label) for side, label in keys])
-    axis = linear_axis(value for _, x, y in known for value in (x, y))
-    side = 400 if drawing.layout.is_wide else 280
-    x_label, y_label = f"{measure} of {names[0]}", f"{measure} of {names[1]}"
-    plot = plot_with_axes(drawing, axis, axis, x_label=x_label, y_label=y_label, height=side, width=side)
-    box = plot.box
-    drawing.add(straight(box.left, box.bottom, box.right, box.top, stroke=AXIS, stroke_dasharray="5 4"))
-    spots, merged = spots_of(known, sides, plot)
-    largest = max(len(spot.queries) for spot in spots)
-    drawing.add(*(spots_drawn(side, spots, plot, merged=merged) for side in SHAPES))
-    remarks = [n.counted_queries(len(known)), merged_note(largest, merged=merged), undefined]
-    drawing.notes(["; ".join(filter(None, remarks))])
-
-
-def merged_note(largest: int, *, merged: bool) -> str:
-    """Say what a large point means, where there is one."""
-    if largest == 1:
-        return ""
-    near = "at or near the same place" if merged else "with the same scores"
-    return f"larger points: several queries {near}, up to {largest:,}"
-
-
-def spots_of(known: Sequence[tuple[str, float, float]], sides: Sequence[str], plot: Plot) -> tuple[list[Spot], bool]:
-    """Return the points with their queries: equal ones merged, and near ones too where there are very many."""
-    spots = merged_spots(known, sides, [(a, b) for _, a, b in known])
-    if len(spots) <= MOST_POINTS:
-        return spots, False
-    return merged_spots(known, sides, [(to_grid(a, plot), to_grid(b, plot)) for _, a, b in known]), True
-
-
-def merged_spots(
-    known: Sequence[tuple[str, float, float]], sides: Sequence[str], places: Sequence[tuple[float, float]]
-) -> list[Spot]:
-    """Return one spot for all queries at the same place and of the same side."""
     members: dict[tuple[float, float, str], list[str]] = {}
-    for (query, _, _), side, place in zip(known, sides, places, strict=True):
-        members.setdefault((*place, side), []).append(query)
-    return [Spot(a, b, tuple(queries), side) for (a, b, side), queries in members.items()]
+    for point in points:
+        members.setdefault((place(point.a), place(point.b), point.side), []).extend(point.queries)
+    return [ScatterSpot(a, b, tuple(queries), side) for (a, b, side), queries in members.items()]
 
 
-def to_grid(value: float, plot: Plot) -> float:
-    """Return the middle of the grid cell that a value falls into."""
-    low, high = plot.x.low, plot.x.high
-    cell = min(int((value - low) / (high - low) * GRID_CELLS), GRID_CELLS - 1)
-    return low + (cell + 0.5) / GRID_CELLS * (high - low)
-
-
-def spots_drawn(side: str, spots: Sequence[Spot], plot: Plot, *, merged: bool) -> str:
-    """Return the points of one side; their area grows with the number of queries."""
-    return group(_spots(side, spots, plot, merged=merged), **look(side), fill_opacity=0.75)
-
-
-def _spots(side: str, spots: Sequence[Spot], plot: Plot, *, merged: bool) -> Iterator[str]:
-    largest = max(len(spot.queries) for spot in spots)
-    for spot in spots:
-        if spot.side == side:
-            radius = radius_of(len(spot.queries), largest, merged=merged)
-            yield marker(SHAPES[side][0], plot.x(spot.a), plot.y(spot.b), radius, tip(spot.in_words()))
-
-
-def radius_of(count: int, largest: int, *, merged: bool) -> float:
-    """Return the size of a point: its area grows with the number of queries, from a least size that can be seen."""
-    if merged:
-        return max(SMALLEST_RADIUS, GRID_RADIUS * math.sqrt(count / largest))
-    share = (count - 1) / max(largest - 1, 1)
-    return math.sqrt(RADIUS**2 + share * (LARGEST_RADIUS**2 - RADIUS**2))
-
-
-def look(side: str) -> dict[str, str | float]:
-    """Return how the points of one side are painted."""
-    _, fill, outline = SHAPES[side]
-    return {"fill": fill, "stroke": outline, "stroke_width": 1.2}
-
-
-def spot_marker(side: str, x: float, y: float, radius: float) -> str:
-    """Return one point as a sample."""
-    return marker(SHAPES[side][0], x, y, radius, **look(side))
+def spot_marker(spot: ScatterSpot, plot: Plot, largest: int, *, on_grid: bool) -> str:
+    """Return a point whose area grows with the number of its queries, from a least size that can be seen."""
+    count = len(spot.queries)
+    if on_grid:
+        radius = max(SMALLEST_RADIUS, GRID_RADIUS * math.sqrt(count / largest))
+    else:
+        share = (count - 1) / max(largest - 1, 1)
+        radius = math.sqrt(RADIUS**2 + share * (LARGEST_RADIUS**2 - RADIUS**2))
+    return marker(SIDE_MARKERS[spot.side], plot.x(spot.a), plot.y(spot.b), radius, tip(spot.words))

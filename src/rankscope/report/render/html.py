@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
-from rankscope.report.charts.chart import PAGE_CSS
+from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.document import (
     Block,
     Bullets,

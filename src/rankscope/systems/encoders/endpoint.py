@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from email.message import Message
+from functools import cached_property
 from typing import Any
+
+import msgspec
 
 from rankscope.errors import InputError, OptionError, shorten
 from rankscope.systems.encoders.base import Role
+from rankscope.systems.transport import HttpReply, HttpRequest, Transport
 
-_BUSY = 429
-_SERVER_ERROR = 500
 _LONGEST_WAIT_S = 60.0
 
 
-@dataclass
-class Endpoint:
+class Endpoint(msgspec.Struct, dict=True):
     """Asks an endpoint for vectors, in batches, and again where it is busy or fails."""
 
     model: str
@@ -34,6 +32,7 @@ class Endpoint:
     concurrency: int = 4
     n_attempts: int = 5
     timeout_s: float = 60.0
+    """How long one answer may take, in seconds."""
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
@@ -48,15 +47,19 @@ class Endpoint:
         """Return one vector per text."""
         starts = range(0, len(texts), self.batch_size)
         with ThreadPoolExecutor(max(1, min(self.concurrency, len(starts)))) as pool:
-            parts = pool.map(lambda start: self.batch(texts[start : start + self.batch_size]), starts)
+            parts = pool.map(lambda start: self._encode_batch(texts[start : start + self.batch_size]), starts)
             return [vector for part in parts for vector in part]
 
-    def batch(self, texts: Sequence[str]) -> list[list[float]]:
+    @cached_property
+    def _transport(self) -> Transport:
+        return Transport(timeout_s=self.timeout_s, concurrency=self.concurrency)
+
+    def _encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
         """Return the vectors of one request, in the order of the texts."""
         content: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         if self.dimensions is not None:
             content["dimensions"] = self.dimensions
-        answer = self.ask(json.dumps(content).encode())
+        answer = self._ask(json.dumps(content).encode())
         try:
             rows = sorted(answer["data"], key=lambda row: row["index"])
             return [row["embedding"] for row in rows]
@@ -66,46 +69,38 @@ class Endpoint:
                 hint="is this an endpoint for embeddings, and the model one of its models?",
             ) from error
 
-    def ask(self, body: bytes) -> Any:
-        """Send one request, again and again up to the number of attempts, and return the answer."""
+    def _ask(self, body: bytes) -> Any:
+        """Send one request, again up to the number of attempts, and return the answer."""
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(self.api_key_env):
+            headers["Authorization"] = f"Bearer {key}"
+        request = HttpRequest("POST", f"{self.base_url.rstrip('/')}/embeddings", headers, body)
         for attempt in range(1, self.n_attempts + 1):
+            reply: HttpReply | None = None
             try:
-                return self.send(body)
-            except urllib.error.HTTPError as error:
-                if attempt == self.n_attempts or (error.code != _BUSY and error.code < _SERVER_ERROR):
-                    raise refused(self.base_url, error) from error
-                self.sleep(wait_s(attempt, error.headers))
-            except (urllib.error.URLError, TimeoutError, ConnectionError, json.JSONDecodeError) as error:
+                reply = self._transport.send(request)
+                if reply.status in range(200, 300):
+                    return json.loads(reply.content)
+                if attempt == self.n_attempts or (reply.status != 429 and reply.status < 500):
+                    raise self._refused(reply)
+            except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
                 if attempt == self.n_attempts:
                     raise InputError(
                         f"{self.base_url} did not answer in {attempt} attempts: {error}",
                         hint="is it running, and is base_url right?",
                     ) from error
-                self.sleep(wait_s(attempt, {}))
+            self.sleep(wait_s(attempt, reply))
         raise OptionError(f"n_attempts is {self.n_attempts}, but it must be 1 or more")
 
-    def send(self, body: bytes) -> Any:
-        """Send one request and return the answer."""
-        headers = {"Content-Type": "application/json"}
-        key = os.environ.get(self.api_key_env)
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        url = f"{self.base_url.rstrip('/')}/embeddings"
-        request = urllib.request.Request(url, data=body, headers=headers)  # noqa: S310 (http and https alone, checked)
-        with urllib.request.urlopen(request, timeout=self.timeout_s) as reply:  # noqa: S310 (as above)
-            return json.loads(reply.read())
+    def _refused(self, reply: HttpReply) -> InputError:
+        """Return the error for an answer that is no success."""
+        said = shorten(reply.content.decode("utf-8", "replace"))
+        is_login = reply.status in (401, 403)
+        hint = "set the key in the environment variable that api_key_env names" if is_login else "see what it says"
+        return InputError(f"{self.base_url} answered {reply.status}: {said}", hint=hint)
 
 
-def wait_s(attempt: int, headers: Mapping[str, str] | Message) -> float:
-    """Return how long to wait: what the server asks for, else 1, 2, 4 … seconds."""
-    asked = headers.get("Retry-After", "") if headers else ""
-    wait = float(asked) if asked.replace(".", "", 1).isdigit() else float(2 ** (attempt - 1))
-    return min(wait, _LONGEST_WAIT_S)
-
-
-def refused(url: str, error: urllib.error.HTTPError) -> InputError:
-    """Return the error for an answer that is no success."""
-    said = shorten(error.read().decode("utf-8", "replace"))
-    unauthorised = error.code in (401, 403)
-    hint = "set the key in the environment variable that api_key_env names" if unauthorised else "see what it says"
-    return InputError(f"{url} answered {error.code}: {said}", hint=hint)
+def wait_s(attempt: int, reply: HttpReply | None) -> float:
+    """Return how long to wait in seconds: what the server asks for, else 1, 2, 4 …"""
+    asked = reply.retry_after_s if reply else None
+    return min(asked or float(2 ** (attempt - 1)), _LONGEST_WAIT_S)

@@ -1,4 +1,4 @@
-"""Evaluate: from hits to the scores of a run, the policies on undefined scores applied in one place."""
+"""From hits to the scores of a run; the policies on undefined scores are applied here and nowhere else."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from rankscope.align.hits import Hits
+from rankscope.align.hits import Counts, Hits
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, Floats
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError
-from rankscope.measures.scores import Counts, RunScores
+from rankscope.measures.scores import RunScores
 from rankscope.measures.spec import Measure
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def score_hits(
     """
     values = np.empty((len(hits), len(measures)))
     for i, measure in enumerate(measures):
-        values[:, i] = measure(hits, rel=policies.relevance_level, extras=extras)
+        values[:, i] = measure.score(hits, rel=policies.relevance_level, extras=extras)
     undefined = np.isnan(values)
     for i, measure in enumerate(measures):
         spec, becomes_zero = measure.spec, undefined[:, i]

@@ -1,0 +1,164 @@
+# Made from the code by scripts/docs: change PUBLIC in __init__.py, not this file.
+from rankscope._version import __version__ as __version__
+from rankscope.align.policies import Policies as Policies
+from rankscope.analysis.diagnose import Diagnosis as Diagnosis
+from rankscope.analysis.diagnose import diagnose as diagnose
+from rankscope.analysis.explain import Explanation as Explanation
+from rankscope.analysis.explain import explain as explain
+from rankscope.analysis.robustness import Robustness as Robustness
+from rankscope.analysis.robustness import robustness as robustness
+from rankscope.analysis.validate import validate as validate
+from rankscope.comparison import compare as compare
+from rankscope.comparison import compare_scores as compare_scores
+from rankscope.comparison.records import Comparison as Comparison
+from rankscope.data.loading import ReadOptions as ReadOptions
+from rankscope.data.loading import load_qrels as load_qrels
+from rankscope.data.loading import load_run as load_run
+from rankscope.data.loading import write_run as write_run
+from rankscope.data.qrels import Qrels as Qrels
+from rankscope.data.run import Run as Run
+from rankscope.data.shapes import QrelsLike as QrelsLike
+from rankscope.data.shapes import RunLike as RunLike
+from rankscope.data.shapes import RunsLike as RunsLike
+from rankscope.errors import RankscopeError as RankscopeError
+from rankscope.errors import RankscopeWarning as RankscopeWarning
+from rankscope.evaluation import EvaluateRequest as EvaluateRequest
+from rankscope.evaluation import evaluate as evaluate
+from rankscope.evaluation import trec_eval_text as trec_eval_text
+from rankscope.experiment.runner import run_project as run_project
+from rankscope.io import convert as convert
+from rankscope.measures.listing import list_measures as list_measures
+from rankscope.measures.parse import parse_measure as parse_measure
+from rankscope.measures.parse import parse_measures as parse_measures
+from rankscope.measures.profiles import list_profiles as list_profiles
+from rankscope.measures.score_files import read_scores as read_scores
+from rankscope.measures.scores import Aggregate as Aggregate
+from rankscope.measures.scores import RunScores as RunScores
+from rankscope.measures.scores import Scores as Scores
+from rankscope.measures.spec import Measure as Measure
+from rankscope.measures.spec import measure as measure
+from rankscope.systems.fuse_runs import fuse as fuse
+from rankscope.typing import EvaluateOptions as EvaluateOptions
+from rankscope.typing import MeasuresLike as MeasuresLike
+from rankscope.typing import PolicyOptions as PolicyOptions
+
+PUBLIC: dict[str, str]
+
+AP: Measure
+AP_IA: Measure
+BinG: Measure
+Bpref: Measure
+CG: Measure
+CatalogCoverage: Measure
+CategoryEntropy: Measure
+Compat: Measure
+ContentDiversity: Measure
+DCG: Measure
+DateDistinct: Measure
+DateSpan: Measure
+Distinct: Measure
+ERR: Measure
+ERR_IA: Measure
+Exposure: Measure
+F: Measure
+FirstRel: Measure
+G: Measure
+GapEntropy: Measure
+Gini: Measure
+GroupShare: Measure
+ILD: Measure
+INST: Measure
+IPrec: Measure
+IPrec11: Measure
+Judged: Measure
+LastRel: Measure
+MaxOntSim: Measure
+MeanBestMatch: Measure
+MeanGain: Measure
+MeanRel: Measure
+MedianDistance: Measure
+MinDistance: Measure
+NCG: Measure
+NRBP: Measure
+NoveltyNDCG: Measure
+NumNonrelRet: Measure
+NumRel: Measure
+NumRelRet: Measure
+NumRet: Measure
+P: Measure
+P_IA: Measure
+P_ret: Measure
+Q: Measure
+R: Measure
+RBP: Measure
+RBP_resid: Measure
+RR: Measure
+R_cap: Measure
+Redundancy: Measure
+RelDiv: Measure
+Rndcg: Measure
+Rprec: Measure
+SetAP: Measure
+SetF: Measure
+SetP: Measure
+SetR: Measure
+SetRelP: Measure
+StRecall: Measure
+Success: Measure
+TopicCoverage: Measure
+TopicRecall: Measure
+Unjudged: Measure
+Utility: Measure
+alpha_DCG: Measure
+alpha_nDCG: Measure
+infAP: Measure
+nDCG: Measure
+nDCG_rel: Measure
+nERR: Measure
+nERR_IA: Measure
+nNRBP: Measure
+
+__all__ = [
+    "Aggregate",
+    "Comparison",
+    "Diagnosis",
+    "EvaluateOptions",
+    "EvaluateRequest",
+    "Explanation",
+    "Measure",
+    "MeasuresLike",
+    "Policies",
+    "PolicyOptions",
+    "Qrels",
+    "QrelsLike",
+    "RankscopeError",
+    "RankscopeWarning",
+    "ReadOptions",
+    "Robustness",
+    "Run",
+    "RunLike",
+    "RunScores",
+    "RunsLike",
+    "Scores",
+    "__version__",
+    "compare",
+    "compare_scores",
+    "convert",
+    "diagnose",
+    "evaluate",
+    "explain",
+    "fuse",
+    "list_measures",
+    "list_profiles",
+    "load_qrels",
+    "load_run",
+    "measure",
+    "parse_measure",
+    "parse_measures",
+    "read_scores",
+    "robustness",
+    "run_project",
+    "trec_eval_text",
+    "validate",
+    "write_run",
+]

@@ -1,0 +1,84 @@
+"""Runs that are aligned once, and looked at many times: their hits, the docs behind these, and the first docs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankscope.align.alignment import align, apply_policies
+from rankscope.align.hits import Hits
+from rankscope.align.policies import Policies
+from rankscope.align.top import leading_docs
+from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.light import LightRecord, replace
+
+
+class JudgedDocs(LightRecord, eq=False):
+    """All judged docs of all queries, numbered."""
+
+    ids: tuple[str, ...]
+    grades: Floats
+    numbered: Qrels
+    """Qrels that have a doc's number in place of its grade, so that alignment tells which docs it found."""
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> JudgedDocs:
+        """Give every judged doc a number, query by query."""
+        offsets = offsets_of([len(qrels.judged[query]) for query in qrels.query_ids]).tolist()
+        numbered = {
+            query: dict(zip(qrels.judged[query], range(start, stop), strict=True))
+            for query, start, stop in zip(qrels.query_ids, offsets[:-1], offsets[1:], strict=True)
+        }
+        ids = tuple(doc for query in qrels.query_ids for doc in qrels.judged[query])
+        grades = [grade for query in qrels.query_ids for grade in qrels.judged[query].values()]
+        return cls(ids, np.array(grades, dtype=np.float64), Qrels(numbered))
+
+
+class AlignedRun:
+    """A run with what alignment found in it; its first docs are read when they are first asked for, and kept."""
+
+    def __init__(self, run: Run, hits: Hits, policies: Policies, numbers: Ints | None = None) -> None:
+        self.run, self.hits, self.policies = run, hits, policies
+        self.numbers = numbers
+        """The number of the doc behind each hit, where docs are numbered (`JudgedDocs`)."""
+        self._leading: dict[int | None, dict[str, tuple[str, ...]]] = {}
+
+    @classmethod
+    def of(
+        cls, qrels: Qrels, run: Run, policies: Policies, *, docs: JudgedDocs | None = None, threads: int | None = None
+    ) -> AlignedRun:
+        """Align a run; with `docs`, the same alignment also tells which docs were found."""
+        if docs is None:
+            return cls(run, align(qrels, run, policies, threads=threads), policies)
+        missing = "zero" if policies.missing == "skip" else policies.missing
+        found = align(docs.numbered, run, replace(policies, judged_only=False, missing=missing), threads=threads)
+        numbers = found.grades.astype(np.int64)
+        ideal_offsets, ideal_grades = qrels.ideal
+        hits = replace(
+            found,
+            grades=docs.grades[numbers],
+            ideal_offsets=ideal_offsets,
+            ideal_grades=ideal_grades,
+            max_grade=float(ideal_grades.max(initial=0.0)),
+        )
+        if policies.judged_only:  # queries that are left out have no hits, so nothing else removes any
+            numbers = numbers[hits.grades >= 0]
+        return cls(run, apply_policies(hits, policies), policies, numbers)
+
+    def select(self, keep: Bools, *, max_grade: float) -> AlignedRun:
+        """Return what was found for some of the queries, whose judgments have this highest grade."""
+        numbers = None if self.numbers is None else self.numbers[keep[self.hits.segments]]
+        part = AlignedRun(self.run, replace(self.hits.select(keep), max_grade=max_grade), self.policies, numbers)
+        part._leading = self._leading
+        return part
+
+    def leading(self, query_ids: Sequence[str], depth: int | None) -> tuple[tuple[str, ...], ...]:
+        """Return the first docs of some queries, best first."""
+        known = self._leading.setdefault(depth, {})
+        lacking = [query for query in query_ids if query not in known]
+        if lacking:
+            known.update(zip(lacking, leading_docs(self.run, lacking, self.policies, depth=depth).docs, strict=True))
+        return tuple(known[query] for query in query_ids)

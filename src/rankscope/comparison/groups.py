@@ -1,0 +1,485 @@
+"""Groups of queries: all of them, or each language on its own; within each every pair and stratum."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from rankscope._version import __version__
+from rankscope.arrays import Bools, Floats
+from rankscope.comparison.evidence import EvidenceSource, GroupEvidence
+from rankscope.comparison.known_measures import known_measure, range_of
+from rankscope.comparison.pairs import MANY_PAIRS, Contest, TestedContest, compare_contests, weighted_mean
+from rankscope.comparison.records import (
+    Both,
+    Comparison,
+    Contrast,
+    FileHashes,
+    LanguageSpread,
+    LeaderboardRow,
+    PairResult,
+    QrelsFile,
+    QueryChange,
+    QueryGroup,
+    RunFile,
+    Stratum,
+    StratumPValues,
+)
+from rankscope.comparison.request import CompareRequest, Settings
+from rankscope.comparison.verdict import MIN_UNITS, VerdictContext, verdict_of
+from rankscope.data.queries import QueryTable, query_weights
+from rankscope.data.sources import Origin
+from rankscope.errors import OptionError
+from rankscope.measures.scores import Scores
+from rankscope.records import Record, or_none, replace
+from rankscope.stats.interval import mean_interval
+from rankscope.stats.multiple import benjamini_hochberg
+from rankscope.stats.paired import ON_REQUEST, Test
+from rankscope.stats.slices import contrast_p, counted_bins
+from rankscope.stats.units import Units
+
+LANGUAGE = ("language", "lang")
+"""Attributes whose values are never pooled unless asked for."""
+POOLED = "all languages pooled"
+MANY_VALUES = 20
+"""An attribute with more values than this makes no strata of its own accord."""
+SMALLEST_SLICE = 5
+"""A stratum that was not asked for has at least this many queries."""
+SHOWN_QUERIES = 5
+FULL_BELOW = 1_000
+"""Exploratory comparisons over fewer queries than this get everything that the primary one gets."""
+WORDS = (4, 8, 15)
+RELEVANT = (2, 5, 20)
+"""Where the ranges of query length in words, and of the number of relevant docs, begin anew."""
+
+
+class ComparisonInput(Record, eq=False):
+    """Scores, and what is asked of them, with everything that a request leaves open decided."""
+
+    scores: Scores
+    request: CompareRequest
+    settings: Settings
+    primary: str
+    baseline: str
+    queries: QueryTable | None
+    n_relevant: Mapping[str, int] | None
+    problems: Mapping[str, str]
+    """Why a system cannot be compared, by its name."""
+    ids: tuple[str, ...]
+    """All queries that any of the systems was scored on."""
+    units: Units
+    columns: Mapping[tuple[str, str], Floats]
+    """Every system's scores by every measure, in the order of the queries; NaN where there is none."""
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs to compare, the reference first."""
+        if self.request.all_pairs:
+            return list(combinations(self.scores, 2))
+        return [(self.baseline, name) for name in self.scores if name != self.baseline]
+
+    @property
+    def lower_is_better(self) -> frozenset[str]:
+        """The measures of which less is better."""
+        return next(iter(self.scores.values())).lower_is_better
+
+    def ids_in(self, mask: Bools) -> tuple[str, ...]:
+        """Return some of the queries."""
+        return tuple(query for query, inside in zip(self.ids, mask.tolist(), strict=True) if inside)
+
+
+def score_columns(scores: Scores, ids: Sequence[str]) -> dict[tuple[str, str], Floats]:
+    """Return every system's scores by every measure, in the same order of queries; NaN where there is none."""
+    place = {query: i for i, query in enumerate(ids)}
+    columns = {}
+    for name, run in scores.items():
+        rows = [place[query] for query in run.query_ids]
+        for j, measure in enumerate(run.measures):
+            column = np.full(len(ids), math.nan)
+            column[rows] = run.values[:, j]
+            columns[name, measure] = column
+    return columns
+
+
+def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = None) -> Comparison:
+    """Compare every pair in every group of queries; evidence is at hand where runs are compared, not scores alone."""
+    request, scores = given.request, given.scores
+    isolated_by, masks = language_masks(given)
+    if request.pool and not isolated_by:
+        raise OptionError(
+            "there is nothing to pool: the queries are not in several languages",
+            hint="their attributes, given with queries, name the language of each",
+        )
+    parts = {name: list(stratum_masks(given, mask)) for name, mask in masks.items()}
+    contests = list(contests_of(given, masks, parts))
+    tested = compare_contests(
+        contests, given.settings, correction=request.correction, units=given.units,
+        systems=shared_matrix(given, masks),
+    )  # fmt: skip
+    by_group: dict[str | None, list[TestedContest]] = {name: [] for name in masks}
+    for each in tested:
+        by_group[each.contest.group].append(each)
+    contrasts = contrasts_of(given, by_group, parts)
+    groups = []
+    for name, mask in masks.items():
+        inside = given.ids_in(mask)
+        found = None if evidence is None else evidence.of_group(inside, all_ids=given.ids, n_pairs=len(given.pairs))
+        results = tuple(pair_results(given, by_group[name], parts[name], contrasts, found))
+        groups.append(
+            QueryGroup(
+                name=name,
+                n_queries=len(inside),
+                pooled=bool(isolated_by) and name == POOLED,
+                leaderboard=leaderboard_of(given, mask, results),
+                comparisons=results,
+                query_ids=inside,
+            )
+        )
+    clusters = dict(zip(given.ids, map(str, given.units.member.tolist()), strict=True))
+    return Comparison(
+        rankscope=__version__,
+        primary=given.primary,
+        baseline=None if request.all_pairs else given.baseline,
+        correction=request.correction,
+        settings=given.settings,
+        profile=scores.profile,
+        policies=dict(scores.policies),
+        qrels=QrelsFile(*path_and_digest(scores.qrels.origin), scores.qrels.n_queries),
+        runs=tuple(RunFile(run.name, *path_and_digest(run.origin)) for run in scores.values()),
+        groups=tuple(groups),
+        cluster=request.cluster,
+        cluster_of=clusters if given.units.clustered else None,
+        weights=request.weights,
+        isolated_by=isolated_by,
+        languages=tuple(language_spreads(given, masks)) if isolated_by else (),
+        notes=() if evidence is None else evidence.notes,
+    ).with_scores(scores)
+
+
+def path_and_digest(origin: Origin | None) -> tuple[str | None, str | None]:
+    """Return the path and the SHA-256 of a file, nothing for data given in memory."""
+    return (None, None) if origin is None else (origin.path, origin.sha256)
+
+
+def shared_matrix(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> Floats | None:
+    """Return the primary scores of all systems (queries x systems), where all pairs share their queries."""
+    if not given.request.all_pairs or len(masks) > 1:
+        return None
+    matrix = np.column_stack([given.columns[name, given.primary] for name in given.scores])
+    matrix = np.where(next(iter(masks.values()))[:, None], matrix, math.nan)
+    undefined = np.isnan(matrix)
+    return matrix if bool((undefined.all(axis=1) == undefined.any(axis=1)).all()) else None
+
+
+def language_masks(given: ComparisonInput) -> tuple[str | None, dict[str | None, Bools]]:
+    """Return the queries of each language, where they are in several; else all queries as one nameless group."""
+    whole = np.ones(len(given.ids), dtype=np.bool_)
+    attributes = {} if given.queries is None else given.queries.attributes
+    found = next((name for name in attributes if name.lower() in LANGUAGE), None)
+    language = {} if found is None else attributes[found]
+    values = sorted({str(language[query]) for query in given.ids if query in language})
+    if len(values) < 2:
+        return None, {None: whole}
+    masks: dict[str | None, Bools] = {value: members(given.ids, language, value) for value in values}
+    others = ~np.any(list(masks.values()), axis=0)
+    if others.any():  # no query may drop out of the answer
+        masks[f"without {found}"] = others
+    return found, {**masks, **({POOLED: whole} if given.request.pool else {})}
+
+
+def members(ids: Sequence[str], values: Mapping[str, Any], value: str) -> Bools:
+    """Tell which queries have a value."""
+    return np.array([query in values and str(values[query]) == value for query in ids], dtype=np.bool_)
+
+
+class StratumMask(Record, eq=False):
+    """Queries that share something."""
+
+    attribute: str
+    value: str
+    mask: Bools
+    asked_for: bool
+
+    @property
+    def label(self) -> str:
+        """A name for it within the group."""
+        return f"{self.attribute}={self.value}"
+
+
+def stratum_masks(given: ComparisonInput, group: Bools) -> Iterator[StratumMask]:
+    """Yield the strata asked for, then other parts of the queries in which a difference might sit."""
+    if given.queries is not None:
+        for name in given.request.strata:
+            yield from value_masks(name, given.queries.attribute(name), given.ids, group, asked_for=True)
+    if len(given.pairs) > MANY_PAIRS:
+        return
+    for name, values in other_attributes(given).items():
+        found = list(value_masks(name, values, given.ids, group, asked_for=False))
+        if 2 <= len(found) <= MANY_VALUES:
+            yield from (part for part in found if part.mask.sum() >= SMALLEST_SLICE)
+
+
+def value_masks(
+    name: str, values: Mapping[str, Any], ids: Sequence[str], group: Bools, *, asked_for: bool
+) -> Iterator[StratumMask]:
+    """Yield the queries of each value of an attribute within a group."""
+    present = {
+        str(values[query]) for query, inside in zip(ids, group.tolist(), strict=True) if inside and query in values
+    }
+    for value in sorted(present, key=natural):
+        yield StratumMask(name, value, members(ids, values, value) & group, asked_for)
+
+
+def natural(text: str) -> tuple[float, str]:
+    """Order numbers by their size, before text."""
+    head = text.split("-", 1)[0].rstrip("+")
+    return (float(head), "") if head.replace(".", "", 1).isdigit() else (math.inf, text)
+
+
+def other_attributes(given: ComparisonInput) -> dict[str, Mapping[str, Any]]:
+    """Return what else is known of queries: their other attributes, length, and number of relevant docs."""
+    found: dict[str, Mapping[str, Any]] = {}
+    if given.queries is not None:
+        skipped = {*given.request.strata, given.request.cluster, given.request.weights}
+        found |= {
+            name: values
+            for name, values in given.queries.attributes.items()
+            if name not in skipped
+            and name.lower() not in LANGUAGE
+            and len(set(map(str, values.values()))) <= MANY_VALUES
+        }
+        texts = given.queries.texts or {}
+        lengths = {query: len(texts[query].split()) for query in given.ids if query in texts}
+        if lengths:
+            found["query length in words"] = binned(lengths, WORDS)
+    if given.n_relevant is not None:
+        found["relevant docs"] = binned({query: given.n_relevant.get(query, 0) for query in given.ids}, RELEVANT)
+    return found
+
+
+def binned(counts: Mapping[str, int], edges: tuple[int, ...]) -> dict[str, str]:
+    """Return each query's range."""
+    return dict(zip(counts, counted_bins(np.array(list(counts.values()), dtype=np.float64), edges), strict=True))
+
+
+def contests_of(
+    given: ComparisonInput, masks: Mapping[str | None, Bools], parts: Mapping[str | None, Sequence[StratumMask]]
+) -> Iterator[Contest]:
+    """Yield every contest: each pair in each group by each measure, then by the primary one in each stratum."""
+    units, columns, scores = given.units, given.columns, given.scores
+    counts = np.ones(len(units.member), dtype=np.bool_) if units.weights is None else units.weights > 0
+    measures = [given.primary, *(measure for measure in scores.measures if measure != given.primary)]
+    if len(given.pairs) > MANY_PAIRS:
+        measures = measures[:1]
+    qrels_digest = path_and_digest(scores.qrels.origin)[1]
+    digest = {name: path_and_digest(run.origin)[1] for name, run in scores.items()}
+    for group, mask in masks.items():
+        in_group = mask & counts  # a query of weight 0 is no part of anything
+        for a, b in given.pairs:
+            wanted = [(measure, in_group, "") for measure in measures]
+            wanted += [(given.primary, part.mask & counts, part.label) for part in parts[group]]
+            for measure, inside, label in wanted:
+                is_primary = measure == given.primary and not label
+                known = known_measure(measure)
+                yield Contest(
+                    a=a,
+                    b=b,
+                    measure=measure,
+                    role="primary" if is_primary else "exploratory",
+                    scores_a=columns[a, measure],
+                    scores_b=columns[b, measure],
+                    mask=inside,
+                    lower_is_better=measure in given.lower_is_better,
+                    group=group,
+                    label=label,
+                    in_full=is_primary or (not label and int(inside.sum()) < FULL_BELOW),
+                    can_test=known is None or not known.spec.over_all_queries,
+                    hashes=FileHashes(qrels_digest, digest[a], digest[b]),
+                )
+
+
+def units_of(request: CompareRequest, queries: QueryTable | None, ids: tuple[str, ...]) -> Units:
+    """Return the units of evidence: clusters where these are named; a query without a cluster is one of its own."""
+    clusters = weights = None
+    if queries is not None and request.cluster is not None:
+        values = queries.attribute(request.cluster)
+        clusters = np.array([f"c {values[query]}" if query in values else f"q {query}" for query in ids])
+    if queries is not None and request.weights is not None:
+        weights = query_weights(queries, request.weights, ids)
+        weights = weights / weights.max()  # only their ratios count, and very large or small ones would overflow
+    return Units.of(len(ids), clusters, weights)
+
+
+Place = tuple[str | None, str, str, str]
+"""Group, system, other system and label of a stratum."""
+
+
+def contrasts_of(
+    given: ComparisonInput,
+    by_group: Mapping[str | None, Sequence[TestedContest]],
+    parts: Mapping[str | None, Sequence[StratumMask]],
+) -> dict[Place, Contrast]:
+    """Return whether strata differ from all other queries; false discoveries are controlled over all of all pairs."""
+    p_of: dict[Place, float] = {}
+    for group, tested in by_group.items():
+        for each in tested:
+            if each.contest.role == "primary":
+                differences = each.contest.differences
+                for part in parts[group]:
+                    place = group, each.contest.a, each.contest.b, part.label
+                    p_of[place] = contrast_p(differences, part.mask, given.units)
+    can_test = [place for place, p in p_of.items() if not math.isnan(p)]
+    adjusted = dict(zip(can_test, benjamini_hochberg(np.array([p_of[p] for p in can_test])).tolist(), strict=True))
+    return {place: Contrast(or_none(p), adjusted.get(place)) for place, p in p_of.items()}
+
+
+def pair_results(
+    given: ComparisonInput,
+    tested: Sequence[TestedContest],
+    parts: Sequence[StratumMask],
+    contrasts: Mapping[Place, Contrast],
+    evidence: GroupEvidence | None,
+) -> Iterator[PairResult]:
+    """Yield every pair of a group by the primary measure, with its verdict, followed by the other measures."""
+    of_pair: dict[tuple[str, str], list[TestedContest]] = {}
+    for each in tested:
+        of_pair.setdefault((each.contest.a, each.contest.b), []).append(each)
+    unit_names = tuple(given.units.names(given.ids))
+    for (a, b), found in of_pair.items():
+        main = next(each for each in found if each.contest.role == "primary")
+        context = VerdictContext(
+            margin_given=given.settings.margin_given,
+            problem="; ".join(f"{name}: {given.problems[name]}" for name in (a, b) if name in given.problems),
+            unit_names=unit_names,
+            without_top_unit=main.without_top_unit,
+        )
+        labelled = {each.contest.label: each.result for each in found if each.contest.label}
+        strata = tuple(
+            stratum_of(part, labelled[part.label], contrasts[main.contest.group, a, b, part.label], given.settings)
+            for part in parts
+        )
+        result = replace(main.result, **query_details(given, main))
+        more: dict[str, Any] = {"settle": (), "sensitivity": {}}
+        if evidence is not None:
+            known = evidence.of(replace(main, result=result), context)
+            context, more = known.context, known.fields()
+        yield replace(result, verdict=verdict_of(result, context), strata=strata, **more)
+        yield from (each.result for each in found if each.contest.role == "exploratory" and not each.contest.label)
+
+
+def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]:
+    """Return which queries a pair lacks, which changed most, and what other tests say of them."""
+    contest, ids = main.contest, given.ids
+    lacks_a, lacks_b = np.isnan(contest.scores_a), np.isnan(contest.scores_b)
+    missing_a = not_answered(given, contest.a, ~lacks_b & contest.mask)
+    missing_b = not_answered(given, contest.b, ~lacks_a & contest.mask)
+    differences = contest.differences
+    left_out = {query for query, d in zip(ids, differences.tolist(), strict=True) if math.isnan(d)}
+    gains = -differences if contest.lower_is_better else differences
+    order = [i for i in np.argsort(gains, kind="stable").tolist() if not math.isnan(gains[i])]
+
+    def change(i: int) -> QueryChange:
+        a, b = float(contest.scores_a[i]), float(contest.scores_b[i])
+        return QueryChange(ids[i], a, b, b - a)
+
+    return {
+        "n_missing": Both(len(missing_a), len(missing_b)),
+        "missing": Both(missing_a, missing_b),
+        "n_unanswered": len(left_out & {*missing_a, *missing_b}),
+        "n_one_sided": int((lacks_a != lacks_b)[contest.mask].sum()),
+        "worst": tuple(change(i) for i in order[:SHOWN_QUERIES] if gains[i] < 0),
+        "best": tuple(change(i) for i in order[::-1][:SHOWN_QUERIES] if gains[i] > 0),
+        "also_tested": tuple(further_tests(given, main)),
+    }
+
+
+def not_answered(given: ComparisonInput, name: str, counted: Bools) -> tuple[str, ...]:
+    """Return the queries of a comparison that a system does not answer, though the other one has a score for them."""
+    run = given.scores[name]
+    answered = {query for query, yes in zip(run.query_ids, run.answered.tolist(), strict=True) if yes}
+    return tuple(query for query in given.ids_in(counted) if query not in answered)
+
+
+def further_tests(given: ComparisonInput, main: TestedContest) -> Iterator[Test]:
+    """Yield the tests asked for, of the same units."""
+    if given.request.tests and main.result.n_queries:
+        column = given.units.sums(main.contest.differences[:, None]).column(0)
+        for name in given.request.tests:
+            yield ON_REQUEST[name](column, n_resamples=given.settings.n_resamples, seed=given.settings.seed)
+
+
+def stratum_of(part: StratumMask, found: PairResult, contrast: Contrast, settings: Settings) -> Stratum:
+    """Return the difference within a stratum; it sits there where the contrast with the other queries says so."""
+    too_few = found.n_units < MIN_UNITS
+    return Stratum(
+        attribute=part.attribute,
+        value=part.value,
+        asked_for=part.asked_for,
+        n_queries=found.n_queries,
+        mean=found.mean,
+        delta=found.delta,
+        ci=found.ci,
+        n_units=found.n_units,
+        p=StratumPValues(found.p.alone_permutation, found.p.adjusted),
+        contrast=contrast,
+        wins=found.wins,
+        ties=found.ties,
+        losses=found.losses,
+        stands_out=contrast.adjusted is not None and contrast.adjusted <= settings.false_discoveries and not too_few,
+        too_few=too_few,
+        standard_error=found.standard_error,
+    )
+
+
+def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairResult]) -> tuple[LeaderboardRow, ...]:
+    """Return the systems with their means and intervals, best first; where all pairs are compared, ranked by verdict."""
+    units = given.units
+    beats: dict[str, list[str]] = {name: [] for name in given.scores}
+    for result in results:
+        code = "" if result.verdict is None or not given.request.all_pairs else result.verdict.code
+        if code in ("better", "probably_better"):
+            beats[result.b].append(result.a)
+        elif code in ("worse", "probably_worse"):
+            beats[result.a].append(result.b)
+    losses = Counter(name for beaten in beats.values() for name in beaten)
+    rows = []
+    for name in given.scores:
+        column = np.where(mask, given.columns[name, given.primary], math.nan)
+        known = ~np.isnan(column)
+        mean = weighted_mean(column, known, units)
+        if not math.isnan(mean):
+            ci = mean_interval(
+                column[known],
+                level=1 - given.settings.alpha,
+                range=range_of(given.primary),
+                clusters=units.member[known] if units.clustered else None,
+                weights=None if units.weights is None else units.weights[known],
+            )
+            rank = 1 + losses[name] if given.request.all_pairs else None
+            rows.append(LeaderboardRow(rank, name, mean, ci, int(known.sum()), tuple(beats[name])))
+    sign = 1 if given.primary in given.lower_is_better else -1
+    return tuple(sorted(rows, key=lambda row: sign * row.mean))
+
+
+def language_spreads(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> Iterator[LanguageSpread]:
+    """Yield each system's mean over languages, each language counting the same, and the variance between them."""
+    for system in given.scores:
+        column = given.columns[system, given.primary]
+        means = {
+            str(language): weighted_mean(column, mask & ~np.isnan(column), given.units)
+            for language, mask in masks.items()
+            if language != POOLED
+        }
+        yield spread_of(system, means)
+
+
+def spread_of(system: str, means: Mapping[str, float]) -> LanguageSpread:
+    """Return a system's score over several languages, or collections, from the mean of each."""
+    values = np.array(list(means.values()))
+    by_language = {language: or_none(mean) for language, mean in means.items()}
+    return LanguageSpread(system, by_language, or_none(float(values.mean())), or_none(float(values.var())))

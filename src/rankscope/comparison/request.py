@@ -1,0 +1,232 @@
+"""What a comparison is asked for: one record into which Python keywords, command line, project file and HTTP decode.
+
+To add an option, write its field here, with its help text below it, and its type in `CompareOptions`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
+
+import msgspec
+
+from rankscope.data.loading import ReadOptions
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.evaluation import EvaluateRequest
+from rankscope.records import Options, Record
+from rankscope.stats.family import CORRECTIONS, rank_of_critical
+from rankscope.stats.interval import N_RESAMPLES
+from rankscope.stats.paired import ON_REQUEST
+from rankscope.typing import EvaluateOptions
+
+LARGEST_ALPHA = 0.5
+FEWEST_RESAMPLES = 99
+UNJUDGED = {
+    "auto": "uncertain where the qrels also hold docs that are not relevant; else not relevant",
+    "uncertain": "docs without a judgment might be relevant: a verdict must survive that, or there is none",
+    "irrelevant": "docs without a judgment are not relevant, as the qrels are known to be complete",
+}
+NOT_OFFERED = {
+    "holm": "its p-values have no interval of their own",
+    "tukey": "it lets systems that have nothing to do with a pair decide it",
+}
+"""Corrections that people know, and why there are none of them."""
+Names: TypeAlias = str | Sequence[str]
+
+
+class Settings(Record, kw_only=True):
+    """What a comparison is made with; the defaults are recorded with every result."""
+
+    alpha: float = 0.05
+    margin: float = 0.01
+    """The smallest difference that matters; 0 where none is known."""
+    margin_given: bool = False
+    """Whether the user named the margin."""
+    power: float = 0.8
+    false_discoveries: float = 0.10
+    """The share of false claims allowed among exploratory results."""
+    n_resamples: int = N_RESAMPLES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, largest in (("alpha", LARGEST_ALPHA), ("power", 1), ("false_discoveries", 1)):
+            if not 0 < getattr(self, name) < largest:
+                raise OptionError(f"{name} = {getattr(self, name)} is not between 0 and {largest}")
+        if not 0 <= self.margin < math.inf:
+            raise OptionError(
+                f"margin = {self.margin} is negative or not a number", hint="give the smallest difference that matters"
+            )
+        if self.n_resamples < FEWEST_RESAMPLES:
+            raise OptionError(f"n_resamples = {self.n_resamples} is too few", hint="the default is 9999")
+        if rank_of_critical(self.n_resamples, self.alpha) > self.n_resamples:
+            raise OptionError(
+                f"n_resamples = {self.n_resamples} is too few for alpha = {self.alpha:g}",
+                hint=f"at least {math.ceil(1 / self.alpha)} are needed to reach it at all; take ten times as many",
+            )
+        if self.seed < 0:
+            raise OptionError(f"seed = {self.seed} is negative", hint="give a whole number from 0 up")
+
+
+class CompareRequest(Options):
+    """Every option of a comparison; the text below a field is its help on the command line."""
+
+    measures: Any = None
+    """measures, as for evaluate"""
+    baseline: str | None = None
+    """the run to compare with, by name (default: the first)"""
+    primary: str | None = None
+    """the measure that decides (default: the first)"""
+    margin: float | None = None
+    """the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"""
+    by: str | tuple[str, ...] = ()
+    """attributes of queries to report separately"""
+    queries: Any = None
+    """attributes of queries: JSONL, CSV, TSV, Parquet, TREC topics"""
+    all_pairs: bool = False
+    """compare each run with each, as one family"""
+    correction: str = "maxt"
+    """for several comparisons: {corrections}"""
+    pool: bool = False
+    """also compare over all languages together, labelled so"""
+    cluster: str | None = None
+    """attribute that groups queries which are not independent"""
+    weights: str | None = None
+    """attribute that says how much each query counts, such as its traffic"""
+    unjudged: str = "auto"
+    """what docs without a judgment may be: uncertain, irrelevant, or auto (default: uncertain where the qrels also hold
+    docs that are not relevant)"""
+    also: str | tuple[str, ...] = ()
+    """print other tests too: {tests}; they decide nothing"""
+    alpha: float = 0.05
+    """error rate of all together (default: 0.05)"""
+    n_resamples: int = N_RESAMPLES
+    """sign flips drawn (default: 9999)"""
+    seed: int = 0
+    """seed of everything random (default: 0)"""
+    anyway: bool = False
+    """go on where ids match nothing; the verdict is then: not comparable"""
+    problems: dict[str, str] | None = None
+    """why runs cannot be compared, by their names, where the caller has looked at ids itself"""
+    profile: str | None = None
+    """the policies and measures of another tool"""
+    options: ReadOptions | None = None
+    """how run files are read"""
+    qrels_options: ReadOptions | None = None
+    """how the file of qrels is read"""
+    threads: int | None = None
+    """number of threads (default: one per core)"""
+    embeddings: Any = None
+    """for measures by embedding: as for rankscope evaluate"""
+    docs: Any = None
+    """for measures by topic, source, date …: as for rankscope evaluate"""
+    ontology: Any = None
+    """for measures by ontology: as for rankscope evaluate"""
+    ties: str | None = None
+    precision: str | None = None
+    duplicates: str | None = None
+    self_match: str | None = None
+    missing: str | None = None
+    no_relevant: str | None = None
+    undefined: str | None = None
+    depth: int | None = None
+    judged_only: bool | None = None
+    min_rel: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.unjudged not in UNJUDGED:
+            raise OptionError(f"unjudged {self.unjudged!r} is not one of {', '.join(UNJUDGED)}")
+        if self.correction in NOT_OFFERED:
+            raise OptionError(
+                f"correction {self.correction} is not offered: {NOT_OFFERED[self.correction]}",
+                hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
+            )
+        for what, name, known in (
+            ("correction", self.correction, CORRECTIONS),
+            *(("test", name, ON_REQUEST) for name in self.tests),
+        ):
+            if name not in known:
+                raise OptionError(f"{what} {name!r} is not one of {', '.join(known)}", hint=did_you_mean(name, known))
+        self.settings(0.0 if self.margin is None else self.margin)
+
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """The attributes of queries to report separately."""
+        return words_of(self.by)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The further tests to print."""
+        return words_of(self.also)
+
+    def scoring(self) -> EvaluateRequest:
+        """Decide how runs are scored; a query that a run does not answer counts as empty unless said otherwise."""
+        own = {"measures", "queries", *ScoreOptions.__annotations__, "unjudged", "missing"} - {"weights"}
+        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
+        given["anyway"] = self.anyway or self.problems is not None
+        return EvaluateRequest.decide(self.measures, caller="compare", missing=self.missing or "zero", **given)
+
+    def settings(self, margin: float) -> Settings:
+        """Return what the statistics are made with; the margin is the one given, or the usual one of the measure."""
+        return Settings(
+            alpha=self.alpha,
+            margin=margin,
+            margin_given=self.margin is not None,
+            n_resamples=self.n_resamples,
+            seed=self.seed,
+        )
+
+
+class ScoreOptions(TypedDict, total=False):
+    """The options of `compare_scores`, for type checkers and editors: what is asked of scores that exist already."""
+
+    baseline: str | None
+    primary: str | None
+    margin: float | None
+    by: Names
+    queries: Any
+    all_pairs: bool
+    correction: str
+    pool: bool
+    cluster: str | None
+    weights: str | None
+    also: Names
+    alpha: float
+    n_resamples: int
+    seed: int
+    problems: Mapping[str, str] | None
+
+
+class CompareOptions(ScoreOptions, EvaluateOptions, total=False):
+    """The options of `compare`, for type checkers and editors: those of scores, and how runs become scores."""
+
+    unjudged: Literal["auto", "uncertain", "irrelevant"]
+
+
+def request_of(options: Mapping[str, Any], *, function: str, known: type[Any], measures: Any = None) -> CompareRequest:
+    """Return the request that keywords of a function make; an unknown one is an error that names the closest."""
+    for name in options:
+        if name not in known.__annotations__:
+            close = did_you_mean(name, known.__annotations__)
+            hint = f"; {close}" if close else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+    return CompareRequest(measures=measures, **options)
+
+
+def signature_with(function: Any, known: type[Any]) -> inspect.Signature:
+    """Return a function's signature with its options by name, for help and for editors that look at run time."""
+    defaults = {field.name: field.default for field in msgspec.structs.fields(CompareRequest)}
+    plain = inspect.signature(function)
+    parameters = [each for each in plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
+        for name, annotation in known.__annotations__.items()
+    ]
+    return plain.replace(parameters=parameters)
+
+
+def words_of(given: Names) -> tuple[str, ...]:
+    """Return names that are given one by one, or several in a text."""
+    texts = [given] if isinstance(given, str) else given
+    return tuple(name for text in texts for name in text.replace(",", " ").split())

@@ -1,0 +1,91 @@
+"""What charts are drawn from: runs with the options of their evaluation, and scores by query."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankscope.align.policies import Policies
+from rankscope.arrays import Floats
+from rankscope.data.loading import load_qrels, load_runs
+from rankscope.data.qrels import Qrels
+from rankscope.data.queries import load_queries
+from rankscope.data.run import Run
+from rankscope.evaluation import chosen_profile, decide_policies, evaluate
+from rankscope.light import names_of
+from rankscope.measures.parse import parse_measures
+from rankscope.measures.scores import Scores
+from rankscope.records import Record
+
+if TYPE_CHECKING:
+    from rankscope.report.charts.chart import Better
+
+
+class RunData(Record, dict=True):
+    """Qrels and runs that were read once, however many charts are drawn from them, and how they are evaluated."""
+
+    qrels: Qrels
+    runs: Sequence[Run]
+    measures: Sequence[str] | None
+    options: Mapping[str, Any]
+    """The other arguments of `rankscope.evaluate`, by name."""
+
+    @classmethod
+    def load(cls, qrels: Any, runs: Any, measures: Sequence[str] | None, options: Mapping[str, Any]) -> RunData:
+        """Read the files."""
+        read = options.get("qrels_options")
+        judged = load_qrels(qrels, duplicates=policies_from(options).duplicates, options=read)
+        queries = None if options.get("queries") is None else load_queries(options["queries"])
+        loaded = load_runs(runs, options=options.get("options"))
+        return cls(judged, loaded, measures or None, {**options, "queries": queries})
+
+    @property
+    def primary(self) -> str:
+        """The first measure, nDCG@10 where none is given."""
+        return parse_measures(self.measures)[0].name if self.measures else "nDCG@10"
+
+    @cached_property
+    def policies(self) -> Policies:
+        """How ties, duplicates and the like are treated."""
+        return policies_from(self.options)
+
+    def evaluate(self, measures: Any) -> Scores:
+        """Return the scores by some measures."""
+        return evaluate(self.qrels, self.runs, measures, **self.options)
+
+
+def policies_from(options: Mapping[str, Any]) -> Policies:
+    """Return the policies among the options of an evaluation, completed by its profile."""
+    given = {name: options[name] for name in names_of(Policies) if name in options}
+    return decide_policies(chosen_profile(options.get("profile")), given)
+
+
+def better_of(scores: Scores, measure: str) -> Better:
+    """Return which direction of a measure is good."""
+    return "lower" if measure in next(iter(scores.values())).lower_is_better else "higher"
+
+
+def all_queries(scores: Scores) -> tuple[str, ...]:
+    """Return the queries in the order in which differences are stored."""
+    return tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
+
+
+def column_of(scores: Scores, name: str, measure: str, ids: Sequence[str]) -> Floats:
+    """Return one system's scores in a given order of queries."""
+    values = dict(zip(scores[name].query_ids, scores[name].column(measure).tolist(), strict=True))
+    return np.array([values.get(query, math.nan) for query in ids])
+
+
+def weighted_words(scores: Scores) -> str:
+    """Say what the means are weighted by, nothing where all queries count the same."""
+    return "" if scores.weighted_by is None else f"weighted by {scores.weighted_by}"
+
+
+def identifier(*parts: str) -> str:
+    """Return a prefix for ids that is its own on a page."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", "-".join(part for part in parts if part))

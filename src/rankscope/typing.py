@@ -1,0 +1,53 @@
+"""Types of what users give, for type checkers and for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, TypeAlias, TypedDict
+
+from rankscope.data.loading import ReadOptions
+from rankscope.data.shapes import ArrowTable, QrelsLike, RunLike, RunsLike
+from rankscope.measures.spec import Measure
+
+__all__ = [
+    "ArrowTable",
+    "EvaluateOptions",
+    "MeasuresLike",
+    "PolicyOptions",
+    "QrelsLike",
+    "RunLike",
+    "RunsLike",
+]
+
+MeasuresLike: TypeAlias = str | Measure | Iterable[str | Measure] | None
+"""One measure or several, by name or as values; a text may name several."""
+
+
+class PolicyOptions(TypedDict, total=False):
+    """The policies of an evaluation, as keywords; None is the default of the profile."""
+
+    ties: Literal["trec", "given", "ascending"] | None
+    precision: Literal["double", "single"] | None
+    duplicates: Literal["error", "first"] | None
+    self_match: Literal["keep", "drop"] | None
+    missing: Literal["zero", "skip", "error"] | None
+    no_relevant: Literal["zero", "exclude"] | None
+    undefined: Literal["skip", "zero", "error"] | None
+    depth: int | None
+    judged_only: bool | None
+    min_rel: float | None
+
+
+class EvaluateOptions(PolicyOptions, total=False):
+    """The keywords of `evaluate`, which are those of `EvaluateRequest` with each policy by its name."""
+
+    profile: str | None
+    options: ReadOptions | None
+    qrels_options: ReadOptions | None
+    threads: int | None
+    embeddings: Any
+    docs: Any
+    ontology: Any
+    queries: Any
+    weights: str | None
+    anyway: bool

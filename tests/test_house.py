@@ -1,0 +1,73 @@
+"""Rules of the code base that no linter checks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "rankscope"
+MODULES = sorted(SOURCE.rglob("*.py"))
+TREES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text("utf-8")) for path in MODULES}
+
+
+def calls(name: str) -> list[str]:
+    """Return where an attribute or function is used, as module:line."""
+    return [
+        f"{module}:{node.lineno}"
+        for module, tree in TREES.items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Attribute) and f"{ast.unparse(node)}".endswith(name))
+        or (isinstance(node, ast.Name) and node.id == name)
+    ]
+
+
+def test_class_names_are_unique():
+    places = defaultdict(list)
+    for module, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(module)
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_there_are_two_kinds_of_records():
+    assert calls("dataclass") == []
+
+
+@pytest.mark.parametrize("state", ["os.chdir", "contextlib.chdir", "sys.path.insert", "sys.path.append"])
+def test_no_process_wide_state_is_changed(state):
+    assert calls(state) == []
+
+
+def test_warnings_are_no_channel():
+    """Only the command line, which prints them, catches warnings."""
+    assert [place for place in calls("catch_warnings") if not place.startswith("cli/main.py")] == []
+
+
+def test_only_registry_tables_name_modules_in_strings():
+    """A package that imports by a string hides from the import contract."""
+    hidden = [
+        f"{module}:{node.lineno}"
+        for module, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("import_module")
+        and any(isinstance(argument, ast.Constant) and "rankscope" in str(argument.value) for argument in node.args)
+    ]
+    assert hidden == []
+
+
+def test_plain_words():
+    """Words of our own that a contributor could not guess."""
+    odd = re.compile(r"\b(told|Told|Wishes|Workshop|at_home|Sides|mend|kin)\b")
+    found = [
+        f"{path.relative_to(SOURCE)}:{number}: {line.strip()}"
+        for path in MODULES
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if odd.search(line)
+    ]
+    assert found == []

@@ -1,0 +1,162 @@
+"""The public surface: every name is written once, is there, is typed, documented, and its examples work."""
+
+import contextlib
+import doctest
+import importlib.util
+import inspect
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+
+import rankscope as rs
+from rankscope.align.policies import CHOICES, Policies
+from rankscope.evaluation import REQUEST_KEYS, EvaluateRequest
+from rankscope.light import names_of
+from rankscope.measures.registry import ALIASES, REGISTRY
+from rankscope.typing import EvaluateOptions, PolicyOptions
+
+FUNCTIONS = [name for name in rs.PUBLIC if inspect.isfunction(getattr(rs, name))]
+CLASSES = [name for name in rs.PUBLIC if inspect.isclass(getattr(rs, name))]
+WITHOUT_EXAMPLE = {
+    "run_project",
+    "compare",
+    "compare_scores",
+    "convert",
+    "diagnose",
+    "explain",
+    "robustness",
+    "validate",
+}
+"""What cannot be shown in a few lines; docs/run.md shows it."""
+
+
+@pytest.fixture
+def measures_as_before():
+    """Forget the measures that an example registers."""
+    before = [(registry, set(registry)) for registry in (REGISTRY, ALIASES)]
+    yield
+    for registry, names in before:
+        for name in set(registry) - names:
+            registry.remove(name)
+
+
+def test_every_name_is_there_and_listed():
+    for name in rs.__all__:
+        assert getattr(rs, name) is not None
+    assert set(rs.__all__) == {"__version__", *rs.PUBLIC}
+    assert {*rs.__all__, "nDCG", "AP", "alpha_nDCG"} <= set(dir(rs))
+
+
+def test_type_checkers_see_the_same_names():
+    path = Path(__file__).parents[1] / "docs/generate.py"
+    spec = importlib.util.spec_from_file_location("generate", path)
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    assert generate.STUB.read_text() == generate.stub(), "run scripts/docs"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        rs.nothing  # noqa: B018
+
+
+@pytest.mark.usefixtures("measures_as_before")
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES])
+def test_what_is_public_has_a_docstring_whose_examples_work(name, tmp_path):
+    part = getattr(rs, name)
+    assert inspect.getdoc(part)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    n_examples = 0
+    with contextlib.chdir(tmp_path):
+        for test in doctest.DocTestFinder(recurse=True).find(part, name):
+            n_examples += len(test.examples)
+            runner.run(test)
+    assert not runner.summarize(verbose=False).failed
+    assert n_examples or name in CLASSES or name in WITHOUT_EXAMPLE, "a public function needs an example"
+
+
+def test_the_example_of_the_package_works():
+    assert not doctest.testmod(rs).failed
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_public_functions_are_typed(name):
+    function = getattr(rs, name)
+    assert "return" in function.__annotations__
+    assert {p.name for p in inspect.signature(function).parameters.values()} <= set(function.__annotations__)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_public_methods_are_documented(name):
+    owner = getattr(rs, name)
+    for key, part in vars(owner).items():
+        if not key.startswith("_") and (callable(part) or isinstance(part, property | classmethod)):
+            assert inspect.getdoc(part), f"{name}.{key}"
+
+
+def test_the_keywords_of_evaluate_are_those_of_the_request():
+    policies = set(names_of(Policies))
+    assert set(PolicyOptions.__annotations__) == policies
+    keywords = set(typing.get_type_hints(EvaluateOptions))
+    assert keywords == policies | set(names_of(EvaluateRequest)) - {"measures", "policies"}
+    assert set(REQUEST_KEYS) == keywords | {"measures"}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_words_of_a_policy_are_those_of_its_type(name):
+    words = {
+        word for part in typing.get_args(typing.get_type_hints(PolicyOptions)[name]) for word in typing.get_args(part)
+    }
+    assert words == set(CHOICES[name])
+
+
+class TestMeasuresAreValues:
+    def test_as_their_names_say(self):
+        assert rs.nDCG @ 10 == rs.parse_measure("nDCG@10")
+        assert rs.P(rel=2) @ 5 == rs.parse_measure("P(rel=2)@5")
+        assert rs.parse_measure("AP") == rs.AP
+        assert rs.AP(rel=2) @ 100 == rs.parse_measure("AP(rel=2)@100")
+        assert rs.IPrec @ 0.1 == rs.parse_measure("IPrec@0.1")
+
+    def test_they_are_equal_hashable_and_print_their_canonical_name(self):
+        assert len({rs.nDCG @ 10, rs.parse_measure("ndcg_cut_10"), rs.nDCG(gain="linear") @ 10}) == 1
+        assert str(rs.P(rel=2) @ 5) == repr(rs.P(rel=2) @ 5) == "P(rel=2)@5"
+
+    @pytest.mark.parametrize("name", REGISTRY)
+    def test_every_measure_is_one(self, name):
+        assert str(getattr(rs, name)) == name
+
+    def test_they_are_taken_wherever_a_name_is(self):
+        qrels, run = {"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}
+        scores = rs.evaluate(qrels, run, [rs.nDCG @ 10, rs.P(rel=2) @ 1])
+        assert scores.measures == ("nDCG@10", "P(rel=2)@1")
+        assert scores["run"]["q", rs.P(rel=2) @ 1] == 0
+        assert scores["run"].column(rs.nDCG @ 10)[0] == pytest.approx(
+            (1 + 2 / 1.584962500721156) / (2 + 1 / 1.584962500721156)
+        )
+        assert scores.mean()["run", rs.nDCG @ 10].n == 1
+        assert rs.explain(qrels, run, "q", rs.RR).score == 1
+        assert set(rs.robustness(scores, rs.nDCG @ 10)) == {"run"}
+
+    def test_a_missing_cut_off_is_said(self):
+        with pytest.raises(rs.RankscopeError, match="P needs a cut-off"):
+            rs.evaluate({"q": {"a": 1}}, {"q": ["a"]}, rs.P)
+
+    def test_what_does_not_fit_is_said(self):
+        with pytest.raises(rs.RankscopeError, match="Bpref has no cut-off"):
+            rs.Bpref @ 10
+        with pytest.raises(rs.RankscopeError, match="P has no parameter 'relevance'"):
+            rs.P(relevance=2)
+
+
+def test_importing_loads_no_heavy_package():
+    heavy = {"msgspec", "scipy", "polars", "pandas", "dataclasses", "pathlib", "rich"}
+    code = (
+        "import sys, rankscope as rs; rs.evaluate({'q': {'d': 1}}, {'q': {'d': 1.0}}, rs.nDCG @ 10); "
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
 from itertools import product, takewhile
 
 from rankscope.align.finding import N_EXAMPLES, Finding, listed, part, shown
+from rankscope.light import LightRecord
 
 HARDLY_ANY_DOCS = 0.01
 ENOUGH_IDS = 10
@@ -22,8 +22,7 @@ _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _FLOAT_TAIL = re.compile(r"(?<=\d)\.0+$")
 
 
-@dataclass(frozen=True, slots=True)
-class NearMatch:
+class NearMatch(LightRecord):
     """A difference of spelling that keeps ids from matching."""
 
     difference: str
@@ -107,8 +106,7 @@ def same_but_for(difference: str, judged: Sequence[str], retrieved: Sequence[str
     return NearMatch(difference, tuple((name, match) for name, match in matches if match is not None), side)
 
 
-@dataclass(frozen=True, slots=True)
-class Affixes:
+class Affixes(LightRecord):
     """What surrounds the ids of each side: taken off those of the qrels, put around those of the run."""
 
     judged_prefix: str
@@ -130,7 +128,7 @@ class Affixes:
     @property
     def n_chars(self) -> int:
         """How much is put on and taken off."""
-        return sum(map(len, astuple(self)))
+        return sum(map(len, vars(self).values()))
 
     def in_words(self, side: str) -> str:
         """Say what surrounds the ids of either side."""

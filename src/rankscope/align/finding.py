@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from rankscope.light import LightRecord
 
 Level: TypeAlias = Literal["error", "warning", "remark"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "remark")
@@ -15,7 +14,8 @@ N_EXAMPLES = 3
 SMALLEST_PERCENT = 0.1
 
 
-class Finding(LightRecord):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """One thing that is odd: how bad it is, where it is, what it is, and what to do about it."""
 
     level: Level

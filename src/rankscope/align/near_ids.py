@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import product, takewhile
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product, starmap, takewhile
 
-from rankscope.align.finding import N_EXAMPLES, Finding, listed, part, shown
-from rankscope.light import LightRecord
+from rankscope.align.finding import N_EXAMPLES, Finding, count_of, first_ids, quote_id
+from rankscope.records import Record
 
 HARDLY_ANY_DOCS = 0.01
 ENOUGH_IDS = 10
@@ -22,14 +22,14 @@ _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _FLOAT_TAIL = re.compile(r"(?<=\d)\.0+$")
 
 
-class NearMatch(LightRecord):
+class NearMatch(Record):
     """A difference of spelling that keeps ids from matching."""
 
     difference: str
     matches: tuple[tuple[str, str], ...]
     """Ids of the run, each with the one of the qrels that it would match."""
     side: str = "qrels"
-    """What the other ids are those of, in words."""
+    """What the other ids belong to, in words."""
     both_have_affixes: bool = False
     """Whether each side has a prefix or suffix of its own, which among few ids, such as d1 and x1, is mere chance."""
 
@@ -41,13 +41,11 @@ class NearMatch(LightRecord):
     @property
     def examples(self) -> tuple[str, ...]:
         """The first few matches, spelled out where both sides look the same in print."""
-        return tuple(side_by_side_text(*match, self.side) for match in self.matches[:N_EXAMPLES])
-
-
-def side_by_side_text(retrieved: str, judged: str, side: str) -> str:
-    """Show two ids, with escapes where they would look the same in print."""
-    show = ascii if composed(retrieved) == composed(judged) else shown
-    return f"run {show(retrieved)} ~ {side} {show(judged)}"
+        texts = []
+        for retrieved, judged in self.matches[:N_EXAMPLES]:
+            show = ascii if compose_accents(retrieved) == compose_accents(judged) else quote_id
+            texts.append(f"run {show(retrieved)} ~ {self.side} {show(judged)}")
+        return tuple(texts)
 
 
 def without_leading_zeros(name: str) -> str:
@@ -60,113 +58,102 @@ def without_float_tail(name: str) -> str:
     return _FLOAT_TAIL.sub("", name) if name.endswith("0") else name
 
 
-def composed(name: str) -> str:
+def compose_accents(name: str) -> str:
     """Return an id with accents composed (NFC)."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def trimmed(name: str) -> str:
+def trim(name: str) -> str:
     """Return an id without blanks and quotes around it."""
     return name.strip(_QUOTES_AND_BLANKS)
 
 
-def in_every_way(name: str) -> str:
-    """Return an id with all differences of spelling removed."""
-    return without_leading_zeros(without_float_tail(composed(trimmed(name)).casefold()))
+def normalise_fully(name: str) -> str:
+    """Return an id with all these differences of spelling removed."""
+    return without_leading_zeros(without_float_tail(compose_accents(trim(name)).casefold()))
 
 
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "leading zeros": without_leading_zeros,
     "upper and lower case": str.casefold,
-    "Unicode normalisation (NFC and NFD)": composed,
-    "blanks or quotes around them": trimmed,
+    "Unicode normalisation (NFC and NFD)": compose_accents,
+    "blanks or quotes around them": trim,
     "a final .0, as of numbers saved as floats": without_float_tail,
-    "several differences of spelling (case, zeros, blanks, quotes, .0)": in_every_way,
+    "several differences of spelling (case, zeros, blanks, quotes, .0)": normalise_fully,
 }
 
 
-def nearest(judged: Sequence[str], retrieved: Sequence[str], *, side: str = "qrels") -> NearMatch | None:
+def find_near_match(judged: Sequence[str], retrieved: Sequence[str], *, side: str = "qrels") -> NearMatch | None:
     """Return the difference of spelling that would match most of the ids that only one side has.
 
-    `side` says in words what the first ids are those of, as they need not be judged.
+    `side` says in words what the first ids belong to, as they need not be judged.
     """
     if not judged or not retrieved:
         return None
-    candidates = [same_but_for(difference, judged, retrieved, side) for difference in SPELLINGS]
-    candidates += affix_match(judged, retrieved, side)
+    candidates = []
+    for difference, normalise in SPELLINGS.items():
+        wanted = {normalise(name): name for name in judged}
+        pairs = ((name, wanted.get(normalise(name))) for name in retrieved)
+        matches = tuple((name, match) for name, match in pairs if match is not None)
+        candidates.append(NearMatch(difference, matches, side))
+    candidates += affix_matches(judged, retrieved, side)
     best = max(candidates, key=lambda near: near.n_matched)  # of equals the first, which is the simplest
     return best if best.n_matched else None
 
 
-def same_but_for(difference: str, judged: Sequence[str], retrieved: Sequence[str], side: str) -> NearMatch:
-    """Match ids after removing one kind of difference from both sides."""
-    normalise = SPELLINGS[difference]
-    wanted = {normalise(name): name for name in judged}
-    matches = ((name, wanted.get(normalise(name))) for name in retrieved)
-    return NearMatch(difference, tuple((name, match) for name, match in matches if match is not None), side)
-
-
-class Affixes(LightRecord):
-    """What surrounds the ids of each side: taken off those of the qrels, put around those of the run."""
+class Affixes(Record):
+    """What surrounds the ids of each side: it is removed from those of the qrels, and added to those of the run."""
 
     judged_prefix: str
     judged_suffix: str
     retrieved_prefix: str
     retrieved_suffix: str
 
-    def retrieved(self, judged: str) -> str:
+    def run_id(self, judged: str) -> str:
         """Return the id that the run has for an id of the qrels."""
         core = judged.removeprefix(self.judged_prefix).removesuffix(self.judged_suffix)
         return f"{self.retrieved_prefix}{core}{self.retrieved_suffix}"
 
     @property
     def are_on_both_sides(self) -> bool:
-        """Whether one prefix or suffix would have to be replaced by another, instead of being put on or taken off."""
-        judged, retrieved = self.judged_prefix + self.judged_suffix, self.retrieved_prefix + self.retrieved_suffix
-        return bool(judged and retrieved)
+        """Whether one prefix or suffix would have to be replaced by another, instead of being added or removed."""
+        return bool(self.judged_prefix + self.judged_suffix) and bool(self.retrieved_prefix + self.retrieved_suffix)
 
     @property
     def n_chars(self) -> int:
-        """How much is put on and taken off."""
-        return sum(map(len, vars(self).values()))
+        """How many characters are added and removed."""
+        return sum(map(len, (self.judged_prefix, self.judged_suffix, self.retrieved_prefix, self.retrieved_suffix)))
 
     def in_words(self, side: str) -> str:
         """Say what surrounds the ids of either side."""
-        sides = {
-            side: around(self.judged_prefix, self.judged_suffix),
-            "run": around(self.retrieved_prefix, self.retrieved_suffix),
-        }
-        return " and ".join(f"{what} in the {where}" for where, what in sides.items() if what)
+        texts = []
+        for where, prefix, suffix in (
+            (side, self.judged_prefix, self.judged_suffix),
+            ("run", self.retrieved_prefix, self.retrieved_suffix),
+        ):
+            affixes = [
+                f"the {kind} {quote_id(text)}" for kind, text in (("prefix", prefix), ("suffix", suffix)) if text
+            ]
+            if affixes:
+                texts.append(f"{' and '.join(affixes)} in the {where}")
+        return " and ".join(texts)
 
 
-def around(prefix: str, suffix: str) -> str:
-    """Describe what surrounds an id."""
-    parts = ((f"the prefix {shown(prefix)}", prefix), (f"the suffix {shown(suffix)}", suffix))
-    return " and ".join(described for described, text in parts if text)
-
-
-def affix_match(judged: Sequence[str], retrieved: Sequence[str], side: str) -> list[NearMatch]:
+def affix_matches(judged: Sequence[str], retrieved: Sequence[str], side: str) -> list[NearMatch]:
     """Match ids to which one side, or each side its own, adds a prefix or suffix common to all."""
     known = set(retrieved)
     sample = judged[:: max(1, len(judged) // N_AFFIX_SAMPLE)]
+    combinations = product(prefixes(judged), suffixes(judged), prefixes(retrieved), suffixes(retrieved))
     tried = [
-        (sum(affixes.retrieved(name) in known for name in sample), -affixes.n_chars, affixes)
-        for affixes in possible_affixes(judged, retrieved)
+        (sum(affixes.run_id(name) in known for name in sample), -affixes.n_chars, affixes)
+        for affixes in starmap(Affixes, combinations)
     ]
     n_matched, _, best = max(tried, key=lambda one: one[:2])
     if n_matched < MIN_AFFIX_MATCHES:
         return []
-    pairs = ((best.retrieved(name), name) for name in judged)
+    pairs = ((best.run_id(name), name) for name in judged)
     matches = tuple(pair for pair in pairs if pair[0] in known)
     return [NearMatch(best.in_words(side), matches, side, best.are_on_both_sides)]
-
-
-def possible_affixes(judged: Sequence[str], retrieved: Sequence[str]) -> Iterator[Affixes]:
-    """Return the prefixes and suffixes that all ids of a side have, in every combination, cut where words end."""
-    return (
-        Affixes(*combination)
-        for combination in product(prefixes(judged), suffixes(judged), prefixes(retrieved), suffixes(retrieved))
-    )
 
 
 def prefixes(names: Sequence[str]) -> list[str]:
@@ -189,44 +176,47 @@ def ends_word(common: str, i: int) -> bool:
     """
     if i == len(common):
         return not common[-1].isdigit()
-    return kind_of(common[i - 1]) != kind_of(common[i])
+    before, after = common[i - 1], common[i]
+    return (before.isdigit(), before.isalpha()) != (after.isdigit(), after.isalpha())
 
 
-def kind_of(character: str) -> str:
-    """Return whether a character belongs to a number, a word or neither."""
-    return "digit" if character.isdigit() else "letter" if character.isalpha() else "other"
-
-
-def one_sided(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
+def only_on_one_side(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return what only the left has, and what only the right has."""
     in_left, in_right = set(left), set(right)
     return [name for name in left if name not in in_right], [name for name in right if name not in in_left]
 
 
-def both_sides(judged: Iterable[str], retrieved: Iterable[str]) -> tuple[str, ...]:
+def examples_of_both(judged: Iterable[str], retrieved: Iterable[str]) -> tuple[str, ...]:
     """Show what the ids of either side look like."""
-    return f"qrels: {', '.join(listed(judged))}", f"run: {', '.join(listed(retrieved))}"
+    return f"qrels: {', '.join(first_ids(judged))}", f"run: {', '.join(first_ids(retrieved))}"
 
 
 def unmatched_docs(where: str, judged: Sequence[str], retrieved: Sequence[str]) -> Finding | None:
     """Return what is odd about doc ids of which hardly any judged one is retrieved; each id is given once."""
-    missed, unjudged = one_sided(judged, retrieved)
+    missed, unjudged = only_on_one_side(judged, retrieved)
     n_found = len(judged) - len(missed)
     if n_found >= HARDLY_ANY_DOCS * len(judged):
         return None
-    near = nearest(missed, unjudged)
-    found = part(n_found, len(judged), "judged docs are retrieved")
+    near = find_near_match(missed, unjudged)
+    found = count_of(n_found, len(judged), "judged docs are retrieved")
     are_enough = min(len(judged), len(retrieved)) >= ENOUGH_IDS
     if near and near.n_matched > n_found:
         is_sure = not n_found and (are_enough or not near.both_have_affixes)
         return Finding(
-            "error" if is_sure else "warning", "doc_ids_nearly_match", where,
+            "error" if is_sure else "warning",
+            "doc_ids_nearly_match",
+            where,
             f"doc ids differ only by {near.difference}: {found}, {near.n_matched:,} would match",
-            near.examples, SPELLING_HINT,
-        )  # fmt: skip
+            near.examples,
+            SPELLING_HINT,
+        )
     if n_found:
         return None
     return Finding(
-        "error" if are_enough else "warning", "no_judged_docs", where, found, both_sides(missed, unjudged),
+        "error" if are_enough else "warning",
+        "no_judged_docs",
+        where,
+        found,
+        examples_of_both(missed, unjudged),
         "every score will be 0: do both files belong to the same collection?",
-    )  # fmt: skip
+    )

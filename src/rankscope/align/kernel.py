@@ -12,7 +12,6 @@ import numpy as np
 
 from rankscope.align.hits import KernelHits
 from rankscope.align.policies import Policies
-from rankscope.arrays import Bools, Floats, Ints
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.sources import DictSource, RowsSource, TableSource
@@ -47,7 +46,7 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
 
 
 def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> KernelHits | None:
-    """Find in TREC text that lies in memory, is mapped there, or arrives bit by bit."""
+    """Find in TREC text that lies in memory, is mapped there, or arrives in pieces."""
     data = source.trec_text()
     if data is None:
         return None
@@ -59,7 +58,7 @@ def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], thr
             stream.feed(chunk)
         *answer, tag, bad_lines = stream.finish()
     source.accept(bad_lines, n_rows=answer[1], tag=tag)
-    return found_of(*answer)
+    return hits_in(*answer)
 
 
 def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, Any]) -> KernelHits | None:
@@ -72,7 +71,7 @@ def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, An
     if answer is None:
         return None
     arrays, n_other_queries = answer
-    return found_of(arrays, len(docs_of), n_other_queries, list(docs_of)[:1000] if n_other_queries else [], None)
+    return hits_in(arrays, len(docs_of), n_other_queries, list(docs_of)[:1000] if n_other_queries else [], None)
 
 
 def find_in_rows(
@@ -85,7 +84,7 @@ def find_in_rows(
     scores = np.ascontiguousarray(rows.score, dtype=np.float64)
     ranks = None if rows.rank is None else np.ascontiguousarray(rows.rank, dtype=np.int64)
     answer = module.align_rows(index, rows.query, rows.doc, scores, ranks, **call, threads=n_threads(threads))
-    return None if answer is None else found_of(*answer)
+    return None if answer is None else hits_in(*answer)
 
 
 def find_in_table(
@@ -96,7 +95,7 @@ def find_in_table(
     rank = at.get("rank", -1) if call["ties"] == "given" else -1
     columns = (at["query"], at["doc"], at["score"], rank)
     answer = module.align_table(index, source.table, *columns, **call, threads=n_threads(threads))
-    return None if answer is None else found_of(*answer)
+    return None if answer is None else hits_in(*answer)
 
 
 def kernel_qrels(module: Any, qrels: Qrels) -> Any:
@@ -106,7 +105,7 @@ def kernel_qrels(module: Any, qrels: Qrels) -> Any:
     return qrels.kernel_index
 
 
-def found_of(
+def hits_in(
     arrays: tuple[bytes, ...],
     _n_rows: int,
     n_other_queries: int,
@@ -116,27 +115,12 @@ def found_of(
     """Make arrays of the bytes that the kernel returns."""
     answered, n_retrieved, n_hits, ranks, grades = arrays
     return KernelHits(
-        answered=bools(answered),
-        n_retrieved=ints(n_retrieved),
-        n_hits=ints(n_hits),
-        ranks=ints(ranks),
-        grades=floats(grades),
+        answered=np.frombuffer(answered, dtype=np.bool_),
+        n_retrieved=np.frombuffer(n_retrieved, dtype=np.int64),
+        n_hits=np.frombuffer(n_hits, dtype=np.int64),
+        ranks=np.frombuffer(ranks, dtype=np.int64),
+        grades=np.frombuffer(grades, dtype=np.float64),
         n_other_queries=n_other_queries,
         other_queries=other_queries,
         duplicate=duplicate,
     )
-
-
-def bools(data: bytes) -> Bools:
-    """Return bytes as truth values."""
-    return np.frombuffer(data, dtype=np.bool_)
-
-
-def ints(data: bytes) -> Ints:
-    """Return bytes as 64-bit whole numbers."""
-    return np.frombuffer(data, dtype=np.int64)
-
-
-def floats(data: bytes) -> Floats:
-    """Return bytes as 64-bit floats."""
-    return np.frombuffer(data, dtype=np.float64)

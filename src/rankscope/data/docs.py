@@ -187,4 +187,4 @@ def is_missing(cell: Any) -> bool:
     """Tell whether a field holds nothing for a doc: None, NaN, an empty text or an empty list."""
     if cell is None or (isinstance(cell, str | list | tuple | AbstractSet) and not cell):
         return True
-    return not isinstance(cell, str | list | tuple | AbstractSet) and str(cell) in {"nan", "NaT", "<NA>"}
+    return not isinstance(cell, str | list | tuple | AbstractSet) and str(cell) in {"nan", "NaN", "NaT", "<NA>"}

@@ -106,17 +106,16 @@ def frames_of(source: Any, needed: Sequence[str]) -> Iterator[Any]:
 
 
 def blocks_of(text: Any) -> Iterator[bytes]:
-    """Yield TREC text, which lies in memory or arrives bit by bit, in large blocks of whole lines."""
-    return blocks_in_memory(text) if isinstance(text, np.ndarray) else blocks_of_stream(text)
-
-
-def blocks_in_memory(text: Any) -> Iterator[bytes]:
-    """Yield blocks of text in memory; a line that is longer than any should be ends the division into blocks."""
+    """Yield TREC text, which lies in memory or arrives in pieces, in large blocks of whole lines."""
+    if not isinstance(text, np.ndarray):
+        yield from blocks_of_stream(text)
+        return
     start = 0
     while start < len(text):
         stop = min(start + _BLOCK_BYTES, len(text))
         if stop < len(text):
             end = text[stop - _LONGEST_LINE : stop].tobytes().rfind(b"\n")
+            # a line that is longer than any should be ends the division into blocks
             stop = len(text) if end < 0 else stop - _LONGEST_LINE + end + 1
         yield text[start:stop].tobytes()
         start = stop

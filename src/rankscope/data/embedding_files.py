@@ -69,7 +69,8 @@ def read_embeddings(path: str) -> Embeddings:
         raise missing(Path(name))
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
-        return read_npy(name, Path(ids) if ids else ids_beside(name))
+        matrix = open_array(name, mmap_mode="r")
+        return make_embeddings(read_ids(Path(ids) if ids else ids_beside(name)), matrix, where=name)
     if suffix == ".npz":
         return read_npz(name)
     if suffix in {".parquet", ".pq"}:
@@ -110,11 +111,6 @@ def cannot_load(path: str, error: Exception) -> FormatError:
         hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
         "since they could run code",
     )
-
-
-def read_npy(path: str, ids_path: Path) -> Embeddings:
-    """Map a matrix into memory, and read its ids from the other file."""
-    return make_embeddings(read_ids(ids_path), open_array(path, mmap_mode="r"), where=path)
 
 
 def ids_beside(path: str) -> Path:

@@ -103,7 +103,8 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
             f"{len(lacking)} of {len(query_ids)} queries have no weight in column {column!r}: {few(lacking)}",
             hint="every judged query needs one; 0 leaves a query out of the means",
         )
-    weights = [weight_in(given[query]) for query in query_ids]
+    cells = (given[query] for query in query_ids)
+    weights = [float(cell) if isinstance(cell, np.number) else number_in(cell) for cell in cells]
     wrong = [
         f"{query} has {given[query]!r}"
         for query, weight in zip(query_ids, weights, strict=True)
@@ -119,11 +120,6 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
             f"every weight in column {column!r} is 0, so that no query counts", hint="give at least one query more"
         )
     return read_only(np.array(weights, dtype=np.float64))
-
-
-def weight_in(value: Any) -> float | None:
-    """Return the number that a cell holds, as text or as any kind of number, None where it holds none."""
-    return float(value) if isinstance(value, np.number) else number_in(value)
 
 
 def few(items: Sequence[str]) -> str:

@@ -272,29 +272,16 @@ class RowRankings:
         picked = self._order[self._offsets[code] : self._offsets[code + 1]]
         docs = [self._rows.doc[i] for i in picked.tolist()]
         if len(set(docs)) < len(docs):
-            if duplicates == "error":
-                raise_duplicate(query, first_duplicate(docs))
-            picked = picked[first_occurrences(docs)]
-            docs = list(dict.fromkeys(docs))
+            first: dict[str, int] = {}
+            for i, doc in enumerate(docs):
+                if first.setdefault(doc, i) != i and duplicates == "error":
+                    raise_duplicate(query, doc)
+            picked, docs = picked[list(first.values())], list(first)
         scores = self._rows.score[picked]
         given = None if self._rows.rank is None else self._rows.rank[picked]
         ranking = Ranking(dict(zip(docs, scores.tolist(), strict=True)), scores, given)
         check_scores(ranking, query)
         return ranking
-
-
-def first_occurrences(docs: list[str]) -> list[int]:
-    """Return the positions at which each doc is listed for the first time."""
-    first: dict[str, int] = {}
-    for i, doc in enumerate(docs):
-        first.setdefault(doc, i)
-    return list(first.values())
-
-
-def first_duplicate(docs: list[str]) -> str:
-    """Return the doc that is the first to be listed for a second time."""
-    seen: set[str] = set()
-    return next(doc for doc in docs if doc in seen or seen.add(doc))  # type: ignore[func-returns-value]
 
 
 def raise_duplicate(query: str, doc: str) -> None:

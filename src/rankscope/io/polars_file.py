@@ -167,26 +167,24 @@ def texts(table: pl.DataFrame, role: str) -> list[str] | None:
     return table[role].cast(pl.String).fill_null("").to_list() if role in table.columns else None
 
 
-def table_of(rows: AnyRows) -> pl.DataFrame:
-    """Return rows as a table, after refusing text that is not Unicode."""
+def write_table(rows: AnyRows, stream: BinaryIO, write: Callable[[pl.DataFrame, io.BytesIO], Any]) -> None:
+    """Write a table after refusing text that is not Unicode."""
     import polars as pl
 
     columns = table_columns(rows)
     for name, column in columns.items():
         check_encodable((cell for cell in column if isinstance(cell, str)), what=name, errors="strict")
-    return pl.DataFrame(columns)
+    content = io.BytesIO()
+    write(pl.DataFrame(columns), content)
+    stream.write(content.getbuffer())
 
 
 def write_parquet(rows: AnyRows, stream: BinaryIO) -> None:
-    content = io.BytesIO()
-    table_of(rows).write_parquet(content)
-    stream.write(content.getbuffer())
+    write_table(rows, stream, lambda table, content: table.write_parquet(content))
 
 
 def write_arrow(rows: AnyRows, stream: BinaryIO) -> None:
-    content = io.BytesIO()
-    table_of(rows).write_ipc(content)
-    stream.write(content.getbuffer())
+    write_table(rows, stream, lambda table, content: table.write_ipc(content))
 
 
 PARQUET = Format(rows=parquet_rows, read=read_parquet, write=write_parquet, magic=(b"PAR1",))

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.systems.base import Ranking
-from rankscope.systems.vectors import BLOCK_DOCS, VectorIndex
+from rankscope.systems.base import RankedDocs
+from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex
 
 SEED = 20_240_601
 TARGET = 1.5
@@ -39,7 +39,7 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - started
 
 
-def shared_docs(rankings: list[Ranking], rows: np.ndarray) -> float:
+def shared_docs(rankings: list[RankedDocs], rows: np.ndarray) -> float:
     """Return which share of the docs both found."""
     common = [
         len({doc for doc, _ in ranking} & set(map(str, row))) for ranking, row in zip(rankings, rows, strict=True)

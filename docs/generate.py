@@ -1,4 +1,4 @@
-"""Writes docs/generated from the code: the measures, the command line, the errors, the profiles, the JSON schema."""
+"""Writes docs/generated from the code: measures, systems, the command line, errors, profiles, JSON schemas."""
 # ruff: noqa: INP001 (a script, not a package)
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from rankscope import PUBLIC, errors
+from rankscope.analysis.diagnose import Diagnosis
+from rankscope.analysis.explain import Explanation
+from rankscope.analysis.validate import ValidationReport
 from rankscope.cli.main import COMMANDS, parser_of, top_level_parser
 from rankscope.experiment.project import project_schema
 from rankscope.measures.listing import by_family
@@ -17,8 +20,14 @@ from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
 from rankscope.measures.registry import REGISTRY
 from rankscope.predecessors.importers import test_case_schema
-from rankscope.report import benchmark_json, comparison_json, diagnosis, evaluation, findings
-from rankscope.report.teaching import measure_markdown, usual_name
+from rankscope.records import field_docs, json_schema
+from rankscope.registry import Registry
+from rankscope.report import benchmark_json, comparison_json, evaluation
+from rankscope.report.measure_help import measure_markdown, usual_name
+from rankscope.systems.encoders.registry import PACKAGED
+from rankscope.systems.fusion import METHODS
+from rankscope.systems.options import MISSING, options_in, plain
+from rankscope.systems.registry import SYSTEMS
 
 HERE = Path(__file__).parent / "generated"
 NOTICE = "<!-- Made from the code by scripts/docs: change the code, not this page. -->\n"
@@ -31,6 +40,7 @@ def pages() -> dict[str, str]:
         "cli.md": cli_page(),
         "errors.md": errors_page(),
         "profiles.md": profiles_page(),
+        "systems.md": systems_page(),
         **{f"schema/{name}.schema.json": schema_text(schema) for name, schema in schemas().items()},
     }
 
@@ -40,8 +50,9 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {
         "evaluate": evaluation.json_schema(),
         "compare": comparison_json.json_schema(),
-        "validate": findings.json_schema(),
-        "diagnose": diagnosis.json_schema(),
+        "validate": json_schema(ValidationReport),
+        "diagnose": json_schema(Diagnosis),
+        "explain": json_schema(Explanation),
         "project": project_schema(),
         "run": benchmark_json.run_schema(),
         "test-cases": test_case_schema(),
@@ -103,6 +114,44 @@ def profile_section(profile: Profile) -> str:
         facts.append(f"- *default measures* {', '.join(f'`{name}`' for name in profile.measures)}")
     facts += [f"- *note* {note}" for note in profile.notes]
     return "\n".join([f"## {profile.name}\n", f"{profile.description}.\n", *facts]) + "\n"
+
+
+def systems_page() -> str:
+    """Return the page of all types of systems with their options."""
+    about = "All types of systems that a project file can name; [Systems that rank](../systems.md) explains them.\n"
+    types = [f"| [`{name}`](#{name}) | {SYSTEMS.summary(name)} |\n" for name in SYSTEMS.entries]
+    return "\n".join(
+        [
+            NOTICE,
+            "# Systems\n",
+            about,
+            "".join(["| type | |\n", "| --- | --- |\n", *types]),
+            *map(system_section, SYSTEMS.entries),
+            "# Embedded models\n",
+            table("model", PACKAGED),
+            "# Methods of fusion\n",
+            table("method", METHODS),
+        ]
+    )
+
+
+def system_section(name: str) -> str:
+    """Return what a type of system is, with its options."""
+    kind: Any = SYSTEMS[name]
+    docs = field_docs(kind)
+    rows = []
+    for option in options_in(kind).values():
+        default = "(needed)" if option.default is MISSING else json.dumps(plain(option.default), ensure_ascii=False)
+        shown = "" if default == "null" else default if option.default is MISSING else f"`{default}`"
+        rows.append(f"| `{option.name}` | {shown} | {docs[option.field].replace('|', '&#124;')} |\n")
+    head = ["| option | default | |\n", "| --- | --- | --- |\n"]
+    return "\n".join([f"## {name}\n", inspect.cleandoc(str(kind.__doc__)) + "\n", "".join([*head, *rows])])
+
+
+def table(what: str, parts: Registry[Any]) -> str:
+    """Return the names of a registry, and what each is."""
+    rows = [f"| `{name}` | {parts.summary(name)} |\n" for name in parts.entries]
+    return "".join([f"| {what} | |\n", "| --- | --- |\n", *rows])
 
 
 def fenced(text: str) -> str:

@@ -25,10 +25,6 @@ WITHOUT_EXAMPLE = {
     "compare",
     "compare_scores",
     "convert",
-    "diagnose",
-    "explain",
-    "robustness",
-    "validate",
 }
 """What cannot be shown in a few lines; docs/run.md shows it."""
 

@@ -59,3 +59,22 @@ def test_other_packages_add_theirs_through_entry_points(tmp_path, monkeypatch):
     assert registry.summary("answer") == "from constants-plugin"
     assert registry["pi"] != 42, "a name of ours cannot be taken"
     assert len(registry) == 2
+
+
+def test_parts_that_register_themselves_are_loaded_when_a_name_is_missing():
+    loaded = []
+
+    def load_more():
+        if not loaded:
+            loaded.append("once")
+            parts.add("late", 42)
+
+    parts = Registry("part", {"early": Entry("math:pi")}, load_more=load_more)
+    assert parts["early"] == pytest.approx(3.14159, abs=1e-5)
+    assert loaded == []
+    assert parts["late"] == 42
+    assert list(parts) == ["early", "late"]
+    with pytest.raises(OptionError, match="there is no part 'later'\nHint: did you mean late?"):
+        parts["later"]
+    parts.remove("late")
+    assert "late" not in parts

@@ -25,7 +25,7 @@ PUBLIC = {
     "diagnose": "rankscope.analysis.diagnose:diagnose",
     "evaluate": "rankscope.evaluation:evaluate",
     "explain": "rankscope.analysis.explain:explain",
-    "fuse": "rankscope.systems.fuse_runs:fuse",
+    "fuse": "rankscope.systems.fusion:fuse",
     "list_measures": "rankscope.measures.listing:list_measures",
     "list_profiles": "rankscope.measures.profiles:list_profiles",
     "load_qrels": "rankscope.data.loading:load_qrels",
@@ -33,6 +33,7 @@ PUBLIC = {
     "measure": "rankscope.measures.spec:measure",
     "parse_measure": "rankscope.measures.parse:parse_measure",
     "parse_measures": "rankscope.measures.parse:parse_measures",
+    "plan": "rankscope.comparison.planning:plan",
     "read_scores": "rankscope.measures.score_files:read_scores",
     "robustness": "rankscope.analysis.robustness:robustness",
     "run_project": "rankscope.experiment.runner:run_project",
@@ -46,6 +47,8 @@ PUBLIC = {
     "EvaluateRequest": "rankscope.evaluation:EvaluateRequest",
     "Explanation": "rankscope.analysis.explain:Explanation",
     "Measure": "rankscope.measures.spec:Measure",
+    "MeasureExample": "rankscope.measures.spec:MeasureExample",
+    "MeasureFamily": "rankscope.measures.spec:MeasureFamily",
     "Policies": "rankscope.align.policies:Policies",
     "Qrels": "rankscope.data.qrels:Qrels",
     "RankscopeError": "rankscope.errors:RankscopeError",
@@ -55,6 +58,8 @@ PUBLIC = {
     "Run": "rankscope.data.run:Run",
     "RunScores": "rankscope.measures.scores:RunScores",
     "Scores": "rankscope.measures.scores:Scores",
+    "ValidationReport": "rankscope.analysis.validate:ValidationReport",
+    "Workings": "rankscope.measures.spec:Workings",
     # types of what may be given
     "EvaluateOptions": "rankscope.typing:EvaluateOptions",
     "MeasuresLike": "rankscope.typing:MeasuresLike",
@@ -73,13 +78,23 @@ def __getattr__(name: str) -> Any:
     if name in PUBLIC:
         module, _, target = PUBLIC[name].partition(":")
         value = getattr(import_module(module), target)
-    elif not name.startswith("_") and name in (registry := import_module("rankscope.measures.registry")).REGISTRY:
-        value = import_module("rankscope.measures.spec").Measure(registry.REGISTRY[name].name)
     else:
-        raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
+        value = None if name.startswith("_") else measure_value(name)
+        if value is None:
+            raise AttributeError(f"module 'rankscope' has no attribute {name!r}")
     globals()[name] = value
     return value
 
 
+def measure_value(name: str) -> Any:
+    """Return the measure of this name, without parameters, or None."""
+    from rankscope.measures.registry import REGISTRY
+    from rankscope.measures.spec import Measure
+
+    return Measure(name) if name in REGISTRY else None
+
+
 def __dir__() -> list[str]:
-    return sorted({*__all__, *import_module("rankscope.measures.registry").REGISTRY})
+    from rankscope.measures.registry import REGISTRY
+
+    return sorted({*__all__, *REGISTRY})

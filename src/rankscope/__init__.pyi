@@ -7,9 +7,11 @@ from rankscope.analysis.explain import Explanation as Explanation
 from rankscope.analysis.explain import explain as explain
 from rankscope.analysis.robustness import Robustness as Robustness
 from rankscope.analysis.robustness import robustness as robustness
+from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison import compare as compare
 from rankscope.comparison import compare_scores as compare_scores
+from rankscope.comparison.planning import plan as plan
 from rankscope.comparison.records import Comparison as Comparison
 from rankscope.data.loading import ReadOptions as ReadOptions
 from rankscope.data.loading import load_qrels as load_qrels
@@ -36,8 +38,11 @@ from rankscope.measures.scores import Aggregate as Aggregate
 from rankscope.measures.scores import RunScores as RunScores
 from rankscope.measures.scores import Scores as Scores
 from rankscope.measures.spec import Measure as Measure
+from rankscope.measures.spec import MeasureExample as MeasureExample
+from rankscope.measures.spec import MeasureFamily as MeasureFamily
+from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
-from rankscope.systems.fuse_runs import fuse as fuse
+from rankscope.systems.fusion import fuse as fuse
 from rankscope.typing import EvaluateOptions as EvaluateOptions
 from rankscope.typing import MeasuresLike as MeasuresLike
 from rankscope.typing import PolicyOptions as PolicyOptions
@@ -126,6 +131,8 @@ __all__ = [
     "EvaluateRequest",
     "Explanation",
     "Measure",
+    "MeasureExample",
+    "MeasureFamily",
     "MeasuresLike",
     "Policies",
     "PolicyOptions",
@@ -140,6 +147,8 @@ __all__ = [
     "RunScores",
     "RunsLike",
     "Scores",
+    "ValidationReport",
+    "Workings",
     "__version__",
     "compare",
     "compare_scores",
@@ -155,6 +164,7 @@ __all__ = [
     "measure",
     "parse_measure",
     "parse_measures",
+    "plan",
     "read_scores",
     "robustness",
     "run_project",

@@ -234,7 +234,7 @@ def evaluate_request(
         profile=request.profile,
         weighted_by=request.weights,
         versions={measure.name: measure.spec.version for measure in measures},
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -319,7 +319,7 @@ def score_all(
         from rankscope.measures.extras import lacking_notes
 
         extras = extras_for(qrels, run, hits.query_ids, measures, policies, side=side)
-        lacking = tuple(lacking_notes(run.name or "run", measures, extras))
+        lacking = tuple(lacking_notes(run.name or "run", measures, extras, rel=policies.relevance_level))
         return scores_of(hits, run, measures, policies, extras), lacking
 
     n_at_once = min(len(runs), n_threads)
@@ -380,7 +380,7 @@ def trec_eval_text(
     'map                   \tall\t1.0000\n'
     """
     from rankscope.measures.profiles import VERSIONS
-    from rankscope.measures.trec_text import TrecText
+    from rankscope.measures.trec_text import TrecEvalText
 
     if profile not in VERSIONS:
         raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
@@ -390,7 +390,7 @@ def trec_eval_text(
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
     judged.require_whole_grades("trec_eval")
     loaded = load_run(run, options=options)
-    text = TrecText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
+    text = TrecEvalText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
     for note in missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided):

@@ -17,7 +17,7 @@ import re
 import textwrap
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 import msgspec
 
@@ -39,9 +39,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 replace = msgspec.structs.replace
 
 
-def or_none(number: float) -> float | None:
+def or_none(number: float | None) -> float | None:
     """Return a number as records hold it: None where it is NaN or infinite."""
-    return number if math.isfinite(number) else None
+    return number if number is not None and math.isfinite(number) else None
 
 
 def or_nan(number: float | None) -> float:
@@ -54,9 +54,12 @@ def to_builtins(record: Any) -> Any:
     return msgspec.to_builtins(record, enc_hook=_builtin_of)
 
 
-def to_json(record: Any, *, indent: int | None = 2) -> str:
-    """Return a record as JSON; NaN and infinity are refused, as JSON has neither."""
-    return json.dumps(to_builtins(record), indent=indent, ensure_ascii=False, allow_nan=False)
+def to_json(record: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
+    """Return a record as JSON; NaN and infinity are refused, as JSON has neither.
+
+    `ascii_only` writes all other characters as escapes: for ids and paths that may hold bytes that are not text.
+    """
+    return json.dumps(to_builtins(record), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
 
 
 def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> AnyRecord:
@@ -71,7 +74,8 @@ def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> A
 def from_builtins(kind: type[AnyRecord], data: Any, *, where: str = "") -> AnyRecord:
     """Return the record that dicts, lists, texts and numbers hold; what does not fit is an error that says where."""
     try:
-        return msgspec.convert(data, kind)
+        # the keys of JSON are texts
+        return msgspec.convert(data, kind, str_keys=True, dec_hook=_decoded)
     except msgspec.ValidationError as error:
         raise in_our_words(kind, data, error, where) from None
 
@@ -113,13 +117,20 @@ def _value_at(data: Any, path: str) -> Any:
 
 @cache
 def json_schema(kind: Any) -> dict[str, Any]:
-    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description."""
+    """Return the JSON schema of a record; what its docstrings say of the fields becomes their description.
+
+    It describes what is written: a `Record` is written with all of its fields, and no others.
+    """
     schema = msgspec.json.schema(kind)
     for record in _records_in(kind):
-        properties = schema.get("$defs", {}).get(record.__name__, {}).get("properties", {})
-        for name, text in field_docs(record).items():
-            if name in properties:
-                properties[name].setdefault("description", text)
+        definition = schema.get("$defs", {}).get(record.__name__, {})
+        properties = definition.get("properties", {})
+        texts = field_docs(record)
+        for field in msgspec.structs.fields(record):
+            if field.encode_name in properties and field.name in texts:
+                properties[field.encode_name].setdefault("description", texts[field.name])
+        if issubclass(getattr(record, "__origin__", record), Record):
+            definition.update(required=list(properties), additionalProperties=False)
     return schema
 
 
@@ -144,7 +155,7 @@ def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
 def field_docs(kind: type[Any]) -> dict[str, str]:
     """Return what the string below each field of a class says of it; empty where the source cannot be read."""
     found: dict[str, str] = {}
-    for parent in reversed(kind.__mro__[:-1]):
+    for parent in reversed(getattr(kind, "__origin__", kind).__mro__[:-1]):
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(parent)))
         except (OSError, TypeError, SyntaxError):
@@ -185,7 +196,17 @@ def _keys(kind: Any) -> list[str]:
 
 
 def _builtin_of(value: Any) -> Any:
-    """Return a NumPy number or array as Python has it."""
+    """Return a NumPy number or array as Python has it, and a light record as its values by name."""
     if hasattr(value, "tolist"):
         return value.tolist()
+    if hasattr(value, "__record_fields__"):
+        return {name: getattr(value, name) for name in value.__record_fields__}
     raise NotImplementedError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _decoded(kind: Any, value: Any) -> Any:
+    """Return a light record from its values by name."""
+    if not hasattr(kind, "__record_fields__") or not isinstance(value, dict):
+        raise ValueError(f"Expected `{'object' if isinstance(kind, type) else kind}`")
+    types = get_type_hints(kind)
+    return kind(**{name: msgspec.convert(each, types[name], dec_hook=_decoded) for name, each in value.items()})

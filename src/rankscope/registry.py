@@ -82,8 +82,9 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
     def __getitem__(self, name: str) -> Part:
         if name not in self._loaded:
-            self.check(name)
-            self._loaded[name] = load_object(self.entries[name].target)
+            self.check(name)  # it may load more parts, this one among them
+            if name not in self._loaded:
+                self._loaded[name] = load_object(self.entries[name].target)
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:

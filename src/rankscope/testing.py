@@ -32,7 +32,7 @@ NEEDED = {"k": K, "recall": 0.5}
 """Values for parameters that a measure cannot do without."""
 
 
-class Case(LightRecord):
+class RankingCase(LightRecord):
     """One query: the grades down its ranking, and those of judged docs that were not retrieved."""
 
     ranking: Sequence[int | None]
@@ -100,7 +100,7 @@ def check_junk(spec: MeasureSpec, _measure: Measure) -> None:
         return
     at_k = Measure.of(spec, {"k": K})
     long = [case for case in some_cases() if len(case.ranking) >= K]
-    longer = [Case([*case.ranking, None, None], case.unfound) for case in long]
+    longer = [RankingCase([*case.ranking, None, None], case.unfound) for case in long]
     require(same(at_k.score(hits_of(long)), at_k.score(hits_of(longer))), spec, f"docs below rank {K} change it at {K}")
 
 
@@ -110,7 +110,7 @@ def check_promotion(spec: MeasureSpec, measure: Measure) -> None:
         return
     sign = -1 if spec.better == "lower" else 1
     for case in some_cases():
-        ranked = [Case([*pair, *case.ranking], case.unfound) for pair in ((0, 2), (2, 0))]
+        ranked = [RankingCase([*pair, *case.ranking], case.unfound) for pair in ((0, 2), (2, 0))]
         before, after = (sign * float(measure.score(hits_of([one]))[0]) for one in ranked)
         worse = after < before - SLACK or (math.isnan(after) and not math.isnan(before))
         require(not worse, spec, f"a relevant doc at rank 1 instead of 2 makes it worse, above {case}")
@@ -118,7 +118,7 @@ def check_promotion(spec: MeasureSpec, measure: Measure) -> None:
 
 def check_nothing(spec: MeasureSpec, measure: Measure) -> None:
     """Check that an empty ranking, and a query without relevant docs, give a number or undefined."""
-    nothing = [Case([], [1, 0]), Case([0, None], [0]), Case([-1, None], [-1]), Case([1])]
+    nothing = [RankingCase([], [1, 0]), RankingCase([0, None], [0]), RankingCase([-1, None], [-1]), RankingCase([1])]
     scores = measure.score(hits_of(nothing))
     require(scores.shape == (len(nothing),), spec, "it does not return one score per query")
     require(not np.isinf(scores).any(), spec, "an empty ranking or one without relevant docs makes it infinite")
@@ -149,16 +149,16 @@ CHECKS: tuple[Callable[[MeasureSpec, Measure], None], ...] = (
 )
 
 
-def some_cases() -> list[Case]:
+def some_cases() -> list[RankingCase]:
     """Return queries of all sorts, the same ones each time."""
     rng = random.Random(20)  # noqa: S311 (not a secret)
     return [
-        Case(rng.choices(CELLS, k=rng.randint(0, 8)), rng.choices((-1, 0, 1, 2, 3), k=rng.randint(0, 3)))
+        RankingCase(rng.choices(CELLS, k=rng.randint(0, 8)), rng.choices((-1, 0, 1, 2, 3), k=rng.randint(0, 3)))
         for _ in range(N_CASES)
     ]
 
 
-def hits_of(cases: Sequence[Case], *, doc_name: Callable[[int], str] = "d{}".format) -> Hits:
+def hits_of(cases: Sequence[RankingCase], *, doc_name: Callable[[int], str] = "d{}".format) -> Hits:
     """Return the hits of the cases, each with its own docs; one more query keeps the grading scale the same."""
     qrels: dict[str, dict[str, int]] = {"~": {"other": 3}}
     run: dict[str, dict[str, float]] = {"~": {"other": 1.0}}

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.analysis.bands import BANDS, Band, band_of, bands_from, find_bands
+from rankscope.analysis.bands import BANDS, Band, band_of, find_bands, parse_bands
 from rankscope.errors import MeasureError, OptionError
 from rankscope.measures.registry import REGISTRY
-from rankscope.report.bands import chosen_bands
+from rankscope.report.bands import load_bands
 
 OURS = """\
 description = "what our shop calls good"
@@ -108,7 +108,7 @@ def toml(tmp_path):
 
 
 def test_bands_of_ones_own(toml):
-    ours = chosen_bands(toml(OURS))
+    ours = load_bands(toml(OURS))
     assert (ours.name, ours.description) == ("ours", "what our shop calls good")
     assert band_of(0.4, "nDCG@10", ours).word == "fine"
     assert band_of(0.4, "nDCG@5", ours).word == "lower half"
@@ -134,7 +134,7 @@ def test_bands_of_ones_own(toml):
 )
 def test_bands_that_will_not_do(toml, bands, problem, hint):
     with pytest.raises(OptionError, match=problem) as raised:
-        chosen_bands(toml(f"[bands]\nnDCG = {bands}\n"))
+        load_bands(toml(f"[bands]\nnDCG = {bands}\n"))
     assert hint in raised.value.hint
     assert raised.value.message.startswith("ours: nDCG: ")
 
@@ -150,7 +150,7 @@ def test_bands_that_will_not_do(toml, bands, problem, hint):
 )
 def test_measures_that_will_not_do(toml, text, problem, hint):
     with pytest.raises(MeasureError, match=problem) as raised:
-        chosen_bands(toml(text))
+        load_bands(toml(text))
     assert hint in raised.value.hint
 
 
@@ -165,7 +165,7 @@ def test_measures_that_will_not_do(toml, text, problem, hint):
 )
 def test_files_that_will_not_do(toml, text, problem):
     with pytest.raises(OptionError, match=problem):
-        chosen_bands(toml(text))
+        load_bands(toml(text))
 
 
 def test_unknown_bands():
@@ -173,8 +173,8 @@ def test_unknown_bands():
         find_bands("podcasts")
     assert raised.value.hint.startswith("did you mean podcast")
     with pytest.raises(OptionError, match="cannot read"):
-        chosen_bands(str(Path("nowhere") / "ours.toml"))
+        load_bands(str(Path("nowhere") / "ours.toml"))
 
 
 def test_a_record_may_name_itself():
-    assert bands_from({"name": "shop", "bands": {"AP": [[0, 1, "any"]]}}, name="file").name == "shop"
+    assert parse_bands({"name": "shop", "bands": {"AP": [[0, 1, "any"]]}}, name="file").name == "shop"

@@ -11,7 +11,7 @@ import pytest
 import rankscope as rs
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.analysis.diagnose import Diagnosis, Finding, position_report
+from rankscope.analysis.diagnose import Diagnosis, DiagnosisFinding, position_report
 from rankscope.analysis.diagnose.checks import CHECKS, severity_of
 from rankscope.errors import GradeError, InputError, OptionError
 from rankscope.measures.parse import parse_measure
@@ -36,7 +36,7 @@ def diagnosed(grades: dict[str, float], docs: list[str], **options: object) -> D
     return rs.diagnose({"q": grades}, {"q": ranked(*docs)}, **options)
 
 
-def found(diagnosis: Diagnosis) -> dict[str, Finding]:
+def found(diagnosis: Diagnosis) -> dict[str, DiagnosisFinding]:
     return {finding.code: finding for finding in diagnosis.findings}
 
 

@@ -11,6 +11,7 @@ from rankscope.analysis.explain import explain
 from rankscope.errors import InputError, MeasureError
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Measure
+from rankscope.records import to_json
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -75,7 +76,7 @@ def test_every_explanation_ends_at_the_score_that_evaluate_gives(name):
     scores = rs.evaluate({"q": QRELS["q"]}, RUN, measure)["run"]
     assert told.score == pytest.approx(scores["q", measure.name], abs=1e-12)
     assert sum(step.term for step in told.steps) / (told.divisor or 1) == pytest.approx(told.score, abs=1e-12)
-    assert json.loads(json.dumps(told.as_dict()))["query"] == "q"
+    assert json.loads(to_json(told))["query"] == "q"
 
 
 def test_a_measure_without_workings_shows_how_the_score_grows():
@@ -138,7 +139,7 @@ def test_why_a_score_is_undefined():
     assert steps("AP").why_undefined == ""
     assert steps("P_ret@5", query="r").why_undefined == "nothing was retrieved"
     left_out = steps("P@5", query="r", min_rel=2, no_relevant="exclude")
-    assert math.isnan(left_out.score)
+    assert left_out.score is None
     assert left_out.why_undefined.startswith("the query has no relevant doc")
 
 
@@ -155,10 +156,10 @@ def test_an_unanswered_query_is_explained_as_an_empty_list():
     assert (told.steps, told.score, told.n_retrieved) == ((), 0, 0)
 
 
-def test_an_undefined_score_is_none_in_json():
+def test_an_undefined_score_is_none():
     told = steps("FirstRel", query="r")
-    assert math.isnan(told.score)
-    assert told.as_dict()["score"] is None
+    assert told.score is None
+    assert json.loads(to_json(told))["score"] is None
 
 
 def test_mistakes():

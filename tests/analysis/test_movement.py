@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.analysis.movement import KINDS, DocMove, Part, movement, supports
+from rankscope.analysis.movement import KINDS, DocMove, KindTotal, movement, supports
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
@@ -52,7 +52,7 @@ def test_parts_add_up_to_the_difference(measure, judged, run_a, run_b, policies)
         assert found.difference == pytest.approx(change.mean(), abs=1e-12)
         assert sum(part.mean for part in found.by_class.values()) == pytest.approx(change.mean(), abs=1e-12)
         assert sum(part.total for part in found.by_class.values()) == pytest.approx(change.sum(), abs=1e-12)
-        assert found.by_rank_b.sum() - found.by_rank_a.sum() == pytest.approx(change.mean(), abs=1e-12)
+        assert sum(found.by_rank_b) - sum(found.by_rank_a) == pytest.approx(change.mean(), abs=1e-12)
     for query in found.queries:
         assert sum(doc.change for doc in query.docs) == pytest.approx(query.change, abs=1e-12)
     assert sum(len(query.docs) for query in found.queries) <= sum(part.n_docs for part in found.by_class.values())
@@ -63,11 +63,11 @@ def test_precision_by_kind():
     found = moved(judged, {"q": list("abcxe")}, {"q": list("badyz")}, "P@3")
     # a moves down, b up: both stay within 3 and count 1/3 in either list; c is lost, d is new: -1/3 + 1/3
     assert found.by_class == {
-        "lost": Part(1, -1 / 3, -1 / 3),
-        "demoted": Part(0, 0.0, 0.0),
-        "promoted": Part(0, 0.0, 0.0),
-        "new": Part(1, 1 / 3, 1 / 3),
-        "unmoved": Part(0, 0.0, 0.0),
+        "lost": KindTotal(1, -1 / 3, -1 / 3),
+        "demoted": KindTotal(0, 0.0, 0.0),
+        "promoted": KindTotal(0, 0.0, 0.0),
+        "new": KindTotal(1, 1 / 3, 1 / 3),
+        "unmoved": KindTotal(0, 0.0, 0.0),
     }
     assert found.difference == 0
     assert found.queries == ()  # its score is the same
@@ -84,10 +84,10 @@ def test_ndcg_by_kind_over_two_queries():
     demoted = (2 / log3 - 2) / ideal
     lost = -(1 / log3) / ideal
     promoted = 1 - 1 / log3
-    assert found.by_class["demoted"] == Part(1, pytest.approx(demoted), pytest.approx(demoted / 2))
-    assert found.by_class["lost"] == Part(1, pytest.approx(lost), pytest.approx(lost / 2))
-    assert found.by_class["promoted"] == Part(1, pytest.approx(promoted), pytest.approx(promoted / 2))
-    assert found.by_class["new"] == Part(0, 0.0, 0.0)
+    assert found.by_class["demoted"] == KindTotal(1, pytest.approx(demoted), pytest.approx(demoted / 2))
+    assert found.by_class["lost"] == KindTotal(1, pytest.approx(lost), pytest.approx(lost / 2))
+    assert found.by_class["promoted"] == KindTotal(1, pytest.approx(promoted), pytest.approx(promoted / 2))
+    assert found.by_class["new"] == KindTotal(0, 0.0, 0.0)
     assert found.by_rank_a == pytest.approx([2 / ideal / 2, (1 / log3 / ideal + 1 / log3) / 2])
     assert found.by_rank_b == pytest.approx([1 / 2, 2 / log3 / ideal / 2])
     assert (found.n_unjudged_a, found.n_unjudged_b) == (1, 1)
@@ -106,8 +106,8 @@ def test_average_precision_counts_docs_that_stand_still():
     judged = {"q": {"a": 1, "b": 1}}
     found = moved(judged, {"q": ["a", "b"]}, {"q": ["x", "b", "a"]}, "AP")
     # A: (1/1 + 2/2)/2; B: b at rank 2 has precision 1/2, a at rank 3 has 2/3: (1/2 + 2/3)/2
-    assert found.by_class["unmoved"] == Part(1, pytest.approx(-1 / 4), pytest.approx(-1 / 4))
-    assert found.by_class["demoted"] == Part(1, pytest.approx(-1 / 6), pytest.approx(-1 / 6))
+    assert found.by_class["unmoved"] == KindTotal(1, pytest.approx(-1 / 4), pytest.approx(-1 / 4))
+    assert found.by_class["demoted"] == KindTotal(1, pytest.approx(-1 / 6), pytest.approx(-1 / 6))
     assert found.difference == pytest.approx(7 / 12 - 1)
 
 
@@ -130,7 +130,7 @@ def test_the_queries_that_moved_most_come_first():
 def test_queries_that_one_run_does_not_answer():
     judged = {"p": {"a": 1}, "q": {"a": 1}}
     found = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR")
-    assert found.by_class["lost"] == Part(1, -1.0, -0.5)
+    assert found.by_class["lost"] == KindTotal(1, -1.0, -0.5)
     skipped = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR", missing="skip")
     assert (skipped.n_queries, skipped.difference) == (1, -0.5)
     assert skipped.by_class["lost"].n_docs == 0
@@ -139,7 +139,7 @@ def test_queries_that_one_run_does_not_answer():
 def test_no_query_counts():
     found = moved({"q": {"a": 0}}, {"q": ["a"]}, {"q": ["a"]}, "nDCG", no_relevant="exclude")
     assert found.n_queries == 0
-    assert math.isnan(found.difference)
+    assert found.difference is None
     assert found.queries == ()
 
 

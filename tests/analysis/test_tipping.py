@@ -12,11 +12,11 @@ from scipy import stats as scipy_stats
 
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.analysis.aligned import AlignedRun
 from rankscope.align.top import top_docs
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged import TippingTable, supports_tipping, tipping
-from rankscope.analysis.unjudged.drawn import DrawnHits, DrawnPrecisions, DrawnSums
-from rankscope.analysis.unjudged.draws import N_DRAWS, Draws, text_hashes
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments, text_hashes
+from rankscope.analysis.unjudged.sampled_scores import SampledHits, SampledPrecisions, SampledSums
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -67,7 +67,7 @@ def cases(draw, *, n_queries=3, n_systems=2):
 def drawn_qrels(judged, runs, receiver, *, k, rate, seed=0, relevant=lambda grade: grade > 0):
     """Yield the qrels of every draw: unjudged docs of one system, down to rank k, are relevant at a rate."""
     grades = [grade for docs in judged.values() for grade in docs.values() if grade >= 0 and relevant(grade)]
-    draws = Draws(seed=seed, grades=np.array(grades, dtype=float))
+    draws = RandomJudgments(seed=seed, grades=np.array(grades, dtype=float))
     chosen = {
         query: [doc for doc in docs[:k] if judged[query].get(doc, -1) < 0]
         for query, docs in runs[receiver].items()
@@ -127,8 +127,8 @@ def test_equal_to_scoring_each_draw(measure, case, rate):
 @given(case=cases(n_queries=5), rate=st.floats(0, 1))
 def test_fast_ways_are_equal_to_the_general_one(measure, case, rate):
     fast, general = (table(*case, measure) for _ in range(2))
-    assert isinstance(fast._drawn, DrawnPrecisions if measure.startswith("AP") else DrawnSums)
-    general._drawn = DrawnHits(parse_measure(measure), Policies(), general._ideal, general._draws.grades)
+    assert isinstance(fast._sampled, SampledPrecisions if measure.startswith("AP") else SampledSums)
+    general._sampled = SampledHits(parse_measure(measure), Policies(), general._ideal, general._judgments.grades)
     for pair in (("s0", "s1"), ("s1", "s0")):
         assert fast.difference_at(rate, *pair) == pytest.approx(general.difference_at(rate, *pair), abs=1e-12)
 
@@ -189,7 +189,7 @@ def test_a_tipping_point_by_hand():
     # P@1 differs by 1 in each draw in which u is not relevant, so the gap is closed when u is relevant in all of them
     found = table({"q": {"a": 1}}, {"low": {"q": ["u"]}, "high": {"q": ["a"]}}, "P@1")
     check = found.check("low", "high")
-    draws = Draws(seed=0, grades=np.array([1.0]))
+    draws = RandomJudgments(seed=0, grades=np.array([1.0]))
     last = draws.chances(draws.keys(["q"], np.array([0]), ["u"])).max()
     assert (check.behind, check.ahead, check.difference, check.n_unjudged) == ("low", "high", -1, 1)
     assert (check.judged_relevant, check.n_judged, check.from_all_systems) == (1, 1, True)
@@ -296,7 +296,7 @@ def test_weights_and_queries_that_do_not_count():
     assert found.difference_at(0.0, "low", "high", counted=counted, weights=weights) == -1
     check = found.check("low", "high", counted=counted, weights=weights)
     assert (check.difference, check.n_unjudged) == (-1, 1)
-    assert found.point(check) is None
+    assert found.point(check, counted=counted, weights=weights) is None
     assert found.check("low", "high", counted=counted, weights=np.array([0.0, 1.0, 1.0])).n_unjudged == 0
     with pytest.raises(InputError, match="2 values are given for 3 queries"):
         found.check("low", "high", counted=np.array([True, False]))
@@ -385,10 +385,10 @@ def test_precision_never_falls_with_the_rate(case, rates):
 def test_a_few_queries_at_a_time(case, measure):
     found = table(*case, measure)
     whole = [found.difference_at(rate, "s0", "s1") for rate in (0.2, 0.9)]
-    n_only = found._gap("s0", "s1", tipping.shares_of(np.ones(6, dtype=bool), None)).n_only_first
+    n_only = found._gap("s0", "s1", tipping.query_shares(np.ones(6, dtype=bool), None)).n_only_first
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tipping, "CELLS", 100)
-        gap = found._gap("s0", "s1", tipping.shares_of(np.ones(6, dtype=bool), None))
+        gap = found._gap("s0", "s1", tipping.query_shares(np.ones(6, dtype=bool), None))
         pieces = [gap.at(rate) for rate in (0.2, 0.9)]
         assert gap.n_only_first == n_only
         assert len(gap._spans) > 1 or len(found._system("s0").unjudged.ranks) * N_DRAWS < 100
@@ -424,7 +424,7 @@ def test_grades_that_are_fractions():
     judged = {"q": {f"d{i}": i / 40 for i in range(40)}}
     runs = {"low": {"q": ["u"]}, "high": {"q": ["d39"]}}
     found = table(judged, runs, "nDCG@1")
-    assert isinstance(found._drawn, DrawnHits)
+    assert isinstance(found._sampled, SampledHits)
     # grades drawn from 1/40 … 39/40, of which 39/40 is the ideal: on average 1/2 over 39/40
     mean = np.mean([table(judged, runs, "nDCG@1", seed=seed).difference_at(1.0, "low", "high") for seed in range(100)])
     spread = math.sqrt((38 * 40 / 12) / 39**2 / (100 * N_DRAWS))
@@ -438,7 +438,7 @@ def test_another_seed_draws_otherwise():
 
 
 def test_draws_are_even_and_independent():
-    draws = Draws(seed=0, grades=np.array([1.0, 2.0, 2.0, 2.0]))
+    draws = RandomJudgments(seed=0, grades=np.array([1.0, 2.0, 2.0, 2.0]))
     docs = [f"doc{i}" for i in range(2_000)]
     keys = draws.keys(["q1", "q2"], np.repeat([0, 1], 1_000), docs)
     chances, picks = draws.chances(keys), draws.picks(keys)
@@ -450,7 +450,7 @@ def test_draws_are_even_and_independent():
 
 
 def test_draws_depend_on_query_and_doc_alone():
-    draws = Draws(seed=0, grades=np.array([1.0]))
+    draws = RandomJudgments(seed=0, grades=np.array([1.0]))
     both = draws.keys(["q1", "q2"], np.array([0, 1, 1]), ["d", "d", "é\ud800"])
     assert draws.keys(["q2"], np.array([0, 0]), ["é\ud800", "d"]).tolist() == [both[2], both[1]]
     assert len(set(both.tolist())) == 3

@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 
 from rankscope import __version__
-from rankscope.report.diagnosis import json_schema
+from rankscope.analysis.diagnose import Diagnosis
+from rankscope.records import from_builtins, json_schema, to_builtins
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 N_QUERIES = 50
@@ -41,14 +42,16 @@ def shared_data() -> Path:
 
 
 def record_of(done) -> dict:
-    """Return the JSON that was printed, after checking it against the schema."""
+    """Return the JSON that was printed, after checking it against the schema, and that it can be read back."""
     record = json.loads(done.out)
-    jsonschema.Draft202012Validator(json_schema()).validate(record)
+    jsonschema.Draft202012Validator(json_schema(Diagnosis)).validate(record)
+    diagnosis = from_builtins(Diagnosis, record)
+    assert json.loads(json.dumps(to_builtins(diagnosis))) == record
     return record
 
 
 def test_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(json_schema())
+    jsonschema.Draft202012Validator.check_schema(json_schema(Diagnosis))
 
 
 def test_nothing_to_complain_about_exits_0(files, rankscope):

@@ -9,8 +9,10 @@ import jsonschema
 import pytest
 
 from rankscope import __version__, evaluate
+from rankscope.analysis.validate import FileInfo, ValidationReport, validate
 from rankscope.cli.main import main
-from rankscope.report.findings import FileInfo, FindingsReport, conclusion, json_schema, json_text, print_findings
+from rankscope.records import from_json, json_schema, to_json
+from rankscope.report.findings import conclusion, print_findings
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -111,9 +113,12 @@ def test_the_json_follows_its_schema(files, capsys):
     files("odd.run", RUN + "1 Q0 d0 13 0 tag\n1 Q0 caf\udce9 14 0 tag\n3 Q0\n")
     _, record = validated(capsys, "bad.qrels", "good.run", "odd.run")
     assert {one["level"] for one in record["findings"]} == {"error", "warning", "remark"}
-    schema = json_schema()
+    schema = json_schema(ValidationReport)
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(record, schema)
+    report = validate("bad.qrels", ["good.run", "odd.run"])
+    assert from_json(ValidationReport, json.dumps(record)) == report
+    assert from_json(ValidationReport, to_json(report, ascii_only=True)) == report
 
 
 @pytest.mark.parametrize(
@@ -129,7 +134,7 @@ def test_the_json_follows_its_schema(files, capsys):
 def test_the_schema_refuses_other_records(files, capsys, change):
     _, record = validated(capsys, "qrels.txt", "good.run")
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**record, **change}, json_schema())
+        jsonschema.validate({**record, **change}, json_schema(ValidationReport))
 
 
 def test_malformed_lines_are_findings(files, capsys):
@@ -218,11 +223,11 @@ def test_long_lines_are_wrapped_and_coloured_for_a_person(files, capsys, monkeyp
 
 
 def test_nothing_found_is_said(capsys):
-    report = FindingsReport((FileInfo("a\udce4.txt", "qrels", "trec", 1, 1),), ())
+    report = ValidationReport(__version__, (), (FileInfo("a\udce4.txt", "qrels", "trec", 1, 1),))
     assert conclusion(report) == "nothing odd found"
     print_findings(report)
     assert "a\\udce4.txt" in capsys.readouterr().out
-    assert json.loads(json_text(report))["files"][0]["path"] == "a\udce4.txt"
+    assert json.loads(to_json(report, ascii_only=True))["files"][0]["path"] == "a\udce4.txt"
 
 
 def test_help_names_the_exit_codes(capsys):

@@ -1,7 +1,6 @@
 """The gate: exit codes and test cases for every verdict, from one object."""
 
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +10,9 @@ from rankscope.comparison import compare_scores
 from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import OptionError
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
+from rankscope.records import replace
 from rankscope.report.comparison_cases import cases
-from rankscope.report.render import to_junit
+from rankscope.report.render.junit import to_junit
 
 STEADY = np.random.default_rng(0).normal(0, 0.01, 40)
 STEADY -= STEADY.mean()
@@ -43,7 +43,7 @@ def with_verdict(comparison, code):
     group = comparison.groups[0]
     item = group.compared[0]
     changed = replace(item, verdict=replace(item.verdict, code=code))
-    return replace(comparison, groups=(replace(group, compared=(changed,)),))
+    return replace(comparison, groups=(replace(group, comparisons=(changed,)),))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import RankscopeWarning
 from rankscope.measures.score_files import read_scores
 from rankscope.report.comparison import report_of
-from rankscope.report.comparison_json import comparison_table, json_record
+from rankscope.report.comparison_json import comparison_table
 from rankscope.report.render import render
 from rankscope.report.table import to_csv
 
@@ -71,9 +71,7 @@ def check_item(item, alpha):
 
 def check_words(comparison, item):
     """The interval that is printed is the one that decides, everywhere, rounded alike."""
-    if item.verdict.code in ("not_safe", "too_few", "identical") or not (
-        item.pair.effect.wins + item.pair.effect.losses
-    ):
+    if item.verdict.code in ("not_safe", "too_few", "identical") or not (item.wins + item.losses):
         return
     found = re.search(r"(\d[\d.]*)% CI ([+-][\d.]+) to ([+-][\d.]+)", item.verdict.reason)
     assert float(found[1]) == pytest.approx(100 * (1 - comparison.settings.alpha))
@@ -103,7 +101,7 @@ def check_board(comparison):
 
 
 def check_files(comparison):
-    record = json_record(comparison)
+    record = comparison.to_dict()
     listed = [c for group in record["groups"] for c in group["comparisons"] if c["role"] == "primary"]
     rows = [
         row for row in csv.DictReader(io.StringIO(to_csv(comparison_table(comparison)))) if row["role"] == "primary"
@@ -187,7 +185,7 @@ def test_a_collapse_is_called_worse_and_fails_the_gate():
     runs = [COVID / "runs" / name for name in ("run1.gz", "CincyMedIR-run1.gz")]
     comparison = compared(COVID / "qrels.trec.gz", runs, "nDCG@10")
     (item,) = comparison
-    assert (round(item.pair.mean_a, 3), round(item.pair.mean_b, 3)) == (0.684, 0.026)
+    assert (round(item.mean.a, 3), round(item.mean.b, 3)) == (0.684, 0.026)
     assert item.verdict.code == "worse"
     assert gate_of(comparison, GatePolicy()).exit_code == 1
 

@@ -5,12 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from rankscope.comparison.verdict import Judged, Known, UnjudgedCheck, decide, decimals, verdict_of
-from rankscope.stats.compare import Contest, Settings, compare_contests
+from rankscope.comparison.pairs import Contest, compare_contests
+from rankscope.comparison.records import DifferenceInterval, JudgedShares, UnjudgedCheck
+from rankscope.comparison.request import Settings
+from rankscope.comparison.verdict import VerdictContext, decide, decimals, verdict_of
+from rankscope.records import replace
 from rankscope.stats.units import Units
 
 
-def pair_of(differences, *, lower=False, margin=0.01, alpha=0.05, clusters=None, n_resamples=999):
+def run_contest(differences, *, lower=False, margin=0.01, alpha=0.05, clusters=None, n_resamples=999):
     d = np.asarray(differences, dtype=float)
     contest = Contest(
         "A", "B", "nDCG@10", "primary", np.full(len(d), 0.4), 0.4 + d, np.ones(len(d), dtype=bool),
@@ -20,8 +23,13 @@ def pair_of(differences, *, lower=False, margin=0.01, alpha=0.05, clusters=None,
     return compare_contests([contest], settings, units=Units.of(len(d), clusters), systems=None)[0]
 
 
+def pair_of(differences, **options):
+    return run_contest(differences, **options).result
+
+
 def verdict(differences, known=None, **options):
-    return verdict_of(pair_of(differences, **options), known or Known())
+    found = run_contest(differences, **options)
+    return verdict_of(found.result, replace(known or VerdictContext(), without_top_unit=found.without_top_unit))
 
 
 # differences made so that the interval lies where the rule wants it
@@ -43,7 +51,7 @@ def test_the_verdict_follows_the_interval_and_the_margin(shift, code, words):
     found = verdict(STEADY + shift)
     assert (found.code, found.text) == (code, words)
     assert verdict(-(STEADY + shift), lower=True).code == code
-    assert found.because == ("margin" if "probably" in code else "")
+    assert found.because == ("margin" if "probably" in code else None)
 
 
 def test_a_gain_within_the_margin_is_the_same_however_certain():
@@ -64,7 +72,7 @@ def test_words_name_the_level_and_whose_margin_it_is():
     reason = verdict(STEADY + 0.05, alpha=0.01).reason
     assert "(99% CI +" in reason
     assert "more than the margin of 0.01." in reason
-    assert "your margin of 0.01" in verdict(STEADY + 0.05, Known(margin_given=True)).reason
+    assert "your margin of 0.01" in verdict(STEADY + 0.05, VerdictContext(margin_given=True)).reason
     assert "the 98% interval is" in verdict(STEADY, alpha=0.01).reason
 
 
@@ -88,27 +96,29 @@ def test_few_units_get_no_verdict_and_some_a_caution():
 
 def test_scores_that_never_differ_are_not_called_a_difference():
     pair = pair_of(np.zeros(30))
-    assert verdict_of(pair, Known(identical=True)).text == "The rankings are identical."
-    same = verdict_of(pair, Known())
+    assert verdict_of(pair, VerdictContext(identical=True)).text == "The rankings are identical."
+    same = verdict_of(pair, VerdictContext())
     assert (same.code, same.text) == ("same", "No query's score differs.")
 
 
 def test_what_cannot_be_compared_is_said_first():
-    found = verdict(STEADY + 0.05, Known(problem="the ids of B match nothing"))
+    found = verdict(STEADY + 0.05, VerdictContext(problem="the ids of B match nothing"))
     assert (found.code, found.text, found.reason) == ("not_comparable", "Not comparable.", "the ids of B match nothing")
-    assert decide(pair_of(np.full(12, math.nan)), Known()) == "not_comparable"
+    assert decide(pair_of(np.full(12, math.nan)), VerdictContext()) == "not_comparable"
 
 
 def check(strength, *, behind="A", **more):
-    return UnjudgedCheck(strength, behind, judged_relevant=0.44, from_all_systems=False, tested_share=0.4, **more)
+    return UnjudgedCheck(
+        strength=strength, behind=behind, judged_relevant=0.44, from_all_systems=False, tested_share=0.4, **more
+    )
 
 
-JUDGED = Judged(0.97, 0.88, 10)
+JUDGED = JudgedShares(0.97, 0.88, 10)
 
 
 def test_unjudged_docs_weaken_a_verdict_step_by_step():
     def after(strength, shift, **more):
-        return verdict(STEADY + shift, Known(unjudged=check(strength, **more), judged=JUDGED))
+        return verdict(STEADY + shift, VerdictContext(unjudged=check(strength, **more), judged=JUDGED))
 
     assert after("stands", 0.05).code == "better"
     weakened = after("cautious", 0.05)
@@ -125,7 +135,7 @@ def test_unjudged_docs_weaken_a_verdict_step_by_step():
 
 
 def test_a_verdict_that_stands_says_what_it_survives():
-    known = Known(unjudged=check("stands", tipping_point_known=True), judged=JUDGED)
+    known = VerdictContext(unjudged=check("stands", tipping_point_known=True), judged=JUDGED)
     (caution,) = verdict(STEADY + 0.05, known).cautions
     assert caution == (
         "Unjudged: 12% of B's first 10 results, 3% of A's. No share of relevant docs among A's unjudged results could "
@@ -134,23 +144,23 @@ def test_a_verdict_that_stands_says_what_it_survives():
 
 
 def test_practically_the_same_is_not_safe_where_unjudged_docs_could_leave_the_margin():
-    known = Known(unjudged=check("not_safe", behind="B", difference_then=0.034), judged=JUDGED)
+    known = VerdictContext(unjudged=check("not_safe", behind="B", difference_then=0.034), judged=JUDGED)
     found = verdict(STEADY, known)
     assert found.code == "not_safe"
     assert "if 40% of B's unjudged results were relevant, it would be +0.034" in found.reason
-    holds = Known(unjudged=check("stands", behind="B", difference_then=0.004), judged=JUDGED)
+    holds = VerdictContext(unjudged=check("stands", behind="B", difference_then=0.004), judged=JUDGED)
     assert verdict(STEADY, holds).code == "same"
 
 
 def test_unjudged_docs_do_not_touch_what_is_no_claim():
-    known = Known(unjudged=check("not_safe"), judged=JUDGED)
+    known = VerdictContext(unjudged=check("not_safe"), judged=JUDGED)
     assert verdict(STEADY * 30 + 0.01, known).code == "cannot_tell"
     assert verdict(STEADY[:9] + 0.5, known).code == "too_few"
 
 
 def test_a_verdict_that_rests_on_one_query_says_so():
     d = np.append(np.full(29, 0.001), 0.9) + STEADY[:30]
-    known = Known(unit_names=[f"q{i}" for i in range(30)])
+    known = VerdictContext(unit_names=[f"q{i}" for i in range(30)])
     leaning = np.append(np.random.default_rng(3).normal(0.03, 0.08, 29), 0.4)
     found = verdict(leaning, known)
     assert found.code in ("better", "probably_better")
@@ -176,11 +186,7 @@ def test_digits_never_contradict_the_verdict(low):
     """An end that is not 0, or not the margin, is not printed as if it were."""
     pair = pair_of(STEADY + 0.05)
     half = 0.05
-    from dataclasses import replace
-
-    from rankscope.stats.interval import Interval
-
-    shifted = replace(pair, ci=Interval(low, low + 2 * half, 0.95, "x"))
+    shifted = replace(pair, ci=DifferenceInterval(low, low + 2 * half, 0.95, "x"))
     printed = f"{low:+.{decimals(shifted)}f}"
     assert float(printed) not in (0.0, 0.01)
     assert (float(printed) > 0) == (low > 0)

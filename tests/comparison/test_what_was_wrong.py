@@ -74,7 +74,7 @@ def test_clusters_count_once_in_every_part_of_the_answer():
         assert (pair.n_queries, pair.n_units) == (150, 30)
         wide, narrow = pair.ci.high - pair.ci.low, plain[pair.a, pair.b].pair.ci
         assert wide > 1.5 * (narrow.high - narrow.low)
-        assert pair.mde > 1.5 * plain[pair.a, pair.b].pair.mde
+        assert pair.mde.value > 1.5 * plain[pair.a, pair.b].mde.value
         assert pair.p.alone_t > plain[pair.a, pair.b].pair.p.alone_t
     for place, before in zip(found.groups[0].leaderboard, plain.groups[0].leaderboard, strict=True):
         assert place.ci.high - place.ci.low > 1.5 * (before.ci.high - before.ci.low)
@@ -113,9 +113,9 @@ def test_where_less_is_better_every_part_is_turned():
     found = compare_scores(scores_of({"fast": fast, "slow": slow}, measure="FirstRel", lower=True))
     item = found["fast", "slow"]
     assert item.verdict.code == "worse"
-    assert (item.pair.effect.wins, item.pair.effect.losses) == (0, int((slow > fast).sum()))
-    assert item.pair.effect.superiority < 0.5
-    assert item.pair.effect.d_z < 0
+    assert (item.wins, item.losses) == (0, int((slow > fast).sum()))
+    assert item.effect.superiority < 0.5
+    assert item.effect.d_z < 0
     assert item.pair.bayes.worse > 0.9
     assert [place.system for place in found.groups[0].leaderboard] == ["fast", "slow"]
     assert all(change.b > change.a for change in item.worst)
@@ -144,9 +144,9 @@ def test_a_measure_of_the_whole_set_cannot_decide():
     with pytest.raises(OptionError, match="one number for the whole set of queries"):
         rs.compare(qrels, runs, "CatalogCoverage@5", docs=docs)
     found = rs.compare(qrels, runs, "RR@10 CatalogCoverage@5 Gini@5", docs=docs)
-    for pair in next(iter(found)).exploratory:
-        assert math.isnan(pair.p.adjusted)
-        assert not math.isnan(pair.mean_a)
+    for pair in found.groups[0].exploratory(next(iter(found))):
+        assert pair.p.adjusted is None
+        assert pair.mean.a is not None
     json.dumps(found.to_dict(), allow_nan=False)
     row = next(line for line in text_of(found).splitlines() if "CatalogCoverage@5" in line)
     assert row.split()[-3:] == ["-", "-", "-"]
@@ -169,7 +169,7 @@ def test_slices_are_controlled_over_all_pairs_of_the_page():
         columns = {"base": base, **{f"s{i}": base + rng.normal(0, 0.1, 60) for i in range(8)}}
         queries = {f"q{i:03}": {"kind": "abcd"[i % 4]} for i in range(60)}
         found = compare_scores(scores_of(columns), queries=queries, by="kind", n_resamples=199)
-        found_any += any(part.stands_out for item in found for part in item.slices)
+        found_any += any(part.stands_out for item in found for part in item.strata)
     assert found_any <= 6  # 10 % of pages at most; per pair it was 38 %
 
 
@@ -178,7 +178,7 @@ def test_undefined_scores_of_one_side_are_left_out_and_said():
     b[:6] = math.nan
     item = next(iter(compare_scores(scores_of({"a": a, "b": b}))))
     assert (item.pair.n_queries, item.pair.n_undefined) == (34, 6)
-    assert item.pair.mean_a == pytest.approx(0.5)
+    assert item.mean.a == pytest.approx(0.5)
     assert any("6 queries left out" in caution and "15%" in caution for caution in item.verdict.cautions)
 
 
@@ -221,10 +221,10 @@ def test_weights_by_hand_through_compare():
     assert next(iter(plain)).pair.delta == pytest.approx((8 * 0.5 - 4 * 0.5) / 12)
     pair = next(iter(heavy)).pair
     assert pair.delta == pytest.approx((8 * 0.5 - 40 * 0.5) / 48)
-    assert (pair.mean_a, pair.mean_b) == (pytest.approx(0.5), pytest.approx(8 / 48))
+    assert (pair.mean.a, pair.mean.b) == (pytest.approx(0.5), pytest.approx(8 / 48))
     assert pair.n_effective == pytest.approx(48**2 / (8 + 400))
     residuals = np.array([10 * (-0.5 - pair.delta)] * 4 + [0.5 - pair.delta] * 8)
-    assert pair.error == pytest.approx(math.sqrt(12 / 11 * (residuals**2).sum()) / 48)
+    assert pair.standard_error == pytest.approx(math.sqrt(12 / 11 * (residuals**2).sum()) / 48)
     assert heavy.scores["second"].mean()["RR@10"].value == pytest.approx(8 / 48)
     assert "weighted by traffic" in text_of(heavy)
 
@@ -280,7 +280,7 @@ def test_parts_of_a_weighted_difference_add_up():
     for item in found:
         assert item.movement.difference == pytest.approx(item.pair.delta)
         assert sum(part.mean for part in item.movement.by_class.values()) == pytest.approx(item.pair.delta)
-        assert item.movement.by_rank_b.sum() == pytest.approx(item.pair.mean_b)
+        assert sum(item.movement.by_rank.b) == pytest.approx(item.mean.b)
 
 
 def test_queries_of_weight_0_are_no_evidence():
@@ -288,7 +288,7 @@ def test_queries_of_weight_0_are_no_evidence():
     queries = {f"q{i:03}": {"asked": 0 if i < 35 else 3} for i in range(40)}
     item = next(iter(compare_scores(scores_of({"a": a, "b": b}), queries=queries, weights="asked")))
     assert (item.pair.n_queries, item.pair.n_units) == (5, 5)
-    assert item.pair.effect.wins == 5
+    assert item.wins == 5
     assert item.verdict.code == "too_few"
 
 
@@ -328,11 +328,11 @@ def test_pages_of_many_systems_give_their_reasons():
 
 
 def test_a_forest_without_a_margin():
-    from rankscope.report import figures
+    from rankscope.report.figures import figure
 
     scores = scores_of({"a": np.arange(30.0), "b": np.arange(30.0) + 0.2 + np.arange(30) % 3 / 10}, measure="DCG")
     found = compare_scores(scores)
-    assert "better" in figures.forest(found, found.groups[0]).svg
+    assert "better" in figure("forest", "comparison", found).svg
 
 
 def test_few_queries_that_always_differ_are_no_trouble():

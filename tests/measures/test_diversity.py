@@ -12,10 +12,10 @@ from rankscope.errors import MeasureError, RankscopeWarning
 from rankscope.measures.extras import Need
 from rankscope.measures.parameters import PARAMETERS
 from rankscope.measures.registry import ALIASES, REGISTRY
-from rankscope.measures.spec import Family, Measure, example_hits
+from rankscope.measures.spec import Measure, MeasureFamily, example_hits
 from rankscope.testing import check_measure
 
-SPECS = [spec for spec in REGISTRY.values() if spec.family is Family.DIVERSITY]
+SPECS = [spec for spec in REGISTRY.values() if spec.family is MeasureFamily.DIVERSITY]
 each_spec = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
 SINGLE = ["alpha_DCG@3", "alpha_nDCG@3", "ERR_IA@3", "nERR_IA@3", "NRBP", "nNRBP", "StRecall@3", "P_IA@3", "AP_IA"]

@@ -7,7 +7,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.measures import registry
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 
 class Plugin:
@@ -16,9 +16,17 @@ class Plugin:
     name = "double"
 
     def load(self):
-        example = Example([1, 1], [1], 4.0, {}, "2 docs, counted twice")
+        example = MeasureExample([1, 1], [1], 4.0, {}, "2 docs, counted twice")
 
-        @measure("Twice", "Twice", family=Family.SET, formula="2n", range=(0, 99), cite="Nobody, 2026", example=example)
+        @measure(
+            "Twice",
+            "Twice",
+            family=MeasureFamily.SET,
+            formula="2n",
+            range=(0, 99),
+            cite="Nobody, 2026",
+            example=example,
+        )
         def twice(hits):
             """Answers: what is twice the number of docs retrieved?"""
             return 2.0 * np.asarray(hits.n_retrieved)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.analysis.chart_data import BANDS, first_positions
+from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.analysis.unjudged import unjudged_effect
 from rankscope.cli.main import main
 from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 # q1 has two docs at right angles (distance 1), q2 a single doc, q3 is not answered; all have a relevant doc
 QRELS = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
@@ -116,25 +116,26 @@ def test_predecessors_counted_undefined_scores_as_0(profile, name):
 @pytest.mark.parametrize("undefined", ["skip", "error"])
 def test_an_undefined_score_can_be_explained(undefined):
     explained = rs.explain(QRELS, RUN, "q2", "ILD", embeddings=VECTORS, undefined=undefined)
-    assert math.isnan(explained.score)
+    assert explained.score is None
     assert explained.total == 0
-    assert explained.as_dict()["steps"][0]["parts"] == {"ILD down to here": None}
+    assert explained.steps[0].parts == {"ILD down to here": None}
     defined = rs.explain(QRELS, RUN, "q1", "ILD", embeddings=VECTORS, undefined=undefined)
     assert [step.term for step in defined.steps] == pytest.approx([0, 1])  # the steps add up to the score
 
 
 def test_unjudged_docs_of_a_run_that_misses_queries():
-    """The judged share is over queries that retrieve anything: both docs of q1 and the one of q2 are judged."""
+    """The second run alone has an unjudged doc; the first answers nothing for q3, where the second is right."""
     qrels = {**{q: {**docs, "z": 0} for q, docs in QRELS.items()}, "q1": {"a": 1, "b": 0}}
     runs = [rs.Run(RUN), rs.Run({"q1": ["a", "x"], "q2": ["b"], "q3": ["c"]})]
     found = unjudged_effect(rs.Qrels(qrels), *runs, rs.parse_measure("nDCG@2"), rs.Policies())
-    assert (found.judged_a, found.judged_b) == (1, pytest.approx(2.5 / 3))
+    assert [(doc.query_id, doc.doc_id) for doc in found.docs()] == [("q1", "x")]
+    assert (found.n_unjudged, found.useless) == (1, pytest.approx(1 / 3))
 
 
 @pytest.mark.parametrize("undefined", ["skip", "error"])
 def test_the_chart_of_positions_has_a_place_for_what_was_not_found(undefined):
-    found = first_positions(QRELS, {**RUN, "q3": ["a"]}, undefined=undefined)
-    assert dict(zip(BANDS, found["run"], strict=True)) == {**dict.fromkeys(BANDS, 0), "1": 2, "not found": 1}
+    found = first_hit_bands(QRELS, {**RUN, "q3": ["a"]}, undefined=undefined)
+    assert dict(zip(RANK_BANDS, found["run"], strict=True)) == {**dict.fromkeys(RANK_BANDS, 0), "1": 2, "not found": 1}
 
 
 def test_the_word_is_checked():
@@ -145,8 +146,8 @@ def test_the_word_is_checked():
 def test_what_becomes_of_an_undefined_score_is_a_known_word():
     with pytest.raises(MeasureError, match="if_undefined = 'drop' is not one of zero, policy, skip"):
         measure(
-            "Odd", "Odd", family=Family.SET, formula="x", range=(0, 1), cite="nobody", if_undefined="drop",
-            example=Example([1], [1], 1),
+            "Odd", "Odd", family=MeasureFamily.SET, formula="x", range=(0, 1), cite="nobody", if_undefined="drop",
+            example=MeasureExample([1], [1], 1),
         )  # fmt: skip
 
 

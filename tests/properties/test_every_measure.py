@@ -14,7 +14,7 @@ from rankscope.align.policies import Policies
 from rankscope.errors import MeasureError
 from rankscope.measures.parameters import PARAMETERS
 from rankscope.measures.registry import ALIASES, REGISTRY
-from rankscope.measures.spec import COMMON, Example, Family, Measure, example_hits, measure
+from rankscope.measures.spec import COMMON, Measure, MeasureExample, MeasureFamily, example_hits, measure
 from rankscope.testing import check_measure
 
 K = 3
@@ -299,8 +299,8 @@ def test_a_query_scores_the_same_alone_and_among_others(variant):
     assert together == pytest.approx(alone, abs=1e-12, nan_ok=True)
 
 
-EXAMPLE = Example([1], [1], 1.0, {}, "one")
-COMPLETE = {"family": Family.SET, "formula": "x", "range": (0, 1), "cite": "Somebody, 1999", "example": EXAMPLE}
+EXAMPLE = MeasureExample([1], [1], 1.0, {}, "one")
+COMPLETE = {"family": MeasureFamily.SET, "formula": "x", "range": (0, 1), "cite": "Somebody, 1999", "example": EXAMPLE}
 
 
 def with_docstring(hits):

@@ -4,8 +4,10 @@ import csv
 import io
 
 import pytest
+from markdown_it import MarkdownIt
 
-from rankscope.report.table import Cell, Table, print_table, to_csv, to_latex, to_markdown, transposed
+from rankscope.report.render import render_table
+from rankscope.report.table import Cell, Table, print_table, to_csv, transposed
 
 ODD = 'a|b_c & 50% #1 $x {y} ~z ^w \\n "q", [red]'
 
@@ -17,9 +19,10 @@ def table():
 
 
 def test_markdown_keeps_its_columns(table):
-    lines = to_markdown(table).splitlines()
+    lines = render_table(table, "markdown").splitlines()
     assert lines[0] == "| run | P(rel=2)@5 |"
-    assert lines[2].startswith("| a\\|b_c & 50% ")
+    assert lines[2].startswith("| a\\|b_c \\& 50% #1 \\$x {y} \\~z ^w ")
+    assert "\\[red\\]" in lines[2]
     assert "^w \\\\n" in lines[2]
     assert lines[2].endswith("| **0.5000** |")
     assert all(line.replace("\\|", "").count("|") == 3 for line in lines[:4])
@@ -27,21 +30,33 @@ def test_markdown_keeps_its_columns(table):
 
 
 def test_markdown_does_not_take_backslashes_and_breaks_for_markup():
-    text = to_markdown(Table(["run", "x"], [[Cell("a\\|b\nc"), Cell("1")]]))
-    assert "\\<b>\\*" in to_markdown(Table(["run"], [[Cell("<b>*")]]))
+    text = render_table(Table(["run", "x"], [[Cell("a\\|b\nc"), Cell("1")]]), "markdown")
+    assert "\\<b\\>\\*" in render_table(Table(["run"], [[Cell("<b>*")]]), "markdown")
     assert text.splitlines()[2] == "| a\\\\\\|b c | 1 |"
 
 
 def test_latex_escapes_what_is_special(table):
-    text = to_latex(table)
-    assert r"a|b\_c \& 50\% \#1 \$x \{y\} \textasciitilde{}z \textasciicircum{}w \textbackslash{}n" in text
+    text = render_table(table, "latex")
+    assert r"a\textbar{}b\_c \& 50\% \#1 \$x \{y\} \textasciitilde{}z \textasciicircum{}w \textbackslash{}n" in text
     assert r"& \textbf{0.5000} \\" in text
     assert "\\begin{tabular}{lr}" in text
 
 
 def test_latex_notes_are_comments_on_one_line():
-    text = to_latex(Table(["run"], [[Cell("a")]], notes=("first\nsecond",)))
+    text = render_table(Table(["run"], [[Cell("a")]], notes=("first\nsecond",)), "latex")
     assert [line for line in text.splitlines() if "second" in line] == ["% first second"]
+
+
+def test_what_the_poorer_escapers_took_for_markup_is_shown_as_it_is():
+    """`[x](y)` is a link in Markdown and _x_ is slanted; in LaTeX -0.1 has a hyphen, and a row may not begin with [."""
+    table = Table(["run", "Δ"], [[Cell("[x](y) _x_ ~~z~~ &lt;"), Cell("-0.1")], [Cell("[a]"), Cell("検索")]])
+    markdown = MarkdownIt("gfm-like", {"linkify": False}).render(render_table(table, "markdown"))
+    assert "<td>[x](y) _x_ ~~z~~ &amp;lt;</td>" in markdown
+    lines = render_table(table, "latex").splitlines()
+    assert r"\ensuremath{-}0.1 \\" in lines[lines.index(r"\midrule") + 1]
+    assert lines[lines.index(r"\midrule") + 2].startswith("{[}a{]} & \\rankscopeforeign{検索}")
+    assert any(line.startswith(r"\ifdefined\rankscopeforeign") for line in lines)
+    assert r"run & \ensuremath{\Delta} \\" in lines
 
 
 def test_csv_quotes_and_has_full_precision(table):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from rankscope.measures.registry import ALIASES, REGISTRY
-from rankscope.measures.spec import Example, Family, Workings, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 from rankscope.testing import check_measure
 
-EXAMPLE = Example([0, 1], [1], 1.0, {}, "one")
+EXAMPLE = MeasureExample([0, 1], [1], 1.0, {}, "one")
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def register():
     def add(function, **more):
         function.__doc__ = more.pop("doc", "Answers: what is this?")
         facts = {
-            "family": Family.SET,
+            "family": MeasureFamily.SET,
             "formula": "x",
             "range": (0, 1),
             "undefined": "never",
@@ -65,15 +65,15 @@ def with_k(hits, *, k=None):
     ("function", "facts", "message"),
     [
         (ones, {"doc": "Ones."}, "the docstring does not start with 'Answers: …\\?'"),
-        (ones, {"example": Example([1], [1], 0.5, {}, "half")}, "its example gives 1.0 instead of 0.5"),
+        (ones, {"example": MeasureExample([1], [1], 0.5, {}, "half")}, "its example gives 1.0 instead of 0.5"),
         (ones, {"range": (0, 0.5), "example": EXAMPLE}, "1.0 is out of its range"),
         (lambda hits: np.where(hits.n_retrieved == 0, math.nan, 1.0), {}, "it is undefined for"),
         (lambda hits: np.where(hits.n_retrieved == 0, math.inf, 1.0), {}, "infinite"),
         (lambda hits: np.ones(1), {}, "one score per query"),
-        (by_company, {"example": Example([1], [1], 0.0, {}, "0")}, "depends on the other queries"),
-        (deeper_is_better, {"example": Example([1], [1], 0.0, {}, "0")}, "makes it worse"),
+        (by_company, {"example": MeasureExample([1], [1], 0.0, {}, "0")}, "depends on the other queries"),
+        (deeper_is_better, {"example": MeasureExample([1], [1], 0.0, {}, "0")}, "makes it worse"),
         (ones, {"workings": lambda hits: Workings(terms=hits.grades)}, "its workings give"),
-        (with_k, {"example": Example([1], [1], 0.1, {}, "1/10")}, "docs below rank 3 change it at 3"),
+        (with_k, {"example": MeasureExample([1], [1], 0.1, {}, "1/10")}, "docs below rank 3 change it at 3"),
     ],
 )
 def test_what_is_wrong_is_said(register, function, facts, message):
@@ -83,5 +83,5 @@ def test_what_is_wrong_is_said(register, function, facts, message):
 
 
 def test_where_a_measure_says_that_it_may_fall_it_may(register):
-    register(deeper_is_better, example=Example([1], [1], 0.0, {}, "0"), monotone=False)
+    register(deeper_is_better, example=MeasureExample([1], [1], 0.0, {}, "0"), monotone=False)
     check_measure("Toy")

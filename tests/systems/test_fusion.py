@@ -9,8 +9,7 @@ import pytest
 
 from rankscope.data.run import Run
 from rankscope.errors import OptionError
-from rankscope.systems.fuse_runs import fuse_runs, ranking_in
-from rankscope.systems.fusion import METHODS, NORMS, Fusion, normalise
+from rankscope.systems.fusion import METHODS, NORMS, Fusion, docs_in, fuse, normalise
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "runs" / "scifact-local" / "runs"
 
@@ -139,17 +138,19 @@ def test_max_needs_scores_above_zero():
 def test_runs_are_fused_query_by_query():
     first = Run({"1": dict(A), "2": {"p": 1.0}}, name="first")
     second = Run({"1": dict(B), "3": {}}, name="second")
-    run = fuse_runs([first, second], Fusion(), name="both")
+    run = fuse([first, second], name="both")
     assert run.query_ids == ("1", "2", "3")
-    assert ranking_in(run, "1") == Fusion().fuse([A, B])
-    assert ranking_in(run, "2") == [("p", 1 / 61)]
-    assert ranking_in(run, "3") == ranking_in(run, "4") == []
+    assert docs_in(run, "1") == Fusion().fuse([A, B])
+    assert docs_in(run, "2") == [("p", 1 / 61)]
+    assert docs_in(run, "3") == docs_in(run, "4") == []
     assert run.rows.rank.tolist() == [1, 2, 3, 4, 1]
     assert run.tag == "both"
-    cut = fuse_runs([first, second], Fusion(), depth=1)
-    assert dict(ranking_in(cut, "1")) == {"y": 1 / 61}
+    cut = fuse([first, second], depth=1)
+    assert dict(docs_in(cut, "1")) == {"y": 1 / 61}
     with pytest.raises(OptionError, match="depth is 0"):
-        fuse_runs([first], Fusion(), depth=0)
+        fuse([first, second], depth=0)
+    with pytest.raises(OptionError, match="one run cannot be fused"):
+        fuse([first])
 
 
 def by_given_rank(name):

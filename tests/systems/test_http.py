@@ -15,13 +15,13 @@ import pytest
 
 from rankscope.errors import InputError, OptionError
 from rankscope.systems import transport
-from rankscope.systems.answers import BadAnswerError, checked_ranking
+from rankscope.systems.answers import BadAnswerError, check_ranking
 from rankscope.systems.base import ListDocs, Query
 from rankscope.systems.encoders.endpoint import Endpoint
 from rankscope.systems.http import Http, Pace, wait_s
 from rankscope.systems.jsonpath import parse_path
 from rankscope.systems.registry import make_system
-from rankscope.systems.templates import filled, filled_data, url_without_secrets, without_secrets
+from rankscope.systems.templates import fill, fill_data, url_without_secrets, without_secrets
 from rankscope.systems.transport import HttpReply
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -77,16 +77,16 @@ class TestTemplates:
         monkeypatch.setenv("RS_TOKEN", "s3cret")
         values = {"query": 'say "hi"', "k": 5, "language": "de"}
         text = '{query}|{k}|{language}|{domain:-any}|{{k}}|${RS_TOKEN}|{ "x": 1}'
-        assert filled(text, values) == 'say "hi"|5|de|any|{k}|s3cret|{ "x": 1}'
+        assert fill(text, values) == 'say "hi"|5|de|any|{k}|s3cret|{ "x": 1}'
 
     def test_a_place_by_itself_keeps_the_type(self):
-        assert filled_data({"size": "{k}", "a": ["{query}!", {"b": "{k}"}], "n": 3}, {"query": "x", "k": 7}) == {
+        assert fill_data({"size": "{k}", "a": ["{query}!", {"b": "{k}"}], "n": 3}, {"query": "x", "k": 7}) == {
             "size": 7, "a": ["x!", {"b": 7}], "n": 3,
         }  # fmt: skip
 
     def test_a_query_without_the_attribute_fails(self):
         with pytest.raises(BadAnswerError, match=r"needs \{language\}"):
-            filled("{language}", {"query": "x"})
+            fill("{language}", {"query": "x"})
 
     def test_secrets_are_not_written_down(self):
         headers = {"Authorization": "Bearer abc", "X-Api-Key": "abc", "X-Index": "v2", "author": "me"}
@@ -192,10 +192,10 @@ class TestAnswers:
             http(server, attempts=1).search(QUERIES[:1], k=3)
 
     def test_pairs_are_checked(self):
-        assert checked_ranking([("a", 1), ("b", 2.0)], k=5) == [("b", 2.0), ("a", 1.0)]
+        assert check_ranking([("a", 1), ("b", 2.0)], k=5) == [("b", 2.0), ("a", 1.0)]
         for wrong in (["ab"], [("a",)], [("a", 1, 2)], [7]):
             with pytest.raises(BadAnswerError, match="no pair"):
-                checked_ranking(wrong, k=5)
+                check_ranking(wrong, k=5)
 
 
 class TestFailures:

@@ -93,3 +93,8 @@ def test_describes_its_parts():
     described = Hybrid(of=systems(), weights=[1, 2]).describe()
     assert [part["type"] for part in described["of"]] == ["python", "python"]
     assert described["weights"] == [1, 2]
+
+
+def test_weights_cannot_be_tuned_without_queries():
+    with pytest.raises(OptionError, match="without training queries"):
+        Hybrid(of=systems(), weights="tune").tune([], len)

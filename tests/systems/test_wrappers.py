@@ -9,10 +9,10 @@ import pytest
 
 from rankscope.errors import DuplicateError, InputError, OptionError, ScoreError
 from rankscope.systems.base import BaseSystem, Doc, ListDocs, Query
-from rankscope.systems.expand import Expand
+from rankscope.systems.expansion import Expand
 from rankscope.systems.function import PythonFunction
 from rankscope.systems.rerank import Rerank
-from rankscope.systems.run_file import RunFile
+from rankscope.systems.run_file import RunFileSystem
 
 DOCS = ListDocs(
     [Doc("1", "heart rhythm ablation"), Doc("2", "heart surgery"), Doc("3", "skin", title="Laser ablation")]
@@ -269,10 +269,10 @@ def test_a_change_of_a_functions_file_is_a_change_of_the_system(tmp_path, monkey
 def test_a_run_file_is_a_system(tmp_path):
     file = tmp_path / "old.run"
     file.write_text("q Q0 a 1 1.0 t\nq Q0 b 2 3.0 t\n")
-    system = RunFile(path=file)
+    system = RunFileSystem(path=file)
     assert answer(system, "ignored") == [("b", 3.0), ("a", 1.0)]
     assert answer(system, "ignored", k=1) == [("b", 3.0)]
     assert system.search([Query("other", "x")], k=3) == [[]]
     before = system.describe()
     file.write_text("q Q0 a 1 2.0 t\n")
-    assert RunFile(path=file).describe() != before
+    assert RunFileSystem(path=file).describe() != before

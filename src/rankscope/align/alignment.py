@@ -73,9 +73,9 @@ def check_answered(qrels: Qrels, answered: Bools, theirs: Sequence[str], n_their
 
 def raise_no_overlap(qrels: Qrels, theirs: Sequence[str], n_theirs: int) -> None:
     """Raise, showing what the ids of either side look like, and how they differ where that can be told."""
-    from rankscope.align.near_ids import nearest  # only wanted when something is wrong
+    from rankscope.align.near_ids import find_near_match  # only wanted when something is wrong
 
-    near = nearest(qrels.query_ids, theirs)
+    near = find_near_match(qrels.query_ids, theirs)
     first = qrels.query_ids[0]
     close = did_you_mean(first, theirs)
     raise NoOverlapError(

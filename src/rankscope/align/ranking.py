@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,14 +19,23 @@ def ranked_docs(ranking: Ranking, policies: Policies) -> list[str]:
     if policies.ties == "given":
         order = np.lexsort((given_order(ranking), -scores))
         return [docs[i] for i in order.tolist()][: policies.depth]
+    order = best_first_order(docs, scores, descending_ids=policies.ties == "trec")
+    return [docs[i] for i in order[: policies.depth].tolist()]
+
+
+def best_first_order(docs: Sequence[str], scores: Floats, *, descending_ids: bool = True) -> Ints:
+    """Return the positions of docs, best first; equal scores by the bytes of the ids, descending as in trec_eval."""
+    if (scores[1:] < scores[:-1]).all():  # as most rankings are
+        return np.arange(len(scores))
     order = np.argsort(-scores, kind="stable")
-    falls = scores[order[1:]] < scores[order[:-1]]
-    if not falls.all():  # only where scores are equal, ids have a say
-        tied = order[np.concatenate([~falls, [False]]) | np.concatenate([[False], ~falls])].tolist()
-        place = np.zeros(len(docs), dtype=np.int64)
-        place[sorted(tied, key=lambda i: byte_order(docs[i]), reverse=policies.ties == "trec")] = np.arange(len(tied))
-        order = np.lexsort((place, -scores))
-    return [docs[i] for i in order.tolist()][: policies.depth]
+    is_tied = np.concatenate(([False], scores[order[1:]] == scores[order[:-1]], [False]))
+    changes = np.diff(is_tied.astype(np.int8))
+    starts, lasts = np.flatnonzero(changes == 1).tolist(), np.flatnonzero(changes == -1).tolist()
+    positions = order.tolist()
+    for start, last in zip(starts, lasts, strict=True):  # only where scores are equal, ids have a say
+        tied = positions[start : last + 1]
+        positions[start : last + 1] = sorted(tied, key=lambda i: byte_order(docs[i]), reverse=descending_ids)
+    return np.array(positions, dtype=np.int64)
 
 
 def ranks_of(found: list[str], ranking: Ranking, policies: Policies) -> Ints:

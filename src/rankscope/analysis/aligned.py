@@ -82,3 +82,15 @@ class AlignedRun:
         if lacking:
             known.update(zip(lacking, leading_docs(self.run, lacking, self.policies, depth=depth).docs, strict=True))
         return tuple(known[query] for query in query_ids)
+
+
+def on_shared_queries(a: AlignedRun, b: AlignedRun) -> tuple[AlignedRun, AlignedRun]:
+    """Return two runs with the queries that both have."""
+    if a.hits.query_ids == b.hits.query_ids:
+        return a, b
+    shared = set(a.hits.query_ids) & set(b.hits.query_ids)
+    first, second = (
+        run.select(np.array([query in shared for query in run.hits.query_ids]), max_grade=run.hits.max_grade)
+        for run in (a, b)
+    )
+    return first, second

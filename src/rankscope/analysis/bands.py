@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -18,6 +17,7 @@ from rankscope.errors import MeasureError, OptionError, did_you_mean
 from rankscope.measures.parse import is_known, parse_measure
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
 SCHEMA_HINT = 'write `[bands]`, then `"nDCG@10" = [[0, 0.5, "poor"], [0.5, 0.8, "good"], [0.8, 1, "very good"]]`'
 ROUNDING = 1e-9
@@ -25,8 +25,7 @@ ROUNDING = 1e-9
 N_FIELDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Band:
+class Band(Record):
     """A word for scores from `low` up to, but not including, `high`; the last band includes `high`."""
 
     low: float
@@ -42,14 +41,13 @@ class Band:
         return f"{self.word}, {self.span}"
 
 
-@dataclass(frozen=True, slots=True)
-class BandProfile:
+class BandProfile(Record):
     """The bands of some measures, by the measure's name with its cut-off (`P@10`) or for all cut-offs (`nDCG`)."""
 
     name: str
     description: str
     bands: Mapping[str, tuple[Band, ...]]
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: tuple[str, ...] = ()
     """Where a table that others published was repaired, and how."""
 
     def of(self, measure: Measure) -> tuple[Band, ...]:
@@ -147,7 +145,7 @@ def find_bands(name: str) -> BandProfile:
     return BANDS[name]
 
 
-def bands_from(record: Mapping[str, Any], *, name: str) -> BandProfile:
+def parse_bands(record: Mapping[str, Any], *, name: str) -> BandProfile:
     """Return a band profile from a record as a TOML file holds it; `name` is for where the record has none.
 
     The record has `bands`, which maps a measure to a list of `[low, high, word]`, and may have `name` and
@@ -166,7 +164,7 @@ def bands_from(record: Mapping[str, Any], *, name: str) -> BandProfile:
         key, measure_range = band_key(written, name)
         if key in bands:
             raise OptionError(f"{name}: {key} has bands twice, here as {written!r}", hint="keep one of the two")
-        bands[key] = checked_bands(rows, measure_range, where=f"{name}: {written}")
+        bands[key] = check_bands(rows, measure_range, where=f"{name}: {written}")
     return BandProfile(str(record.get("name", name)), str(record.get("description", "")), bands)
 
 
@@ -190,17 +188,17 @@ def no_cutoff(written: str) -> str:
     raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
 
 
-def checked_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:
+def check_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:
     """Return bands that follow one another over the whole range of a measure, or say where they do not."""
     if not isinstance(rows, list) or not rows:
         raise OptionError(f"{where}: bands are a list of [low, high, word]", hint=SCHEMA_HINT)
-    bands = sorted((band_from(row, where) for row in rows), key=lambda band: (band.low, band.high))
+    bands = sorted((parse_band(row, where) for row in rows), key=lambda band: (band.low, band.high))
     for problem, hint in itertools.chain(breaks(bands), open_ends(bands, measure_range)):
         raise OptionError(f"{where}: {problem}", hint=hint)
     return tuple(bands)
 
 
-def band_from(row: Any, where: str) -> Band:
+def parse_band(row: Any, where: str) -> Band:
     """Return one band from `[low, high, word]`."""
     if not isinstance(row, Sequence) or len(row) != N_FIELDS or not isinstance(row[2], str) or not row[2].strip():
         raise OptionError(f"{where}: {row!r} is not [low, high, word]", hint=SCHEMA_HINT)

@@ -6,13 +6,12 @@ scores has a row of its own. A score that is no sum over the ranks of a query is
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from rankscope.align.alignment import align
@@ -38,13 +37,19 @@ from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.spec import Measure, Workings
+from rankscope.records import Record, replace
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from rankscope.data.shapes import QrelsLike, RunLike
+    from rankscope.typing import PolicyOptions
 
 EMPTY_LIST = "empty list"
 """The label of the row for what a list without any doc scores."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One row: a rank with its doc and grade, or what belongs to no rank; what its term is made of, and the term."""
 
     rank: int | None
@@ -58,8 +63,7 @@ class Step:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Record):
     """The arithmetic of one score: the terms of the ranking, of the ideal ranking, and how they are joined.
 
     The terms of the steps add up to `total`; `total`, over the divisor where there is one, is the score.
@@ -68,8 +72,8 @@ class Explanation:
     query: str
     measure: str
     formula: str
-    score: float
-    """NaN where there is none."""
+    score: float | None
+    """None where there is none."""
     why_undefined: str
     """Why the measure is undefined for the query, so that it counts as 0 or has no score; empty where it is defined."""
     n_retrieved: int
@@ -85,11 +89,84 @@ class Explanation:
     divisor_name: str = ""
     divisor: float | None = None
     ideal: tuple[Step, ...] = ()
+    """The terms of the ideal ranking, where the measure has one."""
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the explanation as a record that JSON can hold."""
-        record = dataclasses.asdict(self)
-        return {**record, "score": None if math.isnan(self.score) else self.score}
+
+def explain(
+    qrels: QrelsLike,
+    run: RunLike,
+    query: Any,
+    measure: str | Measure,
+    *,
+    profile: str | None = None,
+    options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
+    embeddings: Any = None,
+    docs: Any = None,
+    ontology: Any = None,
+    **policies: Unpack[PolicyOptions],
+) -> Explanation:
+    """Return the arithmetic of one query's score, rank by rank.
+
+    What `evaluate` would refuse, ids that match nothing or arguments that look swapped, is explained with a warning.
+
+    Parameters
+    ----------
+    qrels, run
+        The judgments and the run, in any form that `evaluate` takes.
+    query
+        The id of the query.
+    measure
+        One measure, such as nDCG@10.
+    profile, options, qrels_options, embeddings, docs, ontology, **policies
+        As for `evaluate`.
+
+    Returns
+    -------
+    Explanation
+        The terms of the ranking and of the ideal ranking, and how they make the score.
+
+    Raises
+    ------
+    InputError
+        If the qrels have no such query.
+    MeasureError
+        If there is no such measure, if there are several, or if the measure lacks data.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> explanation = rs.explain({"q": {"a": 1, "b": 2}}, {"q": ["x", "b", "a"]}, "q", rs.DCG @ 3)
+    >>> for step in explanation.steps:
+    ...     print(step.rank, step.doc, step.grade, round(step.term, 4))
+    1 x None 0.0
+    2 b 2.0 1.2619
+    3 a 1.0 0.5
+    >>> round(explanation.score, 4)
+    1.7619
+
+    """
+    chosen = chosen_profile(profile)
+    decided = decide_policies(chosen, policies)
+    wanted = decide_measures(chosen, measure)
+    if len(wanted) != 1:
+        raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
+    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
+    check_side_data(wanted, judged, side)
+    loaded = load_run(run, options=options)
+    raise_or_warn(find_swap(judged, loaded, decided), anyway=True)
+    hits = align(judged, loaded, decided)
+    if wanted[0].spec.finds_judged_docs:
+        raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
+    explanation = explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)
+    if Need.ONTOLOGY in wanted[0].spec.needs:
+        from rankscope.measures.ontology import ontology_notes
+
+        extras = extras_for(judged, loaded, (explanation.query,), wanted, decided, side=side)
+        for note in ontology_notes(wanted, extras, rel=decided.relevance_level):
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
+    return explanation
 
 
 def explain_score(
@@ -124,7 +201,7 @@ def explain_score(
         query=query,
         measure=measure.name,
         formula=measure.spec.formula,
-        score=score,
+        score=None if math.isnan(score) else score,
         why_undefined=reason(measure, score, hits, policies) if is_undefined else "",
         n_retrieved=len(docs),
         judged_only=hits.only_judged,
@@ -136,8 +213,7 @@ def explain_score(
     return with_terms(explanation, ranking, measure.spec.workings, measure.arguments(rel=policies.relevance_level))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QueryRanking:
+class QueryRanking(msgspec.Struct, frozen=True, eq=False):
     """The ranking of one query as the measure sees it."""
 
     query: str
@@ -164,12 +240,10 @@ def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measu
     """
     level = policies.relevance_level
     docs = ranking.docs[: measure.arguments(rel=level).get("k")]
-    with warnings.catch_warnings():  # the user has been warned already, when the whole list was scored
-        warnings.simplefilter("ignore", RankscopeWarning)
-        reached = [
-            float(measure.score(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0])
-            for n in range(len(docs) + 1)
-        ]
+    reached = [
+        float(measure.score(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0])
+        for n in range(len(docs) + 1)
+    ]
     counted = [0.0 if math.isnan(score) else score for score in reached]
     parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]
     empty = [Step(None, None, None, parts[0], counted[0], label=EMPTY_LIST)] if counted[0] else []
@@ -178,7 +252,7 @@ def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measu
         for rank, doc in enumerate(docs, 1)
     ]
     steps = (*empty, *changes)
-    return dataclasses.replace(explanation, steps=steps, total=math.fsum(step.term for step in steps))
+    return replace(explanation, steps=steps, total=math.fsum(step.term for step in steps))
 
 
 def with_terms(
@@ -193,7 +267,7 @@ def with_terms(
         i = hit_at.get(rank)
         parts = {} if i is None else {name: float(column[i]) for name, column in workings.columns.items()}
         steps.append(Step(rank, doc, ranking.grade(doc), parts, 0.0 if i is None else float(workings.terms[i])))
-    return dataclasses.replace(
+    return replace(
         explanation,
         steps=tuple(steps),
         term_name="adds",
@@ -248,37 +322,3 @@ def ideal_docs(grade_of: Mapping[str, float], gain: Any, rel: float | None) -> l
     docs.sort(key=lambda doc: -grade_of[doc])
     gains = gains_of(np.array([grade_of[doc] for doc in docs]), gain, rel)
     return [docs[i] for i in np.argsort(-gains, kind="stable").tolist()]
-
-
-def explain(
-    qrels: Any,
-    run: Any,
-    query: Any,
-    measure: str | Measure,
-    *,
-    profile: str | None = None,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
-    embeddings: Any = None,
-    docs: Any = None,
-    ontology: Any = None,
-    **policies: Any,
-) -> Explanation:
-    """Return the arithmetic of one query's score, rank by rank; the arguments are those of `evaluate`.
-
-    What `evaluate` would refuse, ids that match nothing or arguments that look swapped, is explained with a warning.
-    """
-    chosen = chosen_profile(profile)
-    decided = decide_policies(chosen, policies)
-    wanted = decide_measures(chosen, measure)
-    if len(wanted) != 1:
-        raise MeasureError(f"one measure can be explained at a time, not {len(wanted)}", hint="for example nDCG@10")
-    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
-    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    check_side_data(wanted, judged, side)
-    loaded = load_run(run, options=options)
-    raise_or_warn(find_swap(judged, loaded, decided), anyway=True)
-    hits = align(judged, loaded, decided)
-    if wanted[0].spec.finds_judged_docs:
-        raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
-    return explain_score(judged, loaded, as_id(query), wanted[0], decided, hits=hits, side=side)

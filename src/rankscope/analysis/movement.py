@@ -9,13 +9,13 @@ left over: the parts add up to the difference.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.aligned import AlignedRun, JudgedDocs
+from rankscope.analysis.aligned import AlignedRun, JudgedDocs, on_shared_queries
 from rankscope.analysis.unjudged.pool import n_unjudged
 from rankscope.arrays import Bools, Floats, Ints, in_order_sum
 from rankscope.data.qrels import Qrels
@@ -24,6 +24,7 @@ from rankscope.errors import MeasureError
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure, Workings
+from rankscope.records import Record
 
 KINDS = {
     "lost": "relevant docs that the first system shows and the second does not",
@@ -35,20 +36,18 @@ KINDS = {
 """What can have become of a doc that made a difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class KindTotal(Record):
     """What docs of one kind contribute to the difference."""
 
     n_docs: int
     """Pairs of query and doc."""
     total: float
     """Their changes, added up over all queries."""
-    mean: float
-    """The same per query: the means of all kinds add up to the difference of the mean scores."""
+    mean: float | None
+    """The same per query: the means of all kinds add up to the difference of the mean scores; None of no query."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocMove:
+class DocMove(Record):
     """A doc that made a difference for one query."""
 
     doc_id: str
@@ -67,8 +66,7 @@ class DocMove:
         return self.part_b - self.part_a
 
 
-@dataclass(frozen=True, slots=True)
-class QueryMove:
+class QueryMove(Record):
     """A query whose score differs, with the docs that made the difference, the most important first."""
 
     query_id: str
@@ -85,23 +83,22 @@ class QueryMove:
         return self.score_b - self.score_a
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Movement:
+class Movement(Record):
     """Where the difference between two systems comes from."""
 
     measure: str
     n_queries: int
     """Queries that count in the comparison."""
-    difference: float
-    """The mean score of the second system less that of the first."""
-    by_class: Mapping[str, Part]
+    difference: float | None
+    """The mean score of the second system minus that of the first; None where no query counts."""
+    by_class: Mapping[str, KindTotal]
     """By what became of the docs: `KINDS`, in this order, also where there are none."""
     n_unjudged_a: int
     """Unjudged docs among those that the measure looks at, over all queries."""
     n_unjudged_b: int
-    by_rank_a: Floats
+    by_rank_a: tuple[float, ...]
     """What rank 1, 2, … of the first system contributes to its mean score."""
-    by_rank_b: Floats
+    by_rank_b: tuple[float, ...]
     queries: tuple[QueryMove, ...]
     """The queries that moved most."""
 
@@ -144,14 +141,14 @@ def movement_of(
 ) -> Movement:
     """Take the difference between two runs apart that are aligned already, their docs being numbered."""
     check_support(measure, policies)
-    a, b = both_answered(run_a, run_b)
-    sides = [Side.of(each, measure, policies) for each in (a, b)]
+    a, b = on_shared_queries(run_a, run_b)
+    sides = [SystemParts.of(each, measure, policies) for each in (a, b)]
     counted = ~np.isnan(sides[0].scores) & ~np.isnan(sides[1].scores)
     shares = counted.astype(np.float64)
     if weight_of is not None:
         shares *= np.array([weight_of[query] for query in sides[0].query_ids])
     shares /= max(float(shares.sum()), 1e-300)
-    return moved(docs, sides[0], sides[1], measure, counted, shares=shares, limit=limit)
+    return compare_parts(docs, sides[0], sides[1], measure, counted, shares=shares, limit=limit)
 
 
 def check_support(measure: Measure, policies: Policies) -> None:
@@ -163,20 +160,7 @@ def check_support(measure: Measure, policies: Policies) -> None:
         )
 
 
-def both_answered(a: AlignedRun, b: AlignedRun) -> tuple[AlignedRun, AlignedRun]:
-    """Return two runs with the queries that both have."""
-    if a.hits.query_ids == b.hits.query_ids:
-        return a, b
-    both = set(a.hits.query_ids) & set(b.hits.query_ids)
-    first, second = (
-        run.select(np.array([query in both for query in run.hits.query_ids]), max_grade=run.hits.max_grade)
-        for run in (a, b)
-    )
-    return first, second
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class SystemParts(msgspec.Struct, frozen=True, eq=False):
     """One system: its scores, and where each judged doc stands and what it contributes."""
 
     query_ids: tuple[str, ...]
@@ -191,7 +175,7 @@ class Side:
     """By query."""
 
     @classmethod
-    def of(cls, run: AlignedRun, measure: Measure, policies: Policies) -> Side:
+    def of(cls, run: AlignedRun, measure: Measure, policies: Policies) -> SystemParts:
         """Look at one system."""
         hits, numbers = run.hits, run.numbers
         if numbers is None:
@@ -211,18 +195,23 @@ class Side:
             n_unjudged=n_unjudged(hits, k),
         )
 
-    def only(self, counted: Bools) -> Side:
+    def only(self, counted: Bools) -> SystemParts:
         """Return the docs of some of the queries; the queries stay as they are."""
         kept = counted[self.query]
-        return Side(
-            self.query_ids, self.scores, self.query[kept], self.docs[kept], self.ranks[kept], self.parts[kept],
+        return SystemParts(
+            self.query_ids,
+            self.scores,
+            self.query[kept],
+            self.docs[kept],
+            self.ranks[kept],
+            self.parts[kept],
             np.where(counted, self.n_unjudged, 0.0),
-        )  # fmt: skip
+        )
 
-    def by_rank(self, shares: Floats) -> Floats:
+    def by_rank(self, shares: Floats) -> tuple[float, ...]:
         """Return what each rank contributes to the mean score, in which each query has its share."""
         added = np.bincount(self.ranks, weights=self.parts * shares[self.query], minlength=1)[1:]
-        return added.astype(np.float64)
+        return tuple(added.astype(np.float64).tolist())
 
     def spread(self, n_docs: int) -> tuple[Ints, Floats]:
         """Return the rank (0 where it is not shown) and the part of every judged doc."""
@@ -247,15 +236,17 @@ def success_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
     return Workings(terms=first.astype(np.float64))
 
 
-def moved(docs: JudgedDocs, a: Side, b: Side, measure: Measure, counted: Bools, *, shares: Floats, limit: int) -> Movement:
+def compare_parts(
+    docs: JudgedDocs, a: SystemParts, b: SystemParts, measure: Measure, counted: Bools, *, shares: Floats, limit: int
+) -> Movement:
     """Compare the two systems over the queries that count, each with its share in the mean."""
     n_queries = int(counted.sum())
     side_a, side_b = a.only(counted), b.only(counted)
-    moves = Moves.of(docs, side_a, side_b)
+    moves = DocMoves.of(docs, side_a, side_b)
     return Movement(
         measure=measure.name,
         n_queries=n_queries,
-        difference=in_order_sum(((b.scores - a.scores) * shares)[counted]) if n_queries else float("nan"),
+        difference=in_order_sum(((b.scores - a.scores) * shares)[counted]) if n_queries else None,
         by_class={kind: moves.part(kind, shares) for kind in KINDS},
         n_unjudged_a=int(side_a.n_unjudged.sum()),
         n_unjudged_b=int(side_b.n_unjudged.sum()),
@@ -271,13 +262,12 @@ def most_moved(changes: Floats, limit: int) -> list[int]:
     return [i for i in order.tolist() if changes[i] != 0]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
+class DocMoves(msgspec.Struct, frozen=True, eq=False):
     """The docs that made a difference, with their ranks and parts on both sides."""
 
     all_docs: JudgedDocs
-    a: Side
-    b: Side
+    a: SystemParts
+    b: SystemParts
     query: Ints
     docs: Ints
     ranks_a: Ints
@@ -288,7 +278,7 @@ class Moves:
     """Places in `KINDS`."""
 
     @classmethod
-    def of(cls, docs: JudgedDocs, a: Side, b: Side) -> Moves:
+    def of(cls, docs: JudgedDocs, a: SystemParts, b: SystemParts) -> DocMoves:
         """Put both sides together and keep the docs whose part changed."""
         n = len(docs.ids)
         (ranks_a, parts_a), (ranks_b, parts_b) = a.spread(n), b.spread(n)
@@ -296,16 +286,24 @@ class Moves:
         query[a.docs], query[b.docs] = a.query, b.query
         changed = np.flatnonzero(parts_a != parts_b)
         return cls(
-            docs, a, b, query[changed], changed, ranks_a[changed], ranks_b[changed], parts_a[changed], parts_b[changed],
+            docs,
+            a,
+            b,
+            query[changed],
+            changed,
+            ranks_a[changed],
+            ranks_b[changed],
+            parts_a[changed],
+            parts_b[changed],
             kinds_of(ranks_a, ranks_b)[changed],
-        )  # fmt: skip
+        )
 
-    def part(self, kind: str, shares: Floats) -> Part:
+    def part(self, kind: str, shares: Floats) -> KindTotal:
         """Return what the docs of a kind contribute."""
         chosen = self.kinds == list(KINDS).index(kind)
         changes = (self.parts_b - self.parts_a)[chosen]
-        mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else float("nan")
-        return Part(int(chosen.sum()), in_order_sum(changes), mean)
+        mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else None
+        return KindTotal(int(chosen.sum()), in_order_sum(changes), mean)
 
     def query_docs(self, query: int) -> list[int]:
         """Return the docs of a query, those that made the greatest difference first."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,15 +14,15 @@ from numpy.typing import ArrayLike
 from rankscope.arrays import Floats
 from rankscope.errors import InputError, OptionError
 from rankscope.measures.scores import Scores, summarise
+from rankscope.records import Record, or_none
 
 ABSTENTION_RATES = tuple(i / 10 for i in range(10))
 """The shares of queries that are dropped, one after another: 0, 10 %, …, 90 %."""
 CONFIDENCES = ("max", "gap", "std")
 
 
-@dataclass(frozen=True, slots=True)
-class Robustness:
-    """How evenly a run serves its queries; None where the baseline or the confidence was not given."""
+class Robustness(Record):
+    """How evenly a run serves its queries."""
 
     n_queries: int
     mean: float
@@ -32,9 +31,50 @@ class Robustness:
     worst_decile: float
     """The mean over the worst tenth of the queries."""
     nauc: float | None = None
-    """How well the confidence tells which queries go wrong: 0 not at all, 1 perfectly."""
+    """How well the confidence tells which queries go wrong: 0 not at all, 1 perfectly; None if none is given, or
+    if all queries score the same."""
     urisk: float | None = None
+    """The mean gain over the baseline, losses counting more; None if no baseline is given."""
     georisk: float | None = None
+    """Effectiveness and risk in one number; None if no baseline is given."""
+
+
+def robustness(
+    scores: Scores, measure: str, *, baseline: str | None = None, alpha: float = 1.0
+) -> dict[str, Robustness]:
+    """Return how evenly each run serves its queries by one measure, and how much it risks against a baseline run.
+
+    Parameters
+    ----------
+    scores
+        What `evaluate` returned.
+    measure
+        The measure, as the scores name it.
+    baseline
+        The name of the run that the others are held against.
+    alpha
+        How much more a loss against the baseline counts than a gain.
+
+    Returns
+    -------
+    dict of str to Robustness
+        By the name of the run.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {"q1": {"a": 1}, "q2": {"b": 1}}
+    >>> runs = {"old": {"q1": ["a"], "q2": ["b"]}, "new": {"q1": ["a"], "q2": ["x", "b"]}}
+    >>> found = rs.robustness(rs.evaluate(qrels, runs, rs.RR), rs.RR, baseline="old")["new"]
+    >>> found.mean, found.worst_decile, found.urisk
+    (0.75, 0.5, -0.5)
+
+    """
+    reference = None if baseline is None else scores[baseline].column(measure)
+    return {
+        name: robustness_of(run.column(measure), baseline=None if name == baseline else reference, alpha=alpha)
+        for name, run in scores.items()
+    }
 
 
 def robustness_of(
@@ -49,19 +89,19 @@ def robustness_of(
     `baseline` has the scores of another system on the same queries, `confidence` how sure the system was of each, and
     `alpha` says how much more a loss against the baseline counts than a gain.
     """
-    checked = checked_scores(scores)
+    checked = check_scores(scores)
     return Robustness(
         n_queries=len(checked),
         mean=summarise(checked, "mean"),
         zero_share=zero_share(checked),
         worst_decile=worst_decile(checked),
-        nauc=None if confidence is None else nauc(checked, confidence),
+        nauc=None if confidence is None else or_none(nauc(checked, confidence)),
         urisk=None if baseline is None else urisk(checked, baseline, alpha=alpha),
         georisk=None if baseline is None else georisk(checked, baseline, alpha=alpha),
     )
 
 
-def checked_scores(scores: ArrayLike, *, n_queries: int | None = None, what: str = "scores") -> Floats:
+def check_scores(scores: ArrayLike, *, n_queries: int | None = None, what: str = "scores") -> Floats:
     """Return one number per query, or say what is wrong with them."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or not len(values):
@@ -82,12 +122,12 @@ def checked_scores(scores: ArrayLike, *, n_queries: int | None = None, what: str
 
 def zero_share(scores: ArrayLike) -> float:
     """Return the share of queries that score 0, such as those that find nothing within the cut-off."""
-    return float(np.mean(checked_scores(scores) == 0))
+    return float(np.mean(check_scores(scores) == 0))
 
 
 def worst_decile(scores: ArrayLike) -> float:
     """Return the mean over the worst tenth of the queries, at least one of them."""
-    return summarise(checked_scores(scores), "worst")
+    return summarise(check_scores(scores), "worst")
 
 
 def confidence_of(scores: ArrayLike, *, by: str = "max") -> float:
@@ -123,8 +163,8 @@ def nauc(scores: ArrayLike, confidence: ArrayLike) -> float:
     all scores equal, or a single query. Gisserot-Boukhlef, Faysse, Malherbe, Hudelot & Colombo, Towards Trustworthy
     Reranking: A Simple yet Effective Abstention Mechanism, TMLR 2024, as MTEB computes it.
     """
-    values = checked_scores(scores)
-    curve = abstention_curve(values, checked_scores(confidence, n_queries=len(values), what="confidences"))
+    values = check_scores(scores)
+    curve = abstention_curve(values, check_scores(confidence, n_queries=len(values), what="confidences"))
     if values.min() == values.max():
         return math.nan
     oracle = abstention_curve(values, values)
@@ -137,7 +177,7 @@ def area(x: Sequence[float], y: Floats) -> float:
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
 
 
-def losses_weighted(differences: Floats, alpha: float) -> Floats:
+def weigh_losses(differences: Floats, alpha: float) -> Floats:
     """Return the differences, those below 0 counting 1 + alpha times."""
     if not alpha >= 0:
         raise OptionError(f"alpha = {alpha!r}: it says how much more a loss counts, so it is 0 or above")
@@ -150,9 +190,9 @@ def urisk(scores: ArrayLike, baseline: ArrayLike, *, alpha: float = 1.0) -> floa
     Below 0, the system does more harm than good. Wang, Bennett & Collins-Thompson, Robust Ranking Models via
     Risk-Sensitive Optimization, SIGIR 2012; named URisk by Dinçer, Macdonald & Ounis, SIGIR 2014.
     """
-    values = checked_scores(scores)
-    against = checked_scores(baseline, n_queries=len(values), what="baseline scores")
-    return summarise(losses_weighted(values - against, alpha), "mean")
+    values = check_scores(scores)
+    against = check_scores(baseline, n_queries=len(values), what="baseline scores")
+    return summarise(weigh_losses(values - against, alpha), "mean")
 
 
 def zrisk(scores: ArrayLike, baselines: ArrayLike, *, alpha: float = 1.0) -> float:
@@ -163,15 +203,15 @@ def zrisk(scores: ArrayLike, baselines: ArrayLike, *, alpha: float = 1.0) -> flo
     every system scores 0 add nothing. `baselines` is one system's scores, or several, one row each. Dinçer, Macdonald &
     Ounis, Risk-Sensitive Evaluation and Learning to Rank using Multiple Baselines, SIGIR 2016.
     """
-    values = checked_scores(scores)
-    others = [checked_scores(row, n_queries=len(values), what="baseline scores") for row in np.atleast_2d(baselines)]
+    values = check_scores(scores)
+    others = [check_scores(row, n_queries=len(values), what="baseline scores") for row in np.atleast_2d(baselines)]
     table = np.vstack([values, *others])
     if (table < 0).any():
         raise InputError("a score is below 0", hint="ZRisk and GeoRisk are defined for scores from 0 up")
     total = table.sum()
     usual = values.sum() * table.sum(axis=0) / total if total else np.zeros(len(values))
     z = np.divide(values - usual, np.sqrt(usual), out=np.zeros(len(values)), where=usual > 0)
-    return float(np.sum(losses_weighted(z, alpha)))
+    return float(np.sum(weigh_losses(z, alpha)))
 
 
 def georisk(scores: ArrayLike, baselines: ArrayLike, *, alpha: float = 1.0) -> float:
@@ -181,25 +221,7 @@ def georisk(scores: ArrayLike, baselines: ArrayLike, *, alpha: float = 1.0) -> f
     deeply has the higher GeoRisk. Dinçer, Macdonald & Ounis, Risk-Sensitive Evaluation and Learning to Rank using Multiple
     Baselines, SIGIR 2016.
     """
-    values = checked_scores(scores)
-    safety = normal_cdf(zrisk(values, baselines, alpha=alpha) / len(values))
+    values = check_scores(scores)
+    z = zrisk(values, baselines, alpha=alpha) / len(values)
+    safety = (1 + math.erf(z / math.sqrt(2))) / 2  # Φ(z)
     return math.sqrt(summarise(values, "mean") * safety)
-
-
-def normal_cdf(z: float) -> float:
-    """Return the chance that a standard normal variable is at most z."""
-    return (1 + math.erf(z / math.sqrt(2))) / 2
-
-
-def robustness(
-    scores: Scores, measure: str, *, baseline: str | None = None, alpha: float = 1.0
-) -> dict[str, Robustness]:
-    """Return how evenly each run serves its queries by one measure, and how much it risks against a baseline run.
-
-    `alpha` says how much more a loss against the baseline counts than a gain.
-    """
-    reference = None if baseline is None else scores[baseline].column(measure)
-    return {
-        name: robustness_of(run.column(measure), baseline=None if name == baseline else reference, alpha=alpha)
-        for name, run in scores.items()
-    }

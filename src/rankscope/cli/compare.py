@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_for, gate_policy_from
@@ -30,6 +31,7 @@ from rankscope.errors import OptionError, RankscopeError
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
     from rankscope.comparison.records import Comparison
+    from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
     from rankscope.report.render import Form
 
@@ -57,72 +59,56 @@ other qrels, more than 10 % of the queries not answered. --on-inconclusive fail 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("files", metavar="QRELS BASELINE RUN", nargs="+", help="the judgments, then two or more runs")
-    parser.add_argument(
-        "-m", "--measures", action="append", metavar="NAME", default=[], help="measures, as for evaluate"
-    )
-    parser.add_argument("--primary", metavar="NAME", help="the measure that decides (default: the first)")
-    parser.add_argument("--baseline", metavar="NAME", help="the run to compare with, by name (default: the first)")
-    parser.add_argument(
-        "--margin", type=float, metavar="X",
-        help="the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)",
-    )  # fmt: skip
-    parser.add_argument("--all-pairs", action="store_true", help="compare each run with each, as one family")
-    parser.add_argument(
-        "--queries", metavar="FILE", help="attributes of queries: JSONL, CSV, TSV, Parquet, TREC topics"
-    )
-    parser.add_argument(
-        "--by", action="append", default=[], metavar="NAME,...", help="attributes of queries to report separately"
-    )
-    parser.add_argument("--pool", action="store_true", help="also compare over all languages together, labelled so")
-    parser.add_argument("--cluster", metavar="NAME", help="attribute that groups queries which are not independent")
-    parser.add_argument(
-        "--weights", metavar="NAME", help="attribute that says how much each query counts, such as its traffic"
-    )
+    add_option(parser, "measures", "-m", "--measures", action="append", metavar="NAME")
+    add_option(parser, "primary", metavar="NAME")
+    add_option(parser, "baseline", metavar="NAME")
+    add_option(parser, "margin", type=float, metavar="X")
+    add_option(parser, "all_pairs", action="store_true")
+    add_option(parser, "queries", metavar="FILE")
+    add_option(parser, "by", action="append", metavar="NAME,...")
+    add_option(parser, "pool", action="store_true")
+    add_option(parser, "cluster", metavar="NAME")
+    add_option(parser, "weights", metavar="NAME")
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
     parser.add_argument(
         "--lower-is-better", metavar="NAME,...", default="", help="with --scores: measures of which less is better"
     )
-    parser.add_argument(
-        "--unjudged", metavar="WORD", default="auto",
-        help="what docs without a judgment may be: uncertain, irrelevant, or auto (default: uncertain where the qrels "
-        "also hold docs that are not relevant)",
-    )  # fmt: skip
+    add_option(parser, "unjudged", metavar="WORD")
     parser.add_argument(
         "--more-qrels", action="append", default=[], metavar="FILE", help="add these judgments to QRELS"
     )
     parser.add_argument(
         "--settle", metavar="FILE", help="write the docs whose judgment would settle it: .csv or .jsonl"
     )
-    parser.add_argument(
-        "--correction", metavar="WORD", default="maxt",
-        help="for several comparisons: maxt (default), bonferroni or none",
-    )  # fmt: skip
-    parser.add_argument(
-        "--also", action="append", default=[], metavar="TEST,...",
-        help="print other tests too: wilcoxon, sign, bootstrap, mcnemar; they decide nothing",
-    )  # fmt: skip
-    parser.add_argument(
-        "--alpha", type=float, default=0.05, metavar="X", help="error rate of all together (default: 0.05)"
-    )
-    parser.add_argument("--resamples", type=int, default=9_999, metavar="B", help="sign flips drawn (default: 9999)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    add_option(parser, "correction", metavar="WORD")
+    add_option(parser, "also", action="append", metavar="TEST,...")
+    add_option(parser, "alpha", type=float, metavar="X")
+    add_option(parser, "n_resamples", "--resamples", type=int, metavar="B")
+    add_option(parser, "seed", type=int, metavar="N")
     parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
-    parser.add_argument(
-        "--anyway", action="store_true", help="go on where ids match nothing; the verdict is then: not comparable"
-    )
+    add_option(parser, "anyway", action="store_true")
     add_gate_options(parser)
     parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
     add_profile_option(parser)
     add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file: .html .md .tex .json .csv .xml .txt")
-    for name, what in (
-        ("embeddings", "by embedding"),
-        ("docs", "by topic, source, date …"),
-        ("ontology", "by ontology"),
-    ):
-        parser.add_argument(f"--{name}", metavar="FILE", help=f"for measures {what}: as for rankscope evaluate")
+    for name in ("embeddings", "docs", "ontology"):
+        add_option(parser, name, metavar="FILE")
     add_policy_options(parser)
     add_file_options(parser)
+
+
+def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: Any) -> None:
+    """Declare an option of the request, which also has its help; what is not given keeps the request's default."""
+    flags = flags or (f"--{name.replace('_', '-')}",)
+    parser.add_argument(*flags, dest=name, default=None, help=Later(partial(help_of, name)), **how)
+
+
+def help_of(name: str) -> str:
+    """Return the help of an option of the request."""
+    from rankscope.comparison.request import option_help
+
+    return option_help(name)
 
 
 def chart_help() -> str:
@@ -165,7 +151,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
     from rankscope.measures.parse import parse_measures
     from rankscope.measures.scoring import DEFAULT_MEASURES
     from rankscope.report.comparison_cases import error_case
-    from rankscope.report.render import to_junit
+    from rankscope.report.render.junit import to_junit
 
     names = [name_of(path) for path in (args.files if args.scores else args.files[1:])]
     baseline = args.baseline or next(iter(names), "baseline")
@@ -185,62 +171,57 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
 
 def compared(args: argparse.Namespace) -> Comparison:
     """Return the comparison that was asked for."""
-    from rankscope.comparison import compare, compare_scores
+    from rankscope.comparison import compare_runs, compare_scores_request
     from rankscope.measures.score_files import other_qrels
 
-    shared = {
-        "baseline": args.baseline, "primary": args.primary, "margin": args.margin, "by": args.by,
-        "queries": args.queries, "all_pairs": args.all_pairs, "correction": args.correction, "pool": args.pool,
-        "cluster": args.cluster, "weights": args.weights, "also": args.also, "alpha": args.alpha,
-        "n_resamples": args.resamples, "seed": args.seed,
-    }  # fmt: skip
     if args.scores:
-        return compare_scores(scores_from_files(args), problems=other_qrels(args.files, anyway=args.anyway), **shared)
+        scores = scores_from_files(args)
+        problems = other_qrels(args.files, anyway=bool(args.anyway))
+        return compare_scores_request(scores, request_from(args, problems=problems))
     if args.lower_is_better:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
-    return compare(
-        with_more(args),
-        args.files[1:],
-        measures_from(args),
-        unjudged=args.unjudged,
-        anyway=args.anyway,
-        profile=args.profile,
+    request = request_from(
+        args,
+        measures=measures_from(args),
         options=read_options_from(args),
         qrels_options=read_options_from(args, "qrels"),
-        embeddings=args.embeddings,
-        docs=args.docs,
-        ontology=args.ontology,
-        **shared,
         **policies_from(args),
     )
+    return compare_runs(with_more(args), args.files[1:], request)
+
+
+def request_from(args: argparse.Namespace, **more: Any) -> CompareRequest:
+    """Return the request that the arguments make."""
+    from rankscope.comparison.request import CompareRequest
+
+    given = {name: getattr(args, name, None) for name in CompareRequest.__struct_fields__}
+    return CompareRequest(**{name: value for name, value in {**given, **more}.items() if value is not None})
 
 
 def scores_from_files(args: argparse.Namespace) -> Scores:
     """Return the scores of other tools, by the measures asked for; -m also names what a table of systems holds."""
-    from rankscope.comparison import named
+    from rankscope.comparison import find_name
     from rankscope.measures.score_files import read_scores, with_measures
 
     if args.settle or args.more_qrels:
         raise OptionError("--settle and --more-qrels are about docs, which --scores does not know", hint="give runs")
-    wanted = [name for text in args.measures for name in text.split()]
+    wanted = [name for text in args.measures or () for name in text.split()]
     lower = [name for name in args.lower_is_better.split(",") if name]
     scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
     for name in lower:
-        named(name, scores.measures, "measure")
+        find_name(name, scores.measures, "measure")
     refuse_options_of_runs(args)
     if args.primary and wanted:
         wanted = list(dict.fromkeys([args.primary, *wanted]))
-    return with_measures(scores, [named(name, scores.measures, "measure") for name in wanted]) if wanted else scores
+    return with_measures(scores, [find_name(name, scores.measures, "measure") for name in wanted]) if wanted else scores
 
 
 def refuse_options_of_runs(args: argparse.Namespace) -> None:
     """Refuse what says how runs are scored, where scores are given: it would do nothing."""
     given = [*policies_from(args)]
-    given += [name for name in ("profile", "embeddings", "docs", "ontology") if getattr(args, name) is not None]
-    if args.unjudged != "auto":
-        given.append("unjudged")
+    given += [name for name in ("profile", "embeddings", "docs", "ontology", "unjudged") if getattr(args, name) is not None]
     if given:
         option = given[0].replace("_", "-")
         raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
@@ -285,7 +266,7 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
         stream.write(to_csv(comparison_table(comparison)))
     elif form == "junit":
         from rankscope.report.comparison_cases import cases
-        from rankscope.report.render import to_junit
+        from rankscope.report.render.junit import to_junit
 
         if gate is None:
             raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")
@@ -297,7 +278,8 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
 def write_report(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace) -> None:
     """Write the report."""
     from rankscope.report.comparison import report_of
-    from rankscope.report.render import print_report, render
+    from rankscope.report.render import render
+    from rankscope.report.render.terminal import print_report
 
     in_text = form == "text"
     details = args.details or args.output is not None
@@ -322,10 +304,18 @@ def write_settling(comparison: Comparison, path: str) -> None:
 
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for item in comparison:
-        for doc in item.settle:
-            row = {"query": doc.query_id, "doc": doc.doc_id, "grade": "", "swing": doc.swing,
-                   "rank_a": doc.rank_a, "rank_b": doc.rank_b, "a": item.pair.a, "b": item.pair.b}  # fmt: skip
-            rows.setdefault((doc.query_id, doc.doc_id), row)
+        for doc in item.settle or ():
+            row = {
+                "query": doc.query,
+                "doc": doc.doc,
+                "grade": "",
+                "swing": doc.swing,
+                "rank_a": doc.rank_a,
+                "rank_b": doc.rank_b,
+                "a": item.a,
+                "b": item.b,
+            }
+            rows.setdefault((doc.query, doc.doc), row)
     with output_to(path) as stream:
         if path.endswith((".jsonl", ".ndjson")):
             stream.writelines(json.dumps({**row, "grade": None}, ensure_ascii=False) + "\n" for row in rows.values())

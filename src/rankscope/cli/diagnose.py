@@ -22,7 +22,8 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
-from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, json_text, print_diagnosis
+from rankscope.records import to_json
+from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, print_diagnosis
 
 FORMATS = ("table", "json")
 FOUND_SOMETHING = 1
@@ -42,18 +43,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments")
     parser.add_argument("run", metavar="RUN", help="the run")
     parser.add_argument(
-        "--k", type=rank, metavar="N", default=SEEN_DOCS,
+        "--k",
+        type=rank,
+        metavar="N",
+        default=SEEN_DOCS,
         help=f"how many docs a reader sees (default: {SEEN_DOCS})",
-    )  # fmt: skip
+    )
     usual = ",".join(map(str, POOL_CUTS))
     parser.add_argument(
-        "--pool-cuts", type=ranks, metavar="N,...", default=POOL_CUTS,
+        "--pool-cuts",
+        type=ranks,
+        metavar="N,...",
+        default=POOL_CUTS,
         help=f"depths of the candidate pool to look at (default: {usual})",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--embeddings", metavar="FILE",
+        "--embeddings",
+        metavar="FILE",
         help="vectors of docs, to see which results repeat one another: .npy with ids beside it, .npz or .parquet",
-    )  # fmt: skip
+    )
     add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
     add_format_option(parser, FORMATS, note="default: table, or JSON to a file")
@@ -93,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     )
     with output_to(args.output) as stream:
         if form == "json":
-            stream.write(json_text(diagnosis))
+            stream.write(to_json(diagnosis, indent=1, ascii_only=True) + "\n")
         else:
             print_diagnosis(diagnosis, per_query=args.per_query, file=stream)
     return 0 if diagnosis.is_fine else FOUND_SOMETHING

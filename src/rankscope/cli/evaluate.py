@@ -37,7 +37,8 @@ from rankscope.report.evaluation import (
     summary_table,
     with_word_columns,
 )
-from rankscope.report.table import print_table, to_csv, to_latex, to_markdown
+from rankscope.report.render import render_table
+from rankscope.report.table import print_table, to_csv
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
@@ -213,9 +214,9 @@ def bands_for(name: str | None, form: str) -> BandProfile | None:
         return None
     if form not in FORMATS_WITH_WORDS:
         raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
-    from rankscope.report.bands import chosen_bands
+    from rankscope.report.bands import load_bands
 
-    return chosen_bands(name)
+    return load_bands(name)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -280,5 +281,4 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
         stream.write(to_csv(with_word_columns(table, bands) if bands else table))
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
-        render = {"markdown": to_markdown, "latex": to_latex}[form]
-        stream.write(render(table))
+        stream.write(render_table(table, form))

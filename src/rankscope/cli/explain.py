@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import TextIO
 
 from rankscope.analysis.explain import Explanation, explain
@@ -18,6 +17,7 @@ from rankscope.cli.options import (
     policies_from,
     read_options_from,
 )
+from rankscope.records import to_json
 from rankscope.report.explanation import conclusion, heading, ideal_table, ranking_table
 from rankscope.report.table import print_table
 
@@ -68,8 +68,7 @@ def run(args: argparse.Namespace) -> int:
     )
     with output_to(args.output) as stream:
         if form == "json":
-            json.dump(explanation.as_dict(), stream, indent=1, ensure_ascii=False)
-            stream.write("\n")
+            stream.write(to_json(explanation, indent=1) + "\n")
         else:
             print_explanation(explanation, every_rank=args.all, file=stream)
     return 0

@@ -13,7 +13,7 @@ from rankscope.errors import OptionError, RankscopeError
 from rankscope.evaluation import chosen_profile, decide_measures
 from rankscope.measures.scores import Aggregate, RunScores, Scores
 from rankscope.report.comparison_cases import cases, error_case
-from rankscope.report.render import Case, to_junit
+from rankscope.report.render.junit import JUnitCase, to_junit
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:
@@ -44,7 +44,7 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
     return gate.exit_code
 
 
-def write_cases(listed: Iterable[Case], args: argparse.Namespace) -> None:
+def write_cases(listed: Iterable[JUnitCase], args: argparse.Namespace) -> None:
     """Write test cases for a build server."""
     with output_to(args.output) as stream:
         stream.write(to_junit(listed, suite="rankscope evaluate"))

@@ -10,12 +10,11 @@ import argparse
 import sys
 
 from rankscope.cli.options import add_strictness, one_stdin, parse_columns, progress_on, with_formats
-from rankscope.cli.style import words
+from rankscope.cli.style import Later, words
 from rankscope.data.loading import ReadOptions, load_runs, name_of
 from rankscope.errors import OptionError
 from rankscope.io import write_run
-from rankscope.systems.fuse_runs import fuse_runs
-from rankscope.systems.fusion import METHODS, NORMS, Fusion
+from rankscope.systems.fusion import METHODS, NORMS, fuse
 
 EPILOG = """\
 examples:
@@ -29,10 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="two or more runs")
     parser.add_argument(
-        "-o", "--output", default="-", metavar="FILE",
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
         help="the file to write, its format told from its name as in convert; without it standard output",
-    )  # fmt: skip
-    parser.add_argument("--method", default="rrf", metavar="WORD", help=words(METHODS, default="rrf"))
+    )
+    methods = Later(lambda: words({name: METHODS.summary(name) for name in METHODS}, default="rrf"))
+    parser.add_argument("--method", default="rrf", metavar="WORD", help=methods)
     parser.add_argument("--k", type=float, default=60, metavar="K", help="the constant of rrf (default: 60)")
     parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all alike)")
     parser.add_argument(
@@ -49,27 +52,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fuse the runs, and say what was done."""
     one_stdin(args.runs)
-    if len(args.runs) == 1:
-        raise OptionError("one run cannot be fused", hint="give two or more")
-    fusion = Fusion(method=args.method, k=args.k, weights=parse_weights(args.weights), norm=args.norm)
-    fusion.weights_for(len(args.runs))
-    runs = load_runs(args.runs, options=reading(args))
+    weights = parse_weights(args.weights)
+    columns, progress = parse_columns(args.run_columns), progress_on(sys.stderr)
+    reading = ReadOptions(format=args.run_format, columns=columns, lenient=args.lenient, progress=progress)
+    runs = load_runs(args.runs, options=reading)
     name = args.name or ("fused" if args.output == "-" else name_of(args.output))
-    rows = fuse_runs(runs, fusion, depth=args.depth, name=name).rows
+    fused = fuse(runs, args.method, k=args.k, weights=weights, norm=args.norm, depth=args.depth, name=name)
+    rows = fused.rows
     write_run(rows, args.output)
     n_queries = len(set(rows.query)) + len(rows.empty_queries)
     print(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
     return 0
-
-
-def reading(args: argparse.Namespace) -> ReadOptions:
-    """Return how the runs are to be read."""
-    return ReadOptions(
-        format=args.run_format,
-        columns=parse_columns(args.run_columns),
-        lenient=args.lenient,
-        progress=progress_on(sys.stderr),
-    )
 
 
 def parse_weights(text: str | None) -> tuple[float, ...] | None:

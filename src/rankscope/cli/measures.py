@@ -11,7 +11,7 @@ from rankscope.measures.listing import by_family
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import MeasureSpec
-from rankscope.report.teaching import measure_text, parameter_lines, usual_name
+from rankscope.report.measure_help import measure_text, parameter_lines, usual_name
 
 FORMATS = ("text", "json")
 

@@ -12,9 +12,10 @@ from typing import Any, TextIO
 
 from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.style import Later, words
-from rankscope.data.loading import Progress, ReadOptions
+from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.io.formats import FORMATS
+from rankscope.progress import Progress
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
 
@@ -145,9 +146,9 @@ def progress_on(stream: TextIO) -> Progress | None:
         return None
     started = last = time.monotonic()
 
-    def show(done: int, total: int) -> None:
+    def show(done: int, total: int | None) -> None:
         nonlocal last
-        now = time.monotonic()
+        now, total = time.monotonic(), total or 0
         if now - started < 1 or (now - last < 0.2 and done < total):
             return
         last = now

@@ -9,7 +9,7 @@ from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.light import asdict
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile, find_profile
-from rankscope.report.teaching import hanging
+from rankscope.report.measure_help import hanging
 
 FORMATS = ("text", "json")
 

@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
 def write_error_case(error: RankscopeError, output: str | None) -> None:
     """Write a build server's file in which a run that could not be made is an error; an older file would say passed."""
     from rankscope.report.comparison_cases import error_case
-    from rankscope.report.render import to_junit
+    from rankscope.report.render.junit import to_junit
 
     with output_to(output) as stream:
         stream.write(to_junit([error_case("run", str(error), command="run")], suite="rankscope run"))
@@ -132,7 +132,7 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
     """Write the benchmark in the format asked for."""
     if form == "junit" and gate is not None:
         from rankscope.report.comparison_cases import cases
-        from rankscope.report.render import to_junit
+        from rankscope.report.render.junit import to_junit
 
         stream.write(to_junit(cases(gate, command="run"), suite="rankscope run"))
         return
@@ -142,7 +142,8 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
         stream.write(json_text(benchmark))
         return
     from rankscope.report.benchmark import report_of
-    from rankscope.report.render import print_report, render
+    from rankscope.report.render import render
+    from rankscope.report.render.terminal import print_report
 
     in_text = form == "text"
     report = report_of(benchmark, with_figures=not in_text, every_pair=details or not in_text)

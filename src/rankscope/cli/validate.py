@@ -8,12 +8,9 @@ unless --strict is given. A file of test cases, given by itself, is checked agai
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
-from collections.abc import Callable
-from typing import TypeVar
 
-from rankscope.analysis.validate import malformed_lines, validate, worst_first
+from rankscope.analysis.validate import validate
 from rankscope.cli.options import (
     add_file_options,
     add_format_option,
@@ -23,9 +20,9 @@ from rankscope.cli.options import (
 )
 from rankscope.cli.test_cases import check_test_cases
 from rankscope.data.loading import ReadOptions
-from rankscope.io import ReadFile, read_qrels, read_run
-from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.report.findings import LEVELS_IN_WORDS, FileInfo, FindingsReport, json_text, print_findings
+from rankscope.light import replace
+from rankscope.records import to_json
+from rankscope.report.findings import LEVELS_IN_WORDS, print_findings
 
 FORMATS = ("table", "json")
 FOUND_SOMETHING = 1
@@ -33,7 +30,7 @@ STRICTNESS = {
     "--strict": "stop where a line is malformed, instead of reporting it as a finding",
     "--lenient": "leave malformed lines out and report them as a finding (the default)",
 }
-"""What these options do here: elsewhere a malformed line stops the command unless it is told otherwise."""
+"""What these options do here: elsewhere a malformed line stops the command by default."""
 
 EPILOG = f"""\
 examples:
@@ -43,8 +40,6 @@ examples:
 
 {LEVELS_IN_WORDS}
 exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 could not run"""
-
-Rows = TypeVar("Rows", QrelsRows, RunRows)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,41 +58,16 @@ def run(args: argparse.Namespace) -> int:
     form = chosen_format(args.format, FORMATS)
     if not args.runs:
         return check_test_cases(args.qrels, as_json=form == "json")
-    report = report_on(args)
+    report = validate(
+        args.qrels, args.runs, options=options_for(args, "run"), qrels_options=options_for(args, "qrels")
+    )
     if form == "json":
-        sys.stdout.write(json_text(report))
+        sys.stdout.write(to_json(report, indent=1, ascii_only=True) + "\n")
     else:
         print_findings(report)
     return 0 if report.is_fine else FOUND_SOMETHING
 
 
-def report_on(args: argparse.Namespace) -> FindingsReport:
-    """Read the files and return what is odd about them."""
-    qrels = read(read_qrels, args.qrels, options_for(args, "qrels"))
-    files = [read(read_run, path, options_for(args, "run")) for path in dict.fromkeys(args.runs)]
-    runs = {file.path: file.rows for file in files}
-    findings = [
-        *malformed_lines(qrels.path, qrels.bad_lines),
-        *(found for file in files for found in malformed_lines(file.path, file.bad_lines)),
-        *validate(qrels.rows, runs, qrels_name=qrels.path),
-    ]
-    infos = (info_of(qrels, "qrels"), *(info_of(file, "run") for file in files))
-    return FindingsReport(infos, worst_first(findings, [qrels.path, *runs]))
-
-
 def options_for(args: argparse.Namespace, kind: str) -> ReadOptions:
     """Return how files of a kind are read: malformed lines are left out, to be reported, unless they shall stop."""
-    return dataclasses.replace(read_options_from(args, kind), lenient=not args.strict)
-
-
-def read(reader: Callable[..., ReadFile[Rows]], path: str, options: ReadOptions) -> ReadFile[Rows]:
-    """Read one file."""
-    return reader(
-        path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
-    )
-
-
-def info_of(file: ReadFile[Rows], kind: str) -> FileInfo:
-    """Return what is known of a file before anything is checked."""
-    n_queries = len({*file.rows.query, *file.rows.empty_queries})
-    return FileInfo(file.path, kind, file.format, len(file.rows), n_queries)
+    return replace(read_options_from(args, kind), lenient=not args.strict)

@@ -80,6 +80,14 @@ def compare(
     ------
     InputError, OptionError, MeasureError
         Data that cannot be compared, an option with a value it cannot have, an unknown measure.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
+    >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}}
+    >>> rs.compare(qrels, runs, "RR")
+    new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
     return compare_runs(qrels, runs, request_of(options, function="compare", known=CompareOptions, measures=measures))
 
@@ -118,9 +126,33 @@ def compare_runs(qrels: QrelsLike, runs: RunsLike, request: CompareRequest) -> C
 
 
 def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:
-    """Compare systems whose scores exist already, whoever computed them; the options are those of `compare`.
+    """Compare systems whose scores exist already, whoever computed them.
 
-    `problems` says of systems, by their names, why they cannot be compared with the others.
+    Parameters
+    ----------
+    scores
+        The scores of two or more systems, from `evaluate` or `read_scores`.
+    **options
+        Those of `compare` that need neither qrels nor runs. `problems` says of systems, by their names, why they cannot
+        be compared with the others.
+
+    Returns
+    -------
+    Comparison
+        As from `compare`, without what can only be known from the docs.
+
+    Raises
+    ------
+    InputError, OptionError
+        Scores that cannot be compared, or an option with a value it cannot have.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
+    >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}}
+    >>> rs.compare_scores(rs.evaluate(qrels, runs, "RR"))
+    new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
     return compare_scores_request(scores, request_of(options, function="compare_scores", known=ScoreOptions))
 

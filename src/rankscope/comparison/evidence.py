@@ -12,7 +12,7 @@ from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs
 from rankscope.analysis.movement import movement_of
-from rankscope.analysis.unjudged import Unjudged, supports, unjudged_effect_of
+from rankscope.analysis.unjudged import UnjudgedEffect, supports, unjudged_effect_of
 from rankscope.analysis.unjudged.tipping import CAUTIOUS_AT, STANDS_AT, TippingTable, supports_tipping
 from rankscope.arrays import Bools, Floats, safe_divide
 from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
@@ -52,7 +52,7 @@ class PairEvidence(Record, eq=False):
     """What is known of a pair beyond its scores."""
 
     context: VerdictContext
-    effect: Unjudged | None
+    effect: UnjudgedEffect | None
     """What unjudged docs could change at the worst; None where they are not in doubt, or it cannot be worked out."""
     movement: PairMovement | None
 
@@ -170,7 +170,7 @@ class GroupEvidence:
             judged_relevant=or_none(check.judged_relevant),
             from_all_systems=check.from_all_systems,
             tested_share=check.r95 * (CAUTIOUS_AT if check.strength == "not_safe" else STANDS_AT),
-            tipping_point=tipping.point(check) if look else None,
+            tipping_point=tipping.point(check, counted=counted, weights=self.weights) if look else None,
             tipping_point_known=look,
         )
 
@@ -201,13 +201,13 @@ class GroupEvidence:
         return float(np.nanmean(shares)) if not np.isnan(shares).all() else math.nan
 
 
-def bounds_of(effect: Unjudged) -> Bounds:
+def bounds_of(effect: UnjudgedEffect) -> Bounds:
     """Return the worst case, for the details."""
     ends = map(or_none, (effect.low, effect.high, effect.useless, effect.perfect))
     return Bounds(*ends, exact=effect.exact, depth=effect.k)
 
 
-def docs_to_judge(effect: Unjudged) -> tuple[DocToJudge, ...]:
+def docs_to_judge(effect: UnjudgedEffect) -> tuple[DocToJudge, ...]:
     """Return the docs whose judgment settles which system is ahead, best first."""
     return tuple(
         DocToJudge(doc.query_id, doc.doc_id, or_none(doc.swing), doc.rank_a, doc.rank_b)
@@ -215,7 +215,7 @@ def docs_to_judge(effect: Unjudged) -> tuple[DocToJudge, ...]:
     )
 
 
-def sensitivity_of(effect: Unjudged) -> dict[str, float | None]:
+def sensitivity_of(effect: UnjudgedEffect) -> dict[str, float | None]:
     """Return the difference under other treatments of unjudged docs."""
     return {
         "unjudged docs are removed (condensed lists)": or_none(effect.sensitivity.judged_only),

@@ -100,9 +100,7 @@ def check_of(pair: PairResult, policy: GatePolicy, *, collection: str = "") -> G
 
 def outcome_of(pair: PairResult, policy: GatePolicy) -> tuple[Outcome, str]:
     """Return the outcome for one system, and why."""
-    verdict = pair.verdict
-    if verdict is None:
-        raise OptionError(f"{pair.measure} is exploratory, and has no verdict", hint="take the primary measure")
+    verdict = pair.final_verdict
     words = f"{verdict.text} {verdict.reason}"
     if verdict.code == "not_comparable":
         return "error", words

@@ -125,7 +125,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     for each in tested:
         by_group[each.contest.group].append(each)
     contrasts = contrasts_of(given, by_group, parts)
-    groups = []
+    groups, weights = [], given.units.weights
     for name, mask in masks.items():
         inside = given.ids_in(mask)
         found = None if evidence is None else evidence.of_group(inside, all_ids=given.ids, n_pairs=len(given.pairs))
@@ -138,6 +138,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
                 leaderboard=leaderboard_of(given, mask, results),
                 comparisons=results,
                 query_ids=inside,
+                uncounted=() if weights is None else given.ids_in(mask & (weights == 0)),
             )
         )
     clusters = dict(zip(given.ids, map(str, given.units.member.tolist()), strict=True))

@@ -6,13 +6,14 @@ undefined is None.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from rankscope.analysis.movement import Movement
 from rankscope.comparison.request import Settings
 from rankscope.errors import InputError
-from rankscope.records import Record, or_nan, or_none, replace, to_builtins
+from rankscope.records import Record, or_nan, or_none, replace, to_json
 from rankscope.registry import Entry, Registry
 from rankscope.stats.effect import Chances
 from rankscope.stats.interval import Interval
@@ -388,6 +389,13 @@ class PairResult(Record, kw_only=True):
         return self
 
     @property
+    def final_verdict(self) -> Verdict:
+        """The verdict; a pair by another than the primary measure has none."""
+        if self.verdict is None:
+            raise InputError(f"{self.measure} is exploratory, and has no verdict", hint="take the primary measure")
+        return self.verdict
+
+    @property
     def a(self) -> str:
         """The system that is compared with."""
         return self.systems.a
@@ -450,6 +458,8 @@ class QueryGroup(Record):
     comparisons: tuple[PairResult, ...]
     """Every pair by the primary measure, each followed by the same pair by the others."""
     query_ids: tuple[str, ...]
+    uncounted: tuple[str, ...] = ()
+    """Those of weight 0, which have no part in any comparison."""
 
     @property
     def compared(self) -> tuple[PairResult, ...]:
@@ -561,7 +571,7 @@ class Comparison(Record, kw_only=True, dict=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""
-        record: dict[str, Any] = to_builtins(self)
+        record: dict[str, Any] = json.loads(to_json(self, indent=None))
         return record
 
     def report(self, *, command: str = "") -> Any:
@@ -570,9 +580,7 @@ class Comparison(Record, kw_only=True, dict=True):
 
     def __repr__(self) -> str:
         return "\n".join(
-            f"{result.b} vs {result.a}: {result.verdict.text} {result.verdict.reason}"
-            for result in self
-            if result.verdict is not None
+            f"{result.b} vs {result.a}: {result.final_verdict.text} {result.final_verdict.reason}" for result in self
         )
 
     def _repr_html_(self) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.evaluation import EvaluateRequest
-from rankscope.records import Options, Record
+from rankscope.records import Options, Record, field_docs
 from rankscope.stats.family import CORRECTIONS, rank_of_critical
 from rankscope.stats.interval import N_RESAMPLES
 from rankscope.stats.paired import ON_REQUEST
@@ -224,6 +224,14 @@ def signature_with(function: Any, known: type[Any]) -> inspect.Signature:
         for name, annotation in known.__annotations__.items()
     ]
     return plain.replace(parameters=parameters)
+
+
+def option_help(name: str) -> str:
+    """Return the help of an option, as the command line shows it."""
+    corrections = list(CORRECTIONS)
+    listed = f"{corrections[0]} (default), {', '.join(corrections[1:-1])} or {corrections[-1]}"
+    text = " ".join(field_docs(CompareRequest).get(name, "").split())
+    return text.replace("{corrections}", listed).replace("{tests}", ", ".join(ON_REQUEST))
 
 
 def words_of(given: Names) -> tuple[str, ...]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.data.qrels import Qrels, index_dict, read_qrels_file
 from rankscope.data.run import Run
-from rankscope.data.sources import FileSource, Progress, ReadOptions, content_of, is_file_object
+from rankscope.data.sources import FileSource, ReadOptions, content_of, is_file_object
 from rankscope.errors import InputError
 from rankscope.io.formats import without_endings
 
 if TYPE_CHECKING:
     from rankscope.data.shapes import RunLike
 
-__all__ = ["Progress", "ReadOptions", "load_qrels", "load_run", "load_runs", "name_of", "write_run"]
+__all__ = ["ReadOptions", "load_qrels", "load_run", "load_runs", "name_of", "write_run"]
 
 
 def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None = None) -> Run:

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rankscope.errors import BadLine, RankscopeWarning
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord
+from rankscope.progress import Progress
 
 if TYPE_CHECKING:
     from rankscope.io.read import ReadFile
     from rankscope.io.rows import RunRows
     from rankscope.io.source import StoredFile
-
-Progress = Callable[[int, int], None]
 
 
 class ReadOptions(LightRecord, kw_only=True):

@@ -26,8 +26,9 @@ from rankscope.experiment.retrieve import ask_missing
 from rankscope.experiment.tuning import choice_of, mean_score
 from rankscope.io.files import write_text
 from rankscope.measures.parse import parse_measure
+from rankscope.progress import Progress
 from rankscope.systems.answers import Clock, reason_of
-from rankscope.systems.base import DocStore, Progress, Ranking, System
+from rankscope.systems.base import DocStore, RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.registry import make_system, system_names_in
 
@@ -119,7 +120,7 @@ class Workshop:
         with self.answered(ready, self.sides.train) as journal:
             return self.train_mean({query: journal.ranking(query) for query in self.sides.train if query in journal})
 
-    def train_mean(self, rankings: Mapping[str, Ranking]) -> float:
+    def train_mean(self, rankings: Mapping[str, RankedDocs]) -> float:
         """Return the mean of the primary measure over the train queries, the higher the better."""
         docs = {doc for ranking in rankings.values() for doc, _ in ranking}
         side = self.side.of([self.project.primary], docs)
@@ -216,7 +217,7 @@ class Workshop:
 
     def progress(self, name: str) -> Progress:
         """Return what a system tells its progress to while it indexes."""
-        return lambda done, total: self.watch(f"{name}: indexing", done, total)
+        return lambda done, total: self.watch(f"{name}: indexing", done, total or 0)
 
     def parts_of(self, ready: Ready) -> list[str]:
         """Return the names of all systems that one is made of, the innermost first, each once."""

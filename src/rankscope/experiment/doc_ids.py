@@ -6,8 +6,8 @@ from collections.abc import Collection as Container
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
-from rankscope.align.finding import listed, part, shown
-from rankscope.align.near_ids import nearest
+from rankscope.align.finding import count_of, first_ids, quote_id
+from rankscope.align.near_ids import find_near_match
 from rankscope.analysis.validate import Finding
 from rankscope.errors import shorten
 from rankscope.experiment.collection import Collection
@@ -39,20 +39,20 @@ def unknown_docs(system: str, known: Sequence[str], retrieved: Sequence[str], n_
     in_collection, in_run = set(known), set(retrieved)
     unknown = [doc for doc in retrieved if doc not in in_collection]
     missed = [doc for doc in known if doc not in in_run]
-    found = part(n_known, len(retrieved), "retrieved ids are docs of the collection")
+    found = count_of(n_known, len(retrieved), "retrieved ids are docs of the collection")
     hint = (
-        f"give ids as the collection has them, such as {shown(known[0])}, then ask anew: "
+        f"give ids as the collection has them, such as {quote_id(known[0])}, then ask anew: "
         f"rankscope run --fresh --only {system}; --anyway compares it all the same"
     )
     if share_of_texts(unknown) > 1 / 2 > share_of_texts(known):
         message = f"{found}; these look like texts, not ids"
-        return Finding("error", "texts_instead_of_ids", system, message, (shown(shorten(unknown[0])),), hint)
-    near = nearest(missed, unknown, side="collection")
+        return Finding("error", "texts_instead_of_ids", system, message, (quote_id(shorten(unknown[0])),), hint)
+    near = find_near_match(missed, unknown, side="collection")
     if near and near.n_matched > n_known:
         at_least = "at least " if len(known) == MOST_IDS else ""
         message = f"{found}; they differ only by {near.difference}: {at_least}{near.n_matched:,} would match"
         return Finding("error", "doc_ids_nearly_match", system, message, near.examples, hint)
-    examples = (f"collection: {', '.join(listed(missed))}", f"run: {', '.join(listed(unknown))}")
+    examples = (f"collection: {', '.join(first_ids(missed))}", f"run: {', '.join(first_ids(unknown))}")
     return Finding("error", "unknown_docs", system, found, examples, hint)
 
 

@@ -10,13 +10,10 @@ from pathlib import Path
 
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.keys import PROJECT
+from rankscope.systems import registry as system_types
 
 SYSTEMS: Mapping[str, str] = {
-    "bm25": "by words; a baseline that is hard to beat",
-    "dense": "by meaning, with the embedded model (English); for others see docs/systems.md",
-    "hybrid": "several systems as one, by reciprocal rank fusion",
-    "mmr": "fewer near-duplicates among the first docs (maximal marginal relevance)",
-    "dartboard": "fewer near-duplicates, by relevant information gain",
+    name: system_types.SYSTEMS.summary(name) for name in ("bm25", "dense", "hybrid", "mmr", "dartboard")
 }
 """Systems that need no more than their type, and what they do."""
 COMBINED = ("hybrid",)

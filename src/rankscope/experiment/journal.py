@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Self, cast
 
 from rankscope.errors import InputError, OptionError
 from rankscope.systems.answers import Answer
-from rankscope.systems.base import Ranking
+from rankscope.systems.base import RankedDocs
 
 VERSION = 1
 _MARK = "rankscope_journal"
@@ -113,7 +113,7 @@ class Journal:
         self._append({"memory_bytes": n_bytes})
         self.content.memory_bytes = max(n_bytes, self.content.memory_bytes or 0)
 
-    def ranking(self, query: str) -> Ranking:
+    def ranking(self, query: str) -> RankedDocs:
         """Return the answer to a query, read from the file."""
         line = self.content.lines[query]
         if self._reading is None:

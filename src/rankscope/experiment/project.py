@@ -240,13 +240,13 @@ def system_of(
     name: str, table: Mapping[str, Any], written: Mapping[str, Any], *, folder: Path, where: str
 ) -> SystemEntry:
     """Return a system; whether its options are right is for the registry of systems to say."""
-    from rankscope.systems.registry import TYPES
+    from rankscope.systems.registry import SYSTEMS
 
     kind = table.get("type")
     if not isinstance(kind, str):
         raise OptionError(
             f"{where} has no type" if kind is None else f"{where}.type is {kind!r}, but should be a text",
-            hint=f'add type = "…": one of {", ".join(TYPES)}',
+            hint=f'add type = "…": one of {", ".join(SYSTEMS)}',
         )
     options = {key: value for key, value in table.items() if key != "type"}
     sweep = swept_options(kind, options, where=where)

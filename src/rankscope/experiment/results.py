@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rankscope.analysis.validate import Finding
-from rankscope.comparison.records import Comparison, Spread
+from rankscope.comparison.groups import spread_of
+from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import Part
 from rankscope.experiment.latency import Profile
 from rankscope.experiment.project import Project
@@ -140,18 +139,17 @@ class Benchmark:
         return sum(len(result.left_out) for result in self.collections)
 
     @property
-    def spreads(self) -> tuple[Spread, ...]:
+    def spreads(self) -> tuple[LanguageSpread, ...]:
         """Each system's primary measure over collections that differ in language; none where they do not."""
         results = [result for result in self.collections if result.scores is not None]
         languages = {result.language for result in results}
         if len(languages) < 2 or len(languages) < len(results) or "" in languages:
             return ()
         shared = [name for name in results[0].scores or () if all(name in (r.scores or ()) for r in results)]
-        return tuple(spread_of(name, self.project.primary, results) for name in shared)
+        return tuple(language_spread(name, self.project.primary, results) for name in shared)
 
 
-def spread_of(system: str, primary: str, results: Sequence[CollectionResult]) -> Spread:
+def language_spread(system: str, primary: str, results: Sequence[CollectionResult]) -> LanguageSpread:
     """Return a system's means by language, each language counting the same."""
-    means = [(r.language, r.scores[system].mean()[primary].value) for r in results if r.scores is not None]
-    values = np.array([value for _, value in means])
-    return Spread(system, tuple(means), float(values.mean()), float(values.var()))
+    means = {r.language: r.scores[system].mean()[primary].value for r in results if r.scores is not None}
+    return spread_of(system, means)

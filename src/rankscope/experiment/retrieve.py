@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rankscope.errors import OptionError
 from rankscope.experiment.journal import Journal
-from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, checked_ranking, reason_of
-from rankscope.systems.base import Query, Ranking, System
+from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, check_ranking, reason_of
+from rankscope.systems.base import Query, RankedDocs, System
 
 TIMED_QUERIES = 200
 """So many queries are asked one by one, which is how latency is measured; the others go in batches."""
@@ -114,7 +114,7 @@ def single_call(system: System, query: Query, *, k: int, clock: Clock) -> Return
         try:
             ranking = searched(system, [query], k=k)[0]
             seconds = clock() - started
-            return Returned((Answer(query.id, checked_ranking(ranking, k=k), "", seconds, attempt),), seconds)
+            return Returned((Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds)
         except (OptionError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (as above)
@@ -123,7 +123,7 @@ def single_call(system: System, query: Query, *, k: int, clock: Clock) -> Return
     return Returned((Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds)
 
 
-def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
     """Return one ranking per query."""
     rankings = system.search(queries, k=k)
     if len(rankings) != len(queries):
@@ -131,9 +131,9 @@ def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Ra
     return rankings
 
 
-def checked(query: Query, ranking: Ranking, k: int) -> Answer:
+def checked(query: Query, ranking: RankedDocs, k: int) -> Answer:
     """Return the answer that a batch has for one query."""
     try:
-        return Answer(query.id, checked_ranking(ranking, k=k))
+        return Answer(query.id, check_ranking(ranking, k=k))
     except BadAnswerError as error:
         return Answer(query.id, None, reason_of(error))

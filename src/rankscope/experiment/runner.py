@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.comparison.group import LANGUAGE
+from rankscope.comparison.groups import LANGUAGE
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.builder import Ready, Watch, Workshop
 from rankscope.experiment.collection import Collection, load_collection

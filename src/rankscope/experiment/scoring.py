@@ -89,7 +89,7 @@ def with_digests(scores: Scores) -> Scores:
 
 def stability(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
     """Say whether verdicts depend on the seed."""
-    verdicts = [tuple(compared.verdict.code for compared in comparison) for comparison in comparisons]
+    verdicts = [tuple(pair.final_verdict.code for pair in comparison) for comparison in comparisons]
     listed = ", ".join(map(str, seeds))
     if len(set(verdicts)) == 1:
         return f"The verdicts are the same with each of the seeds {listed}."

@@ -15,7 +15,7 @@ from rankscope.evaluation import evaluate
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.results import Choice, Sides, Trial
 from rankscope.experiment.splits import divided, load_split, reveal
-from rankscope.systems.base import Ranking
+from rankscope.systems.base import RankedDocs
 
 HALF = Fraction(1, 2)
 
@@ -77,7 +77,7 @@ def stored_sides(collection: Collection, judged: Sequence[str], *, revealed: boo
     return Sides(train, measured, "holdout", words)
 
 
-def mean_score(qrels: Qrels, rankings: Mapping[str, Ranking], measure: str, side: Mapping[str, Any]) -> float:
+def mean_score(qrels: Qrels, rankings: Mapping[str, RankedDocs], measure: str, side: Mapping[str, Any]) -> float:
     """Return the mean of a measure over all queries of the qrels, those without an answer counting 0.
 
     It is turned round where lower is better, so that the highest is always the best. Without any answer there is none.

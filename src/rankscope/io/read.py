@@ -9,9 +9,10 @@ from rankscope.errors import BadLine, BadLinesError
 from rankscope.io.detection import empty, layout_of
 from rankscope.io.formats import FORMATS, check_format
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.source import FileReading, PathLike, Progress, StoredFile, source_of
+from rankscope.io.source import FileReading, PathLike, StoredFile, source_of
 from rankscope.io.table import QRELS, RUN, Collector, Format, RowKind, Rows, check_chosen
 from rankscope.light import LightRecord
+from rankscope.progress import Progress
 
 AnyRead = TypeVar("AnyRead")
 

@@ -16,9 +16,9 @@ from rankscope.errors import BadLine, FormatError, InputError, did_you_mean
 from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
 from rankscope.io.formats import COMPRESSIONS
 from rankscope.light import LightRecord
+from rankscope.progress import Progress
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
-Progress: TypeAlias = Callable[[int, int], None]
 
 STDIN = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

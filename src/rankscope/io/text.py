@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.errors import BadLine, BadLinesError
 from rankscope.light import LightRecord
+from rankscope.progress import Progress
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +59,7 @@ class TrecFile(LightRecord):
                 return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
-    def chunks(self, progress: Callable[[int, int], None] | None = None) -> Iterator[bytes]:
+    def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
         """Yield the text in pieces as it is decompressed."""
         with self.source.stream(progress) as (stream, tick):
             while chunk := stream.read(_CHUNK_BYTES):

@@ -19,13 +19,19 @@ from rankscope.errors import MeasureError
 from rankscope.io.rows import QrelsRows
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
-_CLARKE_2008 = "Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and Diversity in Information Retrieval Evaluation, SIGIR 2008"
+_CLARKE_2008 = (
+    "Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and Diversity in "
+    "Information Retrieval Evaluation, SIGIR 2008"
+)
 _CLARKE_2009 = (
     "Clarke, Kolla & Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009"
 )
-_CLARKE_2011 = "Clarke, Craswell, Soboroff & Ashkan, A Comparative Analysis of Cascade Measures for Novelty and Diversity, WSDM 2011"
+_CLARKE_2011 = (
+    "Clarke, Craswell, Soboroff & Ashkan, A Comparative Analysis of Cascade Measures for Novelty "
+    "and Diversity, WSDM 2011"
+)
 _CHAPELLE = "Chapelle, Metzler, Zhang & Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
 _AGRAWAL = "Agrawal, Gollapudi, Halverson & Ieong, Diversifying Search Results, WSDM 2009"
 _ZHAI = "Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003"
@@ -44,8 +50,8 @@ _DATA = Extras(
 """Of docs that add the same, the greedy ideal takes the last by id: d, c, b, a."""
 
 
-def _example(score: float, params: dict[str, object], working: str) -> Example:
-    return Example([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", _DATA)
+def _example(score: float, params: dict[str, object], working: str) -> MeasureExample:
+    return MeasureExample([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", _DATA)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
@@ -93,19 +99,25 @@ def _ranks(k: int) -> Ints:
 
 
 @measure(
-    "alpha_DCG", "Discounted cumulative gain by subtopic", family=Family.DIVERSITY, needs=_NEEDS,
+    "alpha_DCG",
+    "Discounted cumulative gain by subtopic",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
     formula=r"\sum_{r \le k} \frac{1}{\log_2(r + 1)} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t}",
-    range=(0, math.inf), cite=_CLARKE_2008, aliases=_spellings("DCG"),
+    range=(0, math.inf),
+    cite=_CLARKE_2008,
+    aliases=_spellings("DCG"),
     elsewhere={"ndeval": "alpha-DCG@{k} (scale='best')", "ir_measures": "alpha_DCG@{k} (scale='best')"},
     example=_example(1 + 0.5 / math.log2(3) + 1 / 2, {"k": 3}, "1/log2(2) + ½/log2(3) + 1/log2(4)"),
-)  # fmt: skip
+)
 def alpha_dcg(
     _hits: Hits, extras: Extras, *, k: int, alpha: float = 0.5, scale: str = "none", rel: float | None = None
 ) -> Floats:
     """Answers: what are the first k docs worth to readers who want different things, repetition counting less?
 
     A doc is worth 1 for every subtopic that it is relevant to, times 1 - alpha for every doc further up that served the
-    same subtopic; alpha=0 does not mind repetition. `scale='best'` divides by what k docs about everything would be worth.
+    same subtopic; alpha=0 does not mind repetition. `scale='best'` divides by what k docs about everything would be
+    worth.
     """
     found = covered(extras, k, rel)
     sums = cascade(found, log_discounts(found.ranks), alpha)
@@ -115,22 +127,28 @@ def alpha_dcg(
 
 
 @measure(
-    "alpha_nDCG", "Normalised discounted cumulative gain by subtopic", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"\alpha\text{-DCG}_k / \text{greedy ideal } \alpha\text{-DCG}_k", range=_TO_IDEAL, cite=_CLARKE_2008,
+    "alpha_nDCG",
+    "Normalised discounted cumulative gain by subtopic",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=r"\alpha\text{-DCG}_k / \text{greedy ideal } \alpha\text{-DCG}_k",
+    range=_TO_IDEAL,
+    cite=_CLARKE_2008,
     aliases=_spellings("nDCG"),
     elsewhere={"ndeval": "alpha-nDCG@{k}", "ir_measures": "alpha_nDCG@{k}"},
     example=_example(
-        (1 + 0.5 / math.log2(3) + 1 / 2) / (2 + 0.5 / math.log2(3) + 0.5 / 2), {"k": 3},
+        (1 + 0.5 / math.log2(3) + 1 / 2) / (2 + 0.5 / math.log2(3) + 0.5 / 2),
+        {"k": 3},
         "1 + ½/log2(3) + 1/2, over the ideal ranking d, c, b: 2 + ½/log2(3) + ½/2",
     ),
-)  # fmt: skip
+)
 def alpha_ndcg(
     _hits: Hits, extras: Extras, *, k: int | None = None, alpha: float = 0.5, rel: float | None = None
 ) -> Floats:
     """Answers: how close does the ranking come to one that serves every meaning of the query early, without repetition?
 
-    The ideal ranking is made from all judged docs, greedily: at each rank the doc that adds most, of equal ones the last by
-    id. A ranking can be better than the greedy one, so that scores slightly above 1 are possible, though rare.
+    The ideal ranking is made from all judged docs, greedily: at each rank the doc that adds most, of equal ones the
+    last by id. A ranking can be better than the greedy one, so that scores slightly above 1 are possible, though rare.
     """
     found, ideal = covered(extras, k, rel), ideally_covered(extras, k, rel, alpha)
     sums = cascade(found, log_discounts(found.ranks), alpha)
@@ -138,22 +156,30 @@ def alpha_ndcg(
 
 
 @measure(
-    "ERR_IA", "Intent-aware expected reciprocal rank", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"\frac{1}{S} \sum_{r \le k} \frac{1}{r} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t} / \sum_{r \le k} \frac{(1 - \alpha)^{r - 1}}{r}",
-    range=(0, 1), cite=f"{_CHAPELLE}; {_CLARKE_2011}", aliases=("ERR-IA", "ERRIA"),
+    "ERR_IA",
+    "Intent-aware expected reciprocal rank",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=(
+        r"\frac{1}{S} \sum_{r \le k} \frac{1}{r} \sum_{t} [\text{relevant to } t] (1 - "
+        r"\alpha)^{\text{seen}_t} / \sum_{r \le k} \frac{(1 - \alpha)^{r - 1}}{r}"
+    ),
+    range=(0, 1),
+    cite=f"{_CHAPELLE}; {_CLARKE_2011}",
+    aliases=("ERR-IA", "ERRIA"),
     elsewhere={"ndeval": "ERR-IA@{k}", "ir_measures": "ERR_IA@{k}"},
     example=_example(
         (1 + 0.5 / 2 + 1 / 3) / 2 / (1 + 0.5 / 2 + 0.25 / 3), {"k": 3}, "½·(1 + ½/2 + 1/3), over 1 + ½/2 + ¼/3"
     ),
-)  # fmt: skip
+)
 def err_ia(
     _hits: Hits, extras: Extras, *, k: int, alpha: float = 0.5, scale: str = "best", rel: float | None = None
 ) -> Floats:
     """Answers: how early are readers satisfied, each of whom wants another subtopic and stops at a good doc?
 
-    A reader stops at a relevant doc with chance alpha. The score is divided by what a ranking would have whose every doc is
-    relevant to every subtopic, whether or not there are such docs, as TREC reports it; `scale='none'` leaves it as the
-    expected reciprocal rank itself, averaged over the subtopics.
+    A reader stops at a relevant doc with chance alpha. The score is divided by what a ranking would have whose every
+    doc is relevant to every subtopic, whether or not there are such docs, as TREC reports it; `scale='none'` leaves it
+    as the expected reciprocal rank itself, averaged over the subtopics.
     """
     found = covered(extras, k, rel)
     mean = per_subtopic(cascade(found, 1 / found.ranks, alpha), found)
@@ -161,13 +187,21 @@ def err_ia(
 
 
 @measure(
-    "nERR_IA", "Normalised intent-aware expected reciprocal rank", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"\text{ERR-IA}_k / \text{greedy ideal ERR-IA}_k", range=_TO_IDEAL, cite=_CLARKE_2011,
-    aliases=("nERR-IA", "nERRIA"), elsewhere={"ndeval": "nERR-IA@{k}", "ir_measures": "nERR_IA@{k}"},
+    "nERR_IA",
+    "Normalised intent-aware expected reciprocal rank",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=r"\text{ERR-IA}_k / \text{greedy ideal ERR-IA}_k",
+    range=_TO_IDEAL,
+    cite=_CLARKE_2011,
+    aliases=("nERR-IA", "nERRIA"),
+    elsewhere={"ndeval": "nERR-IA@{k}", "ir_measures": "nERR_IA@{k}"},
     example=_example(
-        (1 + 0.5 / 2 + 1 / 3) / (2 + 0.5 / 2 + 0.5 / 3), {"k": 3}, "1 + ½/2 + 1/3, over the ideal ranking d, c, b: 2 + ½/2 + ½/3"
+        (1 + 0.5 / 2 + 1 / 3) / (2 + 0.5 / 2 + 0.5 / 3),
+        {"k": 3},
+        "1 + ½/2 + 1/3, over the ideal ranking d, c, b: 2 + ½/2 + ½/3",
     ),
-)  # fmt: skip
+)
 def normalised_err_ia(
     _hits: Hits, extras: Extras, *, k: int | None = None, alpha: float = 0.5, rel: float | None = None
 ) -> Floats:
@@ -184,11 +218,19 @@ def patience_weights(ranks: Ints, beta: float) -> Floats:
 
 
 @measure(
-    "NRBP", "Novelty- and rank-biased precision", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t}",
-    range=(0, 1), cite=_CLARKE_2009, elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
+    "NRBP",
+    "Novelty- and rank-biased precision",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=(
+        r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] "
+        r"(1 - \alpha)^{\text{seen}_t}"
+    ),
+    range=(0, 1),
+    cite=_CLARKE_2009,
+    elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
     example=_example(0.75 / 2 * (1 + 0.5 * 0.5 + 0.25), {}, "(1 - ½·½)/2 · (1 + ½·½ + ¼·1)"),
-)  # fmt: skip
+)
 def nrbp(
     _hits: Hits,
     extras: Extras,
@@ -208,13 +250,20 @@ def nrbp(
 
 
 @measure(
-    "nNRBP", "Normalised novelty- and rank-biased precision", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"\mathrm{NRBP}_k / \text{greedy ideal } \mathrm{NRBP}_k", range=_TO_IDEAL, cite=_CLARKE_2011,
+    "nNRBP",
+    "Normalised novelty- and rank-biased precision",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=r"\mathrm{NRBP}_k / \text{greedy ideal } \mathrm{NRBP}_k",
+    range=_TO_IDEAL,
+    cite=_CLARKE_2011,
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
     example=_example(
-        (1 + 0.5 * 0.5 + 0.25) / (2 + 0.5 * 0.5 + 0.25 * 0.5), {"k": 3}, "1 + ½·½ + ¼, over the ideal ranking d, c, b: 2 + ½·½ + ¼·½"
+        (1 + 0.5 * 0.5 + 0.25) / (2 + 0.5 * 0.5 + 0.25 * 0.5),
+        {"k": 3},
+        "1 + ½·½ + ¼, over the ideal ranking d, c, b: 2 + ½·½ + ¼·½",
     ),
-)  # fmt: skip
+)
 def normalised_nrbp(
     _hits: Hits,
     extras: Extras,
@@ -231,12 +280,17 @@ def normalised_nrbp(
 
 
 @measure(
-    "StRecall", "Subtopic recall", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"|\{\text{subtopics with a relevant doc in top } k\}| / S", range=(0, 1), cite=_ZHAI,
+    "StRecall",
+    "Subtopic recall",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=r"|\{\text{subtopics with a relevant doc in top } k\}| / S",
+    range=(0, 1),
+    cite=_ZHAI,
     aliases=("SRecall", "S-Recall", "S_Recall", "strec", "subtopic_recall", "subtopic-recall"),
     elsewhere={"ndeval": "strec@{k}", "ir_measures": "StRecall@{k}"},
     example=_example(1 / 2, {"k": 2}, "the first two docs cover 1 of 2 subtopics"),
-)  # fmt: skip
+)
 def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what share of the query's subtopics do the first k docs cover?"""
     found = covered(extras, k, rel)
@@ -244,11 +298,17 @@ def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: f
 
 
 @measure(
-    "P_IA", "Intent-aware precision", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"\frac{1}{S} \sum_{t} P_t@k", range=(0, 1), cite=_AGRAWAL, aliases=("P-IA", "Precision-IA", "Precision_IA"),
+    "P_IA",
+    "Intent-aware precision",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=r"\frac{1}{S} \sum_{t} P_t@k",
+    range=(0, 1),
+    cite=_AGRAWAL,
+    aliases=("P-IA", "Precision-IA", "Precision_IA"),
     elsewhere={"ndeval": "P-IA@{k}", "ir_measures": "P_IA@{k}"},
     example=_example((2 / 3 + 1 / 3) / 2, {"k": 3}, "precision is 2/3 for subtopic 1 and 1/3 for 2, ½ on average"),
-)  # fmt: skip
+)
 def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = None) -> Floats:
     """Answers: what share of the first k docs is relevant to a subtopic, on average over the subtopics?"""
     found = covered(extras, k, rel)
@@ -256,13 +316,21 @@ def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = Non
 
 
 @measure(
-    "AP_IA", "Intent-aware average precision", family=Family.DIVERSITY, needs=_NEEDS,
-    formula=r"\frac{1}{S} \sum_{t} \mathrm{AP}_t", range=(0, 1), cite=_AGRAWAL, aliases=("AP-IA", "MAP-IA", "MAP_IA"),
+    "AP_IA",
+    "Intent-aware average precision",
+    family=MeasureFamily.DIVERSITY,
+    needs=_NEEDS,
+    formula=r"\frac{1}{S} \sum_{t} \mathrm{AP}_t",
+    range=(0, 1),
+    cite=_AGRAWAL,
+    aliases=("AP-IA", "MAP-IA", "MAP_IA"),
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA"},
     example=_example(
-        ((1 + 2 / 2) / 3 + (1 / 3) / 2) / 2, {}, "(1/1 + 2/2) over 3 docs for subtopic 1, (1/3) over 2 docs for 2, ½ of their sum"
+        ((1 + 2 / 2) / 3 + (1 / 3) / 2) / 2,
+        {},
+        "(1/1 + 2/2) over 3 docs for subtopic 1, (1/3) over 2 docs for 2, ½ of their sum",
     ),
-)  # fmt: skip
+)
 def average_precision_ia(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what is average precision for a single subtopic, on average over the subtopics?"""
     found = covered(extras, k, rel)

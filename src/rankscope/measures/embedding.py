@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,10 +12,11 @@ from rankscope.align.top import TopDocs
 from rankscope.arrays import Bools, Floats, Ints, log2, safe_divide
 from rankscope.data.embeddings import Embeddings, VectorBlock, make_embeddings, squared_lengths
 from rankscope.data.qrels import Qrels
+from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import ndcg
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _FEWER_THAN_TWO = "fewer than two of the first k docs have a vector"
 _SAME = 1e-9  # a doc is a repetition of its own copy also where its cosine is 1 less a rounding error
@@ -65,14 +65,26 @@ def mean_distance(block: VectorBlock, kind: str) -> Floats:
 
 
 @measure(
-    "ILD", "Intra-list diversity", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False, monotone=False,
-    formula=r"\frac{2}{n(n-1)} \sum_{i<j \le k} (1 - \cos(v_i, v_j))", range=(0, 2), undefined=_FEWER_THAN_TWO, cite=_ZIEGLER,
+    "ILD",
+    "Intra-list diversity",
+    family=MeasureFamily.EMBEDDING,
+    needs=[Need.EMBEDDINGS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"\frac{2}{n(n-1)} \sum_{i<j \le k} (1 - \cos(v_i, v_j))",
+    range=(0, 2),
+    undefined=_FEWER_THAN_TWO,
+    cite=_ZIEGLER,
     aliases=("intra_list_diversity", "intra_list_distance", "semantic_diversity"),
-    example=Example(
-        [None, None, None], [1], 2 / 3, {"k": 3},
-        "vectors (1,0), (0,3), (2,0): the distances are 1, 0 and 1, their mean 2/3", extras=_ONE_REPEATED,
+    example=MeasureExample(
+        [None, None, None],
+        [1],
+        2 / 3,
+        {"k": 3},
+        "vectors (1,0), (0,3), (2,0): the distances are 1, 0 and 1, their mean 2/3",
+        extras=_ONE_REPEATED,
     ),
-)  # fmt: skip
+)
 def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike one another are the first k docs, on average over all pairs?
 
@@ -114,14 +126,26 @@ def median_distance_of(block: VectorBlock, kind: str) -> Floats:
 
 
 @measure(
-    "MinDistance", "Smallest pairwise distance", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
-    monotone=False, formula=r"\min_{i<j \le k} (1 - \cos(v_i, v_j))", range=(0, 2), undefined=_FEWER_THAN_TWO,
+    "MinDistance",
+    "Smallest pairwise distance",
+    family=MeasureFamily.EMBEDDING,
+    needs=[Need.EMBEDDINGS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"\min_{i<j \le k} (1 - \cos(v_i, v_j))",
+    range=(0, 2),
+    undefined=_FEWER_THAN_TWO,
     cite="Drosou & Pitoura, Search Result Diversification, SIGMOD Record 2010 (the MaxMin criterion)",
     aliases=("min_pairwise_distance",),
-    example=Example(
-        [None, None, None], [1], 1, {"k": 3}, "vectors (1,0), (0,1), (-1,0): the distances are 1, 2 and 1", extras=_THREE_WAYS
+    example=MeasureExample(
+        [None, None, None],
+        [1],
+        1,
+        {"k": 3},
+        "vectors (1,0), (0,1), (-1,0): the distances are 1, 2 and 1",
+        extras=_THREE_WAYS,
     ),
-)  # fmt: skip
+)
 def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike are the two most similar of the first k docs?
 
@@ -134,13 +158,26 @@ def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: 
 
 
 @measure(
-    "MedianDistance", "Median pairwise distance", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
-    monotone=False, formula=r"\mathrm{median}_{i<j \le k} (1 - \cos(v_i, v_j))", range=(0, 2), undefined=_FEWER_THAN_TWO,
-    cite=_ZIEGLER, aliases=("median_pairwise_distance",),
-    example=Example(
-        [None, None, None], [1], 1, {"k": 3}, "vectors (1,0), (0,1), (-1,0): the distances are 1, 1 and 2", extras=_THREE_WAYS
+    "MedianDistance",
+    "Median pairwise distance",
+    family=MeasureFamily.EMBEDDING,
+    needs=[Need.EMBEDDINGS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"\mathrm{median}_{i<j \le k} (1 - \cos(v_i, v_j))",
+    range=(0, 2),
+    undefined=_FEWER_THAN_TWO,
+    cite=_ZIEGLER,
+    aliases=("median_pairwise_distance",),
+    example=MeasureExample(
+        [None, None, None],
+        [1],
+        1,
+        {"k": 3},
+        "vectors (1,0), (0,1), (-1,0): the distances are 1, 1 and 2",
+        extras=_THREE_WAYS,
     ),
-)  # fmt: skip
+)
 def median_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike is the typical pair of the first k docs?
 
@@ -166,16 +203,27 @@ def repeated_share(block: VectorBlock, threshold: float) -> Floats:
 
 
 @measure(
-    "Redundancy", "Share of near-duplicates", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], about_relevance=False,
-    monotone=False, better="lower",
-    formula=r"|\{i \le k : \max_{j<i} \cos(v_i, v_j) \ge t\}| / n", range=(0, 1),
+    "Redundancy",
+    "Share of near-duplicates",
+    family=MeasureFamily.EMBEDDING,
+    needs=[Need.EMBEDDINGS],
+    about_relevance=False,
+    monotone=False,
+    better="lower",
+    formula=r"|\{i \le k : \max_{j<i} \cos(v_i, v_j) \ge t\}| / n",
+    range=(0, 1),
     undefined="none of the first k docs has a vector",
-    cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005", aliases=("redundancy_rate",),
-    example=Example(
-        [None, None, None], [1], 1 / 3, {"k": 3}, "of (1,0), (0,3), (2,0) only the third repeats one above it",
+    cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005",
+    aliases=("redundancy_rate",),
+    example=MeasureExample(
+        [None, None, None],
+        [1],
+        1 / 3,
+        {"k": 3},
+        "of (1,0), (0,3), (2,0) only the third repeats one above it",
         extras=_ONE_REPEATED,
     ),
-)  # fmt: skip
+)
 def redundancy(hits: Hits, extras: Extras, *, k: int | None = None, threshold: float = 0.95) -> Floats:
     """Answers: what share of the first k docs says again what a doc above it has said?
 
@@ -194,16 +242,28 @@ def _novelty_example() -> Extras:
 
 
 @measure(
-    "NoveltyNDCG", "Novelty-weighted nDCG", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False,
-    formula=r"\frac{\sum_{r \le k} rel_r (w + (1-w)\, nov_r) / \log_2(r+1)}{\sum_{r \le \min(R, k)} 1 / \log_2(r+1)}, \quad nov_r = 1 - \max(0, \max_{j<r} \cos(v_r, v_j))",
-    range=(0, 1), cite="the RAG benchmark dartboard, which calls it alpha-NDCG; gains after Carbonell & Goldstein, MMR, SIGIR 1998",
-    aliases=("novelty_ndcg",),
-    example=Example(
-        [1, 1, 0], [1, 1], (1 + 0.9 / math.log2(3)) / (1 + 1 / math.log2(3)), {"k": 10},
-        "the second doc has cosine 0.2 with the first, so its gain is 0.5 + 0.5·0.8 = 0.9: "
-        "(1 + 0.9/log2(3)) / (1 + 1/log2(3)) = 1.5678 / 1.6309", extras=_novelty_example(),
+    "NoveltyNDCG",
+    "Novelty-weighted nDCG",
+    family=MeasureFamily.EMBEDDING,
+    needs=[Need.EMBEDDINGS],
+    monotone=False,
+    formula=(
+        r"\frac{\sum_{r \le k} rel_r (w + (1-w)\, nov_r) / \log_2(r+1)}{\sum_{r \le \min(R, k)} 1 / "
+        r"\log_2(r+1)}, \quad nov_r = 1 - \max(0, \max_{j<r} \cos(v_r, v_j))"
     ),
-)  # fmt: skip
+    range=(0, 1),
+    cite="the RAG benchmark dartboard, which calls it alpha-NDCG; gains after Carbonell & Goldstein, MMR, SIGIR 1998",
+    aliases=("novelty_ndcg",),
+    example=MeasureExample(
+        [1, 1, 0],
+        [1, 1],
+        (1 + 0.9 / math.log2(3)) / (1 + 1 / math.log2(3)),
+        {"k": 10},
+        "the second doc has cosine 0.2 with the first, so its gain is 0.5 + 0.5·0.8 = 0.9: "
+        "(1 + 0.9/log2(3)) / (1 + 1/log2(3)) = 1.5678 / 1.6309",
+        extras=_novelty_example(),
+    ),
+)
 def novelty_ndcg(
     hits: Hits, extras: Extras, *, k: int | None = None, rel_weight: float = 0.5, rel: float | None = None
 ) -> Floats:
@@ -225,8 +285,7 @@ def novelty_ndcg(
     return safe_divide(hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal / log2(hits.ideal_ranks + 1)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TradeOff:
+class TradeOff(LightRecord, eq=False):
     """Where each query stands between relevance and diversity."""
 
     relevance: Floats
@@ -241,14 +300,26 @@ def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str
 
 
 @measure(
-    "RelDiv", "Relevance and diversity in one", family=Family.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False,
-    formula=r"1 / (w / \mathrm{nDCG}_k + (1-w) / \mathrm{ILD}_k)", range=(0, 2),
-    undefined="nDCG or ILD is undefined", if_undefined="policy", cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
+    "RelDiv",
+    "Relevance and diversity in one",
+    family=MeasureFamily.EMBEDDING,
+    needs=[Need.EMBEDDINGS],
+    monotone=False,
+    formula=r"1 / (w / \mathrm{nDCG}_k + (1-w) / \mathrm{ILD}_k)",
+    range=(0, 2),
+    undefined="nDCG or ILD is undefined",
+    if_undefined="policy",
+    cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
     aliases=("relevance_diversity",),
-    example=Example(
-        [1, None, None], [1], 0.8, {"k": 3}, "nDCG is 1, ILD is 2/3: 1 / (0.5/1 + 0.5/(2/3)) = 0.8", extras=_ONE_REPEATED
+    example=MeasureExample(
+        [1, None, None],
+        [1],
+        0.8,
+        {"k": 3},
+        "nDCG is 1, ILD is 2/3: 1 / (0.5/1 + 0.5/(2/3)) = 0.8",
+        extras=_ONE_REPEATED,
     ),
-)  # fmt: skip
+)
 def relevance_and_diversity(
     hits: Hits,
     extras: Extras,

@@ -63,8 +63,15 @@ def check_needs(name: str, needs: Iterable[Need], *, qrels: Qrels, given: Iterab
             raise MeasureError(f"{name} needs {need}", hint=HOW_TO_GIVE[need])
 
 
-def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras) -> Iterator[str]:
-    """Say how many docs that a measure looks at have no vector, no value in a field, or are not among the docs."""
+def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras, *, rel: float) -> Iterator[str]:
+    """Say how many docs that a measure looks at have no vector, no value in a field, or are not among the docs.
+
+    `rel` is the lowest relevant grade, which tells the terms that a measure by ontology expects.
+    """
+    if extras.ontology is not None:
+        from rankscope.measures.ontology import ontology_notes
+
+        yield from ontology_notes(measures, extras, rel=rel)
     said: set[str] = set()
     concerned = [measure for measure in measures if measure.spec.needs & {Need.EMBEDDINGS, Need.DOCS}]
     for measure in sorted(concerned, key=lambda measure: -(measure.options.get("k") or math.inf)):

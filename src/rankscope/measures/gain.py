@@ -20,7 +20,7 @@ from rankscope.arrays import (
 )
 from rankscope.errors import GradeError
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, Workings, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
 _JK = "Järvelin & Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002"
 _COMPAT_DEPTH = 1000
@@ -99,19 +99,32 @@ def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -
 
 
 @measure(
-    "CG", "Cumulative gain", family=Family.GAIN, graded=True, formula=r"\sum_{r \le k} g_r", range=(0, math.inf), undefined="never",
-    cite=_JK, example=Example([2, None, 1], [2, 1, 1], 3, {"k": 3}, "2 + 0 + 1"),
-)  # fmt: skip
+    "CG",
+    "Cumulative gain",
+    family=MeasureFamily.GAIN,
+    graded=True,
+    formula=r"\sum_{r \le k} g_r",
+    range=(0, math.inf),
+    undefined="never",
+    cite=_JK,
+    example=MeasureExample([2, None, 1], [2, 1, 1], 3, {"k": 3}, "2 + 0 + 1"),
+)
 def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what are the first k docs worth together, whatever their order?"""
     return hits.per_query(np.where(hits.within(k), gains_of(hits.grades, gain, rel), 0.0))
 
 
 @measure(
-    "NCG", "Normalised cumulative gain", family=Family.GAIN, graded=True, formula=r"\mathrm{CG}_k / \mathrm{ICG}_k", range=(0, 1),
-    undefined=_NOTHING_TO_GAIN, cite="Rosset et al., Optimizing Query Evaluations using Reinforcement Learning, SIGIR 2018",
-    example=Example([2, None, 1], [2, 2, 1], 3 / 5, {"k": 3}, "(2 + 0 + 1) of the best (2 + 2 + 1)"),
-)  # fmt: skip
+    "NCG",
+    "Normalised cumulative gain",
+    family=MeasureFamily.GAIN,
+    graded=True,
+    formula=r"\mathrm{CG}_k / \mathrm{ICG}_k",
+    range=(0, 1),
+    undefined=_NOTHING_TO_GAIN,
+    cite="Rosset et al., Optimizing Query Evaluations using Reinforcement Learning, SIGIR 2018",
+    example=MeasureExample([2, None, 1], [2, 2, 1], 3 / 5, {"k": 3}, "(2 + 0 + 1) of the best (2 + 2 + 1)"),
+)
 def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what share of the gain that k docs could bring do the first k bring, whatever their order?"""
     gains = ideal_gains(hits, gain, rel)
@@ -120,28 +133,44 @@ def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel
 
 
 @measure(
-    "DCG", "Discounted cumulative gain", family=Family.GAIN, graded=True, formula=r"\sum_{r \le k} g_r / \log_2(r + 1)",
-    range=(0, math.inf), undefined="never", cite=_JK,
-    aliases={"dcg": {}, "dcg_burges": {"gain": "exp2"}}, elsewhere={"ranx": "dcg@{k}", "trec_eval": "dcg"},
-    example=Example([2, None, 1], [2, 1], 2.5, {"k": 3}, "2/log2(2) + 1/log2(4) = 2 + 0.5"),
+    "DCG",
+    "Discounted cumulative gain",
+    family=MeasureFamily.GAIN,
+    graded=True,
+    formula=r"\sum_{r \le k} g_r / \log_2(r + 1)",
+    range=(0, math.inf),
+    undefined="never",
+    cite=_JK,
+    aliases={"dcg": {}, "dcg_burges": {"gain": "exp2"}},
+    elsewhere={"ranx": "dcg@{k}", "trec_eval": "dcg"},
+    example=MeasureExample([2, None, 1], [2, 1], 2.5, {"k": 3}, "2/log2(2) + 1/log2(4) = 2 + 0.5"),
     workings=_dcg_workings,
-)  # fmt: skip
+)
 def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what are the first k docs worth to a reader who looks ever less closely further down?"""
     return hits.per_query(dcg_terms(hits, k, gain, rel))
 
 
 @measure(
-    "nDCG", "Normalised discounted cumulative gain", family=Family.GAIN, graded=True, formula=r"\mathrm{DCG}_k / \mathrm{IDCG}_k",
-    range=(0, 1), undefined=_NOTHING_TO_GAIN, cite=_JK,
+    "nDCG",
+    "Normalised discounted cumulative gain",
+    family=MeasureFamily.GAIN,
+    graded=True,
+    formula=r"\mathrm{DCG}_k / \mathrm{IDCG}_k",
+    range=(0, 1),
+    undefined=_NOTHING_TO_GAIN,
+    cite=_JK,
     aliases={"NDCG": {}, "ndcg_cut": {}, "ndcg_burges": {"gain": "exp2"}, "nDCG_exp": {"gain": "exp2"}},
     elsewhere={"trec_eval": "ndcg, ndcg_cut_{k}", "ranx": "ndcg@{k}", "ir_measures": "nDCG@{k}"},
-    example=Example(
-        [0, 1, 2], [2, 1, 0], (1 / math.log2(3) + 1) / (2 + 1 / math.log2(3)), {"k": 3},
+    example=MeasureExample(
+        [0, 1, 2],
+        [2, 1, 0],
+        (1 / math.log2(3) + 1) / (2 + 1 / math.log2(3)),
+        {"k": 3},
         "(1/log2(3) + 2/log2(4)) / (2/log2(2) + 1/log2(3)) = 1.6309 / 2.6309",
     ),
     workings=_ndcg_workings,
-)  # fmt: skip
+)
 def ndcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: how close is the ranking to the best possible one, early ranks counting most?
 
@@ -190,15 +219,19 @@ def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
 
 
 @measure(
-    "ERR", "Expected reciprocal rank", family=Family.GAIN,
-    formula=r"\sum_{r \le k} \frac{R_r}{r} \prod_{i<r} (1 - R_i), \quad R = \frac{2^g - 1}{2^{g_{max}}}", range=(0, 1),
-    undefined="never", cite="Chapelle et al., Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
+    "ERR",
+    "Expected reciprocal rank",
+    family=MeasureFamily.GAIN,
+    formula=r"\sum_{r \le k} \frac{R_r}{r} \prod_{i<r} (1 - R_i), \quad R = \frac{2^g - 1}{2^{g_{max}}}",
+    range=(0, 1),
+    undefined="never",
+    cite="Chapelle et al., Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
     elsewhere={"gdeval": "err@{k} (max_grade=4)", "ir_measures": "ERR@{k} (max_grade=4)"},
-    example=Example(
+    example=MeasureExample(
         [1, 2], [2, 1, 0], 0.25 + 0.75 * 0.75 / 2, {}, "grades up to 2: ¼ stop at rank 1, ¾ of the other ¾ at rank 2"
     ),
     workings=_err_workings,
-)  # fmt: skip
+)
 def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
     """Answers: how early is a reader satisfied who stops at a good doc and then looks no further?"""
     check_scale(hits, max_grade)
@@ -206,12 +239,21 @@ def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any
 
 
 @measure(
-    "nERR", "Normalised expected reciprocal rank", family=Family.GAIN, formula=r"\mathrm{ERR}_k / \text{ideal ERR}_k",
-    range=(0, 1), undefined=_NOTHING_TO_GAIN, cite="Sakai, Metrics, Statistics, Tests, PROMISE Winter School 2013",
-    example=Example(
-        [1, 2], [2, 1, 0], (0.25 + 0.75 * 0.75 / 2) / (0.75 + 0.25 * 0.25 / 2), {}, "0.53125 of the best order's 0.78125"
+    "nERR",
+    "Normalised expected reciprocal rank",
+    family=MeasureFamily.GAIN,
+    formula=r"\mathrm{ERR}_k / \text{ideal ERR}_k",
+    range=(0, 1),
+    undefined=_NOTHING_TO_GAIN,
+    cite="Sakai, Metrics, Statistics, Tests, PROMISE Winter School 2013",
+    example=MeasureExample(
+        [1, 2],
+        [2, 1, 0],
+        (0.25 + 0.75 * 0.75 / 2) / (0.75 + 0.25 * 0.25 / 2),
+        {},
+        "0.53125 of the best order's 0.78125",
     ),
-)  # fmt: skip
+)
 def normalised_err(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
     """Answers: how close does the ranking come to the best possible expected reciprocal rank?"""
     chances = stop_chances(hits.ideal_grades, scale_top(hits, max_grade)[hits.ideal_segments])
@@ -248,12 +290,23 @@ def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: 
 
 
 @measure(
-    "RBP", "Rank-biased precision", family=Family.GAIN, graded=True, formula=r"(1-p) \sum_{r \le k} g_r\, p^{r-1}", range=(0, 1),
-    undefined="never", cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008", aliases=("rank_biased_precision",),
-    elsewhere={"ranx": "rbp.{p} (grades not divided by max_grade)", "trec_eval": "rbp (version 10)", "ir_measures": "RBP(p={p}, rel={rel})"},
-    example=Example([1, 0, 1], [1, 1], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
+    "RBP",
+    "Rank-biased precision",
+    family=MeasureFamily.GAIN,
+    graded=True,
+    formula=r"(1-p) \sum_{r \le k} g_r\, p^{r-1}",
+    range=(0, 1),
+    undefined="never",
+    cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008",
+    aliases=("rank_biased_precision",),
+    elsewhere={
+        "ranx": "rbp.{p} (grades not divided by max_grade)",
+        "trec_eval": "rbp (version 10)",
+        "ir_measures": "RBP(p={p}, rel={rel})",
+    },
+    example=MeasureExample([1, 0, 1], [1, 1], 0.2 * (1 + 0.64), {"p": 0.8}, "(1 - 0.8)·(1 + 0.8²)"),
     workings=_rbp_workings,
-)  # fmt: skip
+)
 def rank_biased_precision(
     hits: Hits,
     *,
@@ -272,12 +325,21 @@ def rank_biased_precision(
 
 
 @measure(
-    "RBP_resid", "Residual of rank-biased precision", family=Family.GAIN,
-    formula=r"p^{n} + (1-p) \sum_{\text{unjudged } r} p^{r-1}", range=(0, 1), better="lower", undefined="never",
-    cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008", about_relevance=False, monotone=False,
+    "RBP_resid",
+    "Residual of rank-biased precision",
+    family=MeasureFamily.GAIN,
+    formula=r"p^{n} + (1-p) \sum_{\text{unjudged } r} p^{r-1}",
+    range=(0, 1),
+    better="lower",
+    undefined="never",
+    cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008",
+    about_relevance=False,
+    monotone=False,
     elsewhere={"trec_eval": "rbp_resid (version 10)"},
-    example=Example([1, None], [1], 0.64 + 0.2 * 0.8, {"p": 0.8}, "0.8² for what follows the list, 0.2·0.8 for rank 2"),
-)  # fmt: skip
+    example=MeasureExample(
+        [1, None], [1], 0.64 + 0.2 * 0.8, {"p": 0.8}, "0.8² for what follows the list, 0.2·0.8 for rank 2"
+    ),
+)
 def rbp_residual(hits: Hits, *, k: int | None = None, p: float = 0.8) -> Floats:
     """Answers: how much could rank-biased precision still rise if every unseen or unjudged doc were perfect?"""
     shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
@@ -317,13 +379,23 @@ def inst_of_query(ranks: list[int], gains: list[float], hope: float) -> float:
 
 
 @measure(
-    "INST", "INST", family=Family.GAIN, graded=True,
-    formula=r"\sum_r W_r g_r, \quad W_{r+1}/W_r = \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2,\; T_r = T - \sum_{i \le r} g_i",
-    range=(0, 1), undefined="never", monotone=False,
+    "INST",
+    "INST",
+    family=MeasureFamily.GAIN,
+    graded=True,
+    formula=(
+        r"\sum_r W_r g_r, \quad W_{r+1}/W_r = \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2,\; T_r = "
+        r"T - \sum_{i \le r} g_i"
+    ),
+    range=(0, 1),
+    undefined="never",
+    monotone=False,
     cite="Moffat, Bailey, Scholer & Thomas, Incorporating User Expectations and Behavior, TOIS 2017",
     elsewhere={"ir_measures": "INST(T={T}, max_rel={max_grade}) (gain='linear')"},
-    example=Example([1], [1], 6 / math.pi**2, {"T": 1}, "after the hit T_1 = 0, so weights fall as 1/r² and W_1 = 6/π²"),
-)  # fmt: skip
+    example=MeasureExample(
+        [1], [1], 6 / math.pi**2, {"T": 1}, "after the hit T_1 = 0, so weights fall as 1/r² and W_1 = 6/π²"
+    ),
+)
 def inst(
     hits: Hits,
     *,
@@ -339,12 +411,18 @@ def inst(
 
 
 @measure(
-    "MeanGain", "Mean gain, relevance score", family=Family.GAIN,
-    formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}", range=(0, 1),
-    undefined="nothing was retrieved, or with over='judged' none of it judged", if_undefined="policy",
-    cite="Järvelin & Kekäläinen, TOIS 2002 (cumulated gain per rank)", aliases=("relevance_score",),
-    example=Example([3, None], [3, 1], 1 / 2, {"max_grade": 3}, "(3/3 + 0) over 2 docs"), monotone=False,
-)  # fmt: skip
+    "MeanGain",
+    "Mean gain, relevance score",
+    family=MeasureFamily.GAIN,
+    formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}",
+    range=(0, 1),
+    undefined="nothing was retrieved, or with over='judged' none of it judged",
+    if_undefined="policy",
+    cite="Järvelin & Kekäläinen, TOIS 2002 (cumulated gain per rank)",
+    aliases=("relevance_score",),
+    example=MeasureExample([3, None], [3, 1], 1 / 2, {"max_grade": 3}, "(3/3 + 0) over 2 docs"),
+    monotone=False,
+)
 def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: str = "retrieved") -> Floats:
     """Answers: how good is a doc of the list on average, as a share of the best grade?
 
@@ -386,18 +464,23 @@ def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
 
 
 @measure(
-    "Compat", "Compatibility with the ideal ranking", family=Family.GAIN,
-    formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)", range=(0, 1), undefined=_NOTHING_TO_GAIN,
-    cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021", aliases=("Compatibility",),
+    "Compat",
+    "Compatibility with the ideal ranking",
+    family=MeasureFamily.GAIN,
+    formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)",
+    range=(0, 1),
+    undefined=_NOTHING_TO_GAIN,
+    cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021",
+    aliases=("Compatibility",),
     elsewhere={"ir_measures": "Compat(p={p}) (it stops at the end of the list)"},
-    example=Example([2, 1], [2, 1, 0], 1, {}, "the ranking is the ideal one"),
-)  # fmt: skip
+    example=MeasureExample([2, 1], [2, 1, 0], 1, {}, "the ranking is the ideal one"),
+)
 def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
     """Answers: how similar is the ranking to the most similar ideal one, by rank-biased overlap?
 
-    Overlap is summed down to rank 1000, as in the authors' program, however long the lists are. ir_measures stops at the
-    end of the longer one, the ranking or the relevant docs, so its values are other ones: the only relevant doc at rank
-    2 of 2 is worth 0.32 there and 0.68 here.
+    Overlap is summed down to rank 1000, as in the authors' program, however long the lists are. ir_measures stops at
+    the end of the longer one, the ranking or the relevant docs, so its values are other ones: the only relevant doc at
+    rank 2 of 2 is worth 0.32 there and 0.68 here.
     """
     weights = overlap_weights(p)
     beyond = _COMPAT_DEPTH + 1
@@ -408,11 +491,17 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
 
 
 @measure(
-    "Q", "Q-measure", family=Family.GAIN,
-    formula=r"\frac{1}{R} \sum_r [\text{relevant at } r] \frac{rel_r + \beta\, cg_r}{r + \beta\, cg^*_r}", range=(0, 1),
-    cite="Sakai, New Performance Metrics Based on Multigrade Relevance, NTCIR-4, 2004", aliases=("Q_measure", "QMeasure"),
-    example=Example([0, 2], [2, 1], (1 + 2) / (2 + 3) / 2, {}, "at rank 2: (1 + 2)/(2 + 3), over 2 relevant docs"),
-)  # fmt: skip
+    "Q",
+    "Q-measure",
+    family=MeasureFamily.GAIN,
+    formula=r"\frac{1}{R} \sum_r [\text{relevant at } r] \frac{rel_r + \beta\, cg_r}{r + \beta\, cg^*_r}",
+    range=(0, 1),
+    cite="Sakai, New Performance Metrics Based on Multigrade Relevance, NTCIR-4, 2004",
+    aliases=("Q_measure", "QMeasure"),
+    example=MeasureExample(
+        [0, 2], [2, 1], (1 + 2) / (2 + 3) / 2, {}, "at rank 2: (1 + 2)/(2 + 3), over 2 relevant docs"
+    ),
+)
 def q_measure(hits: Hits, *, beta: float = 1.0, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what is average precision when grades count, blending gain with precision?"""
     level = _level(rel)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rankscope.measures.registry import REGISTRY
-from rankscope.measures.spec import Family, MeasureSpec
+from rankscope.measures.spec import MeasureFamily, MeasureSpec
 
 
-def by_family() -> dict[Family, list[MeasureSpec]]:
+def by_family() -> dict[MeasureFamily, list[MeasureSpec]]:
     """Return all measures, by the kind of question they answer."""
-    return {family: [spec for spec in REGISTRY.values() if spec.family is family] for family in Family}
+    return {family: [spec for spec in REGISTRY.values() if spec.family is family] for family in MeasureFamily}
 
 
 def list_measures() -> dict[str, str]:

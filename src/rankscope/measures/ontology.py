@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -13,15 +12,14 @@ from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
 from rankscope.data.ontology import Ontology, id_notes, is_literal
 from rankscope.data.qrels import Qrels
-from rankscope.errors import RankscopeWarning
+from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import Measure, MeasureExample, MeasureFamily, measure
 
 _UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BestMatches:
+class BestMatches(LightRecord, eq=False):
     """How similar the closest of the top terms is to each expected term, all queries one after another."""
 
     queries: Ints
@@ -32,11 +30,8 @@ class BestMatches:
 
 def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float) -> BestMatches:
     """Compare every expected term with the top k terms of its query; 0 where nothing was retrieved."""
-    expected = [
-        [term for term, grade in extras.qrels.judged[query].items() if grade >= rel] for query in extras.top.query_ids
-    ]
+    expected = expected_terms(extras, rel)
     top = extras.top.cut(k)
-    report_ids(extras, [term for terms in expected for term in terms], literal=is_literal(sim))
     n_expected, n_top = (np.array([len(terms) for terms in side], dtype=np.int64) for side in (expected, top))
     ids = [term for side in (expected, top) for terms in side for term in terms]
     codes = extras.ontology.codes(ids, literal=is_literal(sim))
@@ -52,11 +47,25 @@ def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float
     return BestMatches(queries, best, len(top))
 
 
-def report_ids(extras: Extras, expected: list[str], *, literal: bool) -> None:
-    """Warn of ids that the ontology does not know, over the whole depth, so that every k says the same."""
-    ids = [*expected, *(term for terms in extras.top.docs for term in terms)]
-    for note in id_notes(extras.ontology, extras.ontology.report_ids(ids), literal=literal):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
+def expected_terms(extras: Extras, rel: float) -> list[list[str]]:
+    """Return the relevant terms of every query."""
+    judged = (extras.qrels.judged[query] for query in extras.top.query_ids)
+    return [[term for term, grade in grades.items() if grade >= rel] for grades in judged]
+
+
+def ontology_notes(measures: Iterable[Measure], extras: Extras, *, rel: float) -> Iterator[str]:
+    """Say which ids the ontology does not know, over the whole depth, so that every k says the same."""
+    said: set[str] = set()
+    for measure_ in measures:
+        if Need.ONTOLOGY in measure_.spec.needs:
+            given = measure_.arguments(rel=rel)
+            seen = extras.judged_only() if measure_.options.get("judged_only") else extras
+            level = 1.0 if given["rel"] is None else given["rel"]
+            ids = [term for terms in (*expected_terms(seen, level), *seen.top.docs) for term in terms]
+            report = seen.ontology.report_ids(ids)
+            notes = dict.fromkeys(id_notes(seen.ontology, report, literal=is_literal(given["sim"])))
+            yield from (note for note in notes if note not in said)
+            said.update(notes)
 
 
 def or_undefined(scores: Floats, matches: BestMatches, sim: str) -> Floats:
@@ -77,24 +86,35 @@ def _animals() -> Extras:
 
 
 @measure(
-    "MaxOntSim", "Highest ontology similarity", family=Family.ONTOLOGY, needs=[Need.ONTOLOGY],
-    formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)", range=(0, 1), undefined=_UNDEFINED,
+    "MaxOntSim",
+    "Highest ontology similarity",
+    family=MeasureFamily.ONTOLOGY,
+    needs=[Need.ONTOLOGY],
+    formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)",
+    range=(0, 1),
+    undefined=_UNDEFINED,
     cite="Lin, An Information-Theoretic Definition of Similarity, ICML 1998; Seco, Veale & Hayes, ECAI 2004",
-    monotone=False, aliases=("max_ont_sim",),
-    example=Example(
-        [None], [1, 1], 1 / 3, {"k": 1},
-        "cat and dog are mammals, as are 4 of 8 terms: 2·(1 - ln 4/ln 8) / (1 + 1); cat and sparrow share nothing", _animals(),
+    monotone=False,
+    aliases=("max_ont_sim",),
+    example=MeasureExample(
+        [None],
+        [1, 1],
+        1 / 3,
+        {"k": 1},
+        "cat and dog are mammals, as are 4 of 8 terms: 2·(1 - ln 4/ln 8) / (1 + 1); cat and sparrow share nothing",
+        _animals(),
     ),
-)  # fmt: skip
+)
 def max_similarity(
     _hits: Hits, extras: Extras, *, k: int | None = None, sim: str = "lin", ic: str = "graph", rel: float | None = None
 ) -> Floats:
     """Answers: how close did the ranking come to any of the expected terms?
 
-    `sim` says how close two terms are, from the information content (IC) of their most informative common ancestor (MICA):
-    lin = 2·IC(MICA) / (IC(a) + IC(b)); resnik = IC(MICA) / highest IC; jc = 1 / (1 + IC(a) + IC(b) - 2·IC(MICA));
-    rel = lin·(1 - p(MICA)). phentrieve_hybrid and phentrieve_simple are the depth formulas of Phentrieve, bit for bit.
-    `ic` comes from the graph, 1 - ln(n) / ln(N) with n the number of terms at or below a term, or from annotations, -ln p.
+    `sim` says how close two terms are, from the information content (IC) of their most informative common ancestor
+    (MICA): lin = 2·IC(MICA) / (IC(a) + IC(b)); resnik = IC(MICA) / highest IC; jc = 1 / (1 + IC(a) + IC(b) -
+    2·IC(MICA)); rel = lin·(1 - p(MICA)). phentrieve_hybrid and phentrieve_simple are the depth formulas of Phentrieve,
+    bit for bit. `ic` comes from the graph, 1 - ln(n) / ln(N) with n the number of terms at or below a term, or from
+    annotations, -ln p.
 
     lin over the graph is the default: it needs nothing but the ontology, and is 1 for the same term and only for it.
     """
@@ -105,20 +125,32 @@ def max_similarity(
 
 
 @measure(
-    "MeanBestMatch", "Mean best match", family=Family.ONTOLOGY, needs=[Need.ONTOLOGY],
+    "MeanBestMatch",
+    "Mean best match",
+    family=MeasureFamily.ONTOLOGY,
+    needs=[Need.ONTOLOGY],
     formula=r"\frac{1}{|\text{expected}|} \sum_{e \in \text{expected}} \max_{t \in \text{top } k} sim(e, t)",
-    range=(0, 1), undefined=_UNDEFINED, monotone=False, aliases=("average_max_similarity",),
+    range=(0, 1),
+    undefined=_UNDEFINED,
+    monotone=False,
+    aliases=("average_max_similarity",),
     cite="Pesquita et al., Metrics for GO based protein semantic similarity, BMC Bioinformatics 2008; Lin, ICML 1998",
-    example=Example(
-        [None], [1, 1], 1 / 6, {"k": 1}, "cat is 1/3 similar to dog, as both are mammals, and 0 to sparrow: (1/3 + 0) / 2", _animals(),
+    example=MeasureExample(
+        [None],
+        [1, 1],
+        1 / 6,
+        {"k": 1},
+        "cat is 1/3 similar to dog, as both are mammals, and 0 to sparrow: (1/3 + 0) / 2",
+        _animals(),
     ),
-)  # fmt: skip
+)
 def mean_best_match(
     _hits: Hits, extras: Extras, *, k: int | None = None, sim: str = "lin", ic: str = "graph", rel: float | None = None
 ) -> Floats:
     """Answers: how close did the ranking come to each of the expected terms, on average?
 
-    One direction of the best-match average: from the expected terms to the ranking. `sim` and `ic` are those of MaxOntSim.
+    One direction of the best-match average: from the expected terms to the ranking. `sim` and `ic` are those of
+    MaxOntSim.
     """
     matches = best_matches(extras, k=k, sim=sim, ic=ic, rel=1.0 if rel is None else rel)
     n_expected = np.bincount(matches.queries, minlength=matches.n_queries)

@@ -25,13 +25,44 @@ DEFAULT_CUTS = {
 """The cut-offs that trec_eval takes where one of its own names stands without any."""
 
 OFFICIAL = [
-    "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", f"P.{_CUTS}",
-]  # fmt: skip
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    "map",
+    "gm_map",
+    "Rprec",
+    "bpref",
+    "recip_rank",
+    "iprec_at_recall",
+    f"P.{_CUTS}",
+]
 ALL_TREC = [
-    *OFFICIAL, f"recall.{_CUTS}", "infAP", "gm_bpref", "Rprec_mult.0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0", "utility",
-    "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success", "set_P",
-    "set_relative_P", "set_recall", "set_map", "set_F", "num_nonrel_judged_ret", "rbp.p=0.9", "RBP_resid(p=0.9)", "unj",
-]  # fmt: skip
+    *OFFICIAL,
+    f"recall.{_CUTS}",
+    "infAP",
+    "gm_bpref",
+    "Rprec_mult.0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0",
+    "utility",
+    "11pt_avg",
+    "binG",
+    "G",
+    "ndcg",
+    "ndcg_rel",
+    "Rndcg",
+    "ndcg_cut",
+    "map_cut",
+    "relative_P",
+    "success",
+    "set_P",
+    "set_relative_P",
+    "set_recall",
+    "set_map",
+    "set_F",
+    "num_nonrel_judged_ret",
+    "rbp.p=0.9",
+    "RBP_resid(p=0.9)",
+    "unj",
+]
 GROUPS = {
     "official": OFFICIAL,
     "all_trec": ALL_TREC,

@@ -10,29 +10,42 @@ from rankscope.align.hits import Hits
 from rankscope.arrays import Floats, safe_divide
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.sets import _level, n_found
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CITE = "a plain description of the ranking; see Järvelin & Kekäläinen, TOIS 2002, on why one discounts it"
 _UNDEFINED = "no relevant doc was found within k"
 
 
 @measure(
-    "FirstRel", "Rank of the first relevant doc", family=Family.POSITION, formula=r"\min \{r : \text{relevant at } r\}",
-    range=(1, math.inf), better="lower", undefined=_UNDEFINED, cite=_CITE,
+    "FirstRel",
+    "Rank of the first relevant doc",
+    family=MeasureFamily.POSITION,
+    formula=r"\min \{r : \text{relevant at } r\}",
+    range=(1, math.inf),
+    better="lower",
+    undefined=_UNDEFINED,
+    cite=_CITE,
     aliases=("BestPos", "best_position", "first_relevant_rank"),
-    example=Example([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
-)  # fmt: skip
+    example=MeasureExample([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
+)
 def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: at which rank does the first relevant doc stand?"""
     return first_relevant_ranks(hits, k, _level(rel))
 
 
 @measure(
-    "LastRel", "Rank of the last relevant doc found", family=Family.POSITION, formula=r"\max \{r : \text{relevant at } r\}",
-    range=(1, math.inf), better="lower", undefined=_UNDEFINED, cite=_CITE, monotone=False,
+    "LastRel",
+    "Rank of the last relevant doc found",
+    family=MeasureFamily.POSITION,
+    formula=r"\max \{r : \text{relevant at } r\}",
+    range=(1, math.inf),
+    better="lower",
+    undefined=_UNDEFINED,
+    cite=_CITE,
+    monotone=False,
     aliases=("WorstPos", "worst_position"),
-    example=Example([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
-)  # fmt: skip
+    example=MeasureExample([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
+)
 def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how far down does a reader go to see every relevant doc that was found?"""
     counted = (hits.grades >= _level(rel)) & hits.within(k)
@@ -42,11 +55,18 @@ def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = 
 
 
 @measure(
-    "MeanRel", "Mean rank of the relevant docs found", family=Family.POSITION,
-    formula=r"\text{mean} \{r : \text{relevant at } r\}", range=(1, math.inf), better="lower", undefined=_UNDEFINED,
-    cite=_CITE, monotone=False, aliases=("AvgPos", "average_position", "mean_position"),
-    example=Example([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
-)  # fmt: skip
+    "MeanRel",
+    "Mean rank of the relevant docs found",
+    family=MeasureFamily.POSITION,
+    formula=r"\text{mean} \{r : \text{relevant at } r\}",
+    range=(1, math.inf),
+    better="lower",
+    undefined=_UNDEFINED,
+    cite=_CITE,
+    monotone=False,
+    aliases=("AvgPos", "average_position", "mean_position"),
+    example=MeasureExample([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
+)
 def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: at which rank do the relevant docs that were found stand, on average?
 

@@ -9,7 +9,7 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.arrays import Floats, safe_divide, segment_max
 from rankscope.measures.sets import _level, counts_at
-from rankscope.measures.spec import Example, Family, Workings, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
 _SMOOTHING = 0.00001  # trec_eval's epsilon in infAP
 _SALTON = "Salton & McGill, Introduction to Modern Information Retrieval, 1983"
@@ -35,13 +35,17 @@ def _rr_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
 
 
 @measure(
-    "RR", "Reciprocal rank", family=Family.RANK, formula=r"1 / \text{rank of the first relevant doc}", range=(0, 1),
+    "RR",
+    "Reciprocal rank",
+    family=MeasureFamily.RANK,
+    formula=r"1 / \text{rank of the first relevant doc}",
+    range=(0, 1),
     cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
     aliases=("MRR", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
     elsewhere={"trec_eval": "recip_rank (with -M k)", "ranx": "mrr@{k}", "ir_measures": "RR@{k}"},
-    example=Example([0, 1, 1], [1, 1], 1 / 2, {}, "the first relevant doc stands at rank 2: 1/2"),
+    example=MeasureExample([0, 1, 1], [1, 1], 1 / 2, {}, "the first relevant doc stands at rank 2: 1/2"),
     workings=_rr_workings,
-)  # fmt: skip
+)
 def reciprocal_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how early does the first relevant doc come?
 
@@ -75,16 +79,19 @@ def _ap_workings(hits: Hits, *, k: int | None, norm: str, rel: float) -> Working
 
 
 @measure(
-    "AP", "Average precision", family=Family.RANK,
-    formula=r"\frac{1}{R} \sum_{r \le k} [\text{relevant at } r] \cdot P@r", range=(0, 1),
+    "AP",
+    "Average precision",
+    family=MeasureFamily.RANK,
+    formula=r"\frac{1}{R} \sum_{r \le k} [\text{relevant at } r] \cdot P@r",
+    range=(0, 1),
     cite="Buckley & Voorhees, Evaluating Evaluation Measure Stability, SIGIR 2000",
     aliases={"MAP": {}, "map_cut": {}, "average_precision": {}, "GMAP": {"agg": "gmean"}, "gm_map": {"agg": "gmean"}},
     elsewhere={"trec_eval": "map, map_cut_{k}", "ranx": "map@{k}", "ir_measures": "AP@{k}"},
-    example=Example(
+    example=MeasureExample(
         [1, 0, 1], [1, 1, 1], (1 + 2 / 3) / 3, {}, "relevant at ranks 1 and 3: (1/1 + 2/3) over 3 relevant docs"
     ),
     workings=_ap_workings,
-)  # fmt: skip
+)
 def average_precision(hits: Hits, *, k: int | None = None, norm: str = "all", rel: float | None = None) -> Floats:
     """Answers: how pure is the list down to each relevant doc, on average over all relevant docs?
 
@@ -96,13 +103,22 @@ def average_precision(hits: Hits, *, k: int | None = None, norm: str = "all", re
 
 
 @measure(
-    "IPrec", "Interpolated precision", family=Family.RANK,
-    formula=r"\max \{P@r : r \text{ from where recall reaches the level}\}", range=(0, 1), cite=_SALTON,
-    aliases=("iprec_at_recall",), elsewhere={"trec_eval": "iprec_at_recall_{recall}", "ir_measures": "IPrec@{recall}"},
-    example=Example(
-        [0, 1, 1], [1, 1], 2 / 3, {"recall": 0.5}, "recall 0.5 is reached at rank 2; the best precision from there is 2/3"
+    "IPrec",
+    "Interpolated precision",
+    family=MeasureFamily.RANK,
+    formula=r"\max \{P@r : r \text{ from where recall reaches the level}\}",
+    range=(0, 1),
+    cite=_SALTON,
+    aliases=("iprec_at_recall",),
+    elsewhere={"trec_eval": "iprec_at_recall_{recall}", "ir_measures": "IPrec@{recall}"},
+    example=MeasureExample(
+        [0, 1, 1],
+        [1, 1],
+        2 / 3,
+        {"recall": 0.5},
+        "recall 0.5 is reached at rank 2; the best precision from there is 2/3",
     ),
-)  # fmt: skip
+)
 def interpolated_precision(hits: Hits, *, recall: float, rounding: str = "up", rel: float | None = None) -> Floats:
     """Answers: how pure can the list still be once this share of the relevant docs is found?
 
@@ -117,11 +133,18 @@ def interpolated_precision(hits: Hits, *, recall: float, rounding: str = "up", r
 
 
 @measure(
-    "IPrec11", "11-point interpolated average precision", family=Family.RANK,
-    formula=r"\frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec}@(i/10)", range=(0, 1), cite=_SALTON,
-    aliases=("11pt_avg", "11pt", "11_point", "IPrec11pt"), elsewhere={"trec_eval": "11pt_avg"},
-    example=Example([0, 1], [1], 1 / 2, {}, "the only relevant doc is at rank 2, so precision is 1/2 at every level"),
-)  # fmt: skip
+    "IPrec11",
+    "11-point interpolated average precision",
+    family=MeasureFamily.RANK,
+    formula=r"\frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec}@(i/10)",
+    range=(0, 1),
+    cite=_SALTON,
+    aliases=("11pt_avg", "11pt", "11_point", "IPrec11pt"),
+    elsewhere={"trec_eval": "11pt_avg"},
+    example=MeasureExample(
+        [0, 1], [1], 1 / 2, {}, "the only relevant doc is at rank 2, so precision is 1/2 at every level"
+    ),
+)
 def eleven_point_average(hits: Hits, *, rounding: str = "up", rel: float | None = None) -> Floats:
     """Answers: how pure is the list over all levels of recall, from 0 to 1 in steps of 0.1?"""
     levels = [i / 10 for i in range(11)]
@@ -132,15 +155,22 @@ def eleven_point_average(hits: Hits, *, rounding: str = "up", rel: float | None 
 
 
 @measure(
-    "Bpref", "Binary preference", family=Family.RANK,
+    "Bpref",
+    "Binary preference",
+    family=MeasureFamily.RANK,
     formula=r"\frac{1}{R} \sum_r \left(1 - \frac{\min(\text{judged non-relevant above } r, R)}{\min(N, R)}\right)",
-    range=(0, 1), cite="Buckley & Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
+    range=(0, 1),
+    cite="Buckley & Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
     aliases={"bpref": {}, "gm_bpref": {"agg": "gmean"}},
     elsewhere={"trec_eval": "bpref", "ranx": "bpref", "ir_measures": "Bpref"},
-    example=Example(
-        [0, 1, None, 1], [1, 1, 0, 0], 1 / 2, {}, "each relevant doc has 1 of the 2 judged non-relevant docs above it: ½·(½+½)"
+    example=MeasureExample(
+        [0, 1, None, 1],
+        [1, 1, 0, 0],
+        1 / 2,
+        {},
+        "each relevant doc has 1 of the 2 judged non-relevant docs above it: ½·(½+½)",
     ),
-)  # fmt: skip
+)
 def binary_preference(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: how often do relevant docs stand above docs that were judged non-relevant?
 
@@ -157,12 +187,25 @@ def binary_preference(hits: Hits, *, rel: float | None = None) -> Floats:
 
 
 @measure(
-    "infAP", "Inferred average precision", family=Family.RANK,
-    formula=r"\frac{1}{R} \sum_r \left(\frac{1}{r} + \frac{r-1}{r} \cdot \frac{|pool|}{r-1} \cdot \frac{rel+\epsilon}{rel+nonrel+2\epsilon}\right)",
-    range=(0, 1), cite="Yilmaz & Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
-    elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"}, monotone=False,
-    example=Example([1, 1], [1, 1], (1 + 1 / 2 + 1 / 2 * (1 + 1e-5) / (1 + 2e-5)) / 2, {}, "rank 1 gives 1; rank 2 gives ½ + ½·(1+ε)/(1+2ε)"),
-)  # fmt: skip
+    "infAP",
+    "Inferred average precision",
+    family=MeasureFamily.RANK,
+    formula=(
+        r"\frac{1}{R} \sum_r \left(\frac{1}{r} + \frac{r-1}{r} \cdot \frac{|pool|}{r-1} \cdot "
+        r"\frac{rel+\epsilon}{rel+nonrel+2\epsilon}\right)"
+    ),
+    range=(0, 1),
+    cite="Yilmaz & Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
+    elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
+    monotone=False,
+    example=MeasureExample(
+        [1, 1],
+        [1, 1],
+        (1 + 1 / 2 + 1 / 2 * (1 + 1e-5) / (1 + 2e-5)) / 2,
+        {},
+        "rank 1 gives 1; rank 2 gives ½ + ½·(1+ε)/(1+2ε)",
+    ),
+)
 def inferred_ap(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what would average precision be, estimated from pools of which only a sample was judged?
 

@@ -19,7 +19,7 @@ OTHERS = ("diversity", "embedding", "ontology", "trec", "variety")
 
 @cache
 def load_families() -> None:
-    """Import every family and every plugin of the entry point `rankscope.measures`; importing registers the measures."""
+    """Import every family, and every plugin of the entry point `rankscope.measures`, which registers their measures."""
     from importlib.metadata import entry_points
 
     for family in (*USUAL, *OTHERS):

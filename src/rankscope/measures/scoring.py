@@ -51,7 +51,7 @@ def extras_for(
     *,
     side: Mapping[Need, Any],
 ) -> Extras:
-    """Return what measures that look at the docs themselves get besides the hits; `side` is what was loaded for them."""
+    """Return what measures that look at the docs themselves get besides the hits; `side` was loaded for them."""
     from rankscope.align.top import top_docs  # most measures need nothing of this
     from rankscope.measures.extras import Extras
 

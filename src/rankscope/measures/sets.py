@@ -8,7 +8,7 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.arrays import Floats, safe_divide
-from rankscope.measures.spec import Example, Family, Workings, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
 _VAN_RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
 _TREC_EVAL = "Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005"
@@ -34,12 +34,18 @@ def _recall_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
 
 
 @measure(
-    "P", "Precision", family=Family.SET, formula=r"|\{\text{relevant in top } k\}| / k", range=(0, 1),
-    undefined="never; a list shorter than k counts as if filled up with non-relevant docs", cite=_VAN_RIJSBERGEN,
-    aliases=("Precision", "Prec"), elsewhere={"trec_eval": "P_{k}", "ranx": "precision@{k}", "ir_measures": "P@{k}"},
-    example=Example([1, 0, 2], [1, 2, 1], 2 / 3, {"k": 3}, "2 of the first 3 docs are relevant: 2/3"),
+    "P",
+    "Precision",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant in top } k\}| / k",
+    range=(0, 1),
+    undefined="never; a list shorter than k counts as if filled up with non-relevant docs",
+    cite=_VAN_RIJSBERGEN,
+    aliases=("Precision", "Prec"),
+    elsewhere={"trec_eval": "P_{k}", "ranx": "precision@{k}", "ir_measures": "P@{k}"},
+    example=MeasureExample([1, 0, 2], [1, 2, 1], 2 / 3, {"k": 3}, "2 of the first 3 docs are relevant: 2/3"),
     workings=_precision_workings,
-)  # fmt: skip
+)
 def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: what share of the first k docs is relevant?
 
@@ -49,23 +55,35 @@ def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
 
 
 @measure(
-    "P_ret", "Precision over what was retrieved", family=Family.SET,
-    formula=r"|\{\text{relevant in top } k\}| / \min(k, \text{retrieved})", range=(0, 1),
-    undefined="nothing was retrieved", cite="the convention of several RAG toolkits; P is the literature's", monotone=True,
-    example=Example([1, 0], [1, 2, 1], 1 / 2, {"k": 10}, "1 of the 2 docs retrieved is relevant: 1/2, where P@10 is 1/10"),
-)  # fmt: skip
+    "P_ret",
+    "Precision over what was retrieved",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant in top } k\}| / \min(k, \text{retrieved})",
+    range=(0, 1),
+    undefined="nothing was retrieved",
+    cite="the convention of several RAG toolkits; P is the literature's",
+    monotone=True,
+    example=MeasureExample(
+        [1, 0], [1, 2, 1], 1 / 2, {"k": 10}, "1 of the 2 docs retrieved is relevant: 1/2, where P@10 is 1/10"
+    ),
+)
 def precision_of_retrieved(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: what share of the docs shown (at most k) is relevant, however few they are?"""
     return safe_divide(n_found(hits, k, _level(rel)), np.minimum(hits.n_retrieved, k))
 
 
 @measure(
-    "R", "Recall", family=Family.SET, formula=r"|\{\text{relevant in top } k\}| / |\{\text{relevant}\}|", range=(0, 1),
-    cite=_VAN_RIJSBERGEN, aliases=("Recall", "Rec"),
+    "R",
+    "Recall",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant in top } k\}| / |\{\text{relevant}\}|",
+    range=(0, 1),
+    cite=_VAN_RIJSBERGEN,
+    aliases=("Recall", "Rec"),
     elsewhere={"trec_eval": "recall_{k}", "ranx": "recall@{k}", "ir_measures": "R@{k}"},
-    example=Example([1, 0, 2], [1, 2, 1, 0], 2 / 3, {"k": 3}, "2 of the 3 relevant docs are found: 2/3"),
+    example=MeasureExample([1, 0, 2], [1, 2, 1, 0], 2 / 3, {"k": 3}, "2 of the 3 relevant docs are found: 2/3"),
     workings=_recall_workings,
-)  # fmt: skip
+)
 def recall(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what share of the relevant docs is among the first k?"""
     level = _level(rel)
@@ -73,12 +91,16 @@ def recall(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Flo
 
 
 @measure(
-    "R_cap", "Capped recall", family=Family.SET,
-    formula=r"|\{\text{relevant in top } k\}| / \min(k, |\{\text{relevant}\}|)", range=(0, 1),
-    cite="Thakur et al., BEIR, NeurIPS 2021", aliases=("relative_P", "RelP", "RecallCap", "capped_recall"),
+    "R_cap",
+    "Capped recall",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant in top } k\}| / \min(k, |\{\text{relevant}\}|)",
+    range=(0, 1),
+    cite="Thakur et al., BEIR, NeurIPS 2021",
+    aliases=("relative_P", "RelP", "RecallCap", "capped_recall"),
     elsewhere={"trec_eval": "relative_P_{k}", "BEIR": "R_cap@{k}"},
-    example=Example([1, 0], [1, 2, 1], 1 / 2, {"k": 2}, "1 found of the 2 that fit into 2 ranks: 1/2"),
-)  # fmt: skip
+    example=MeasureExample([1, 0], [1, 2, 1], 1 / 2, {"k": 2}, "1 found of the 2 that fit into 2 ranks: 1/2"),
+)
 def capped_recall(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: of the relevant docs that could stand in the first k ranks, what share does?
 
@@ -89,10 +111,16 @@ def capped_recall(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
 
 
 @measure(
-    "F", "F-measure", family=Family.SET, formula=r"(1+\beta^2) P R / (\beta^2 P + R)", range=(0, 1), cite=_VAN_RIJSBERGEN,
-    aliases=("F1",), elsewhere={"ranx": "f1@{k}"},
-    example=Example([1, 0], [1, 2], 1 / 2, {"k": 2}, "precision 1/2, recall 1/2: 2·¼/1 = 1/2"),
-)  # fmt: skip
+    "F",
+    "F-measure",
+    family=MeasureFamily.SET,
+    formula=r"(1+\beta^2) P R / (\beta^2 P + R)",
+    range=(0, 1),
+    cite=_VAN_RIJSBERGEN,
+    aliases=("F1",),
+    elsewhere={"ranx": "f1@{k}"},
+    example=MeasureExample([1, 0], [1, 2], 1 / 2, {"k": 2}, "precision 1/2, recall 1/2: 2·¼/1 = 1/2"),
+)
 def f_measure(hits: Hits, *, k: int, beta: float = 1.0, rel: float | None = None) -> Floats:
     """Answers: how good are precision and recall together, at k?
 
@@ -109,12 +137,16 @@ def harmonic(precision: Floats, recall: Floats, beta: float) -> Floats:
 
 
 @measure(
-    "Success", "Success, hit rate", family=Family.SET, formula=r"[\text{a relevant doc is in the top } k]", range=(0, 1),
+    "Success",
+    "Success, hit rate",
+    family=MeasureFamily.SET,
+    formula=r"[\text{a relevant doc is in the top } k]",
+    range=(0, 1),
     cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
     aliases=("HR", "Hit", "HitRate", "Hit_Rate", "Accuracy"),
     elsewhere={"trec_eval": "success_{k}", "ranx": "hit_rate@{k}", "ir_measures": "Success@{k}"},
-    example=Example([0, 1], [1, 1], 1, {"k": 2}, "a relevant doc stands at rank 2: 1"),
-)  # fmt: skip
+    example=MeasureExample([0, 1], [1, 1], 1, {"k": 2}, "a relevant doc stands at rank 2: 1"),
+)
 def success(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: is there a relevant doc among the first k at all?"""
     level = _level(rel)
@@ -123,11 +155,16 @@ def success(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
 
 
 @measure(
-    "Rprec", "R-precision", family=Family.SET, formula=r"|\{\text{relevant in top } R\}| / R", range=(0, 1), cite=_TREC_EVAL,
+    "Rprec",
+    "R-precision",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant in top } R\}| / R",
+    range=(0, 1),
+    cite=_TREC_EVAL,
     aliases=("R-Precision", "RPrecision", "R_prec"),
     elsewhere={"trec_eval": "Rprec, Rprec_mult_{mult}", "ranx": "r-precision", "ir_measures": "Rprec"},
-    example=Example([1, 0, 2], [1, 2], 1 / 2, {}, "2 docs are relevant and 1 of them is in the first 2: 1/2"),
-)  # fmt: skip
+    example=MeasureExample([1, 0, 2], [1, 2], 1 / 2, {}, "2 docs are relevant and 1 of them is in the first 2: 1/2"),
+)
 def r_precision(hits: Hits, *, mult: float = 1.0, rel: float | None = None) -> Floats:
     """Answers: when as many docs are shown as there are relevant ones, what share of them is relevant?
 
@@ -146,32 +183,50 @@ def counts_at(share: float, n_relevant: Floats, rounding: str) -> Floats:
 
 
 @measure(
-    "SetP", "Precision of the whole list", family=Family.SET, formula=r"|\{\text{relevant retrieved}\}| / |\{\text{retrieved}\}|",
-    range=(0, 1), undefined="nothing was retrieved", cite=_VAN_RIJSBERGEN, aliases=("set_P",), monotone=True,
+    "SetP",
+    "Precision of the whole list",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant retrieved}\}| / |\{\text{retrieved}\}|",
+    range=(0, 1),
+    undefined="nothing was retrieved",
+    cite=_VAN_RIJSBERGEN,
+    aliases=("set_P",),
+    monotone=True,
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP"},
-    example=Example([1, 0, 0, 2], [1, 2, 1], 1 / 2, {}, "2 of the 4 docs retrieved are relevant: 1/2"),
-)  # fmt: skip
+    example=MeasureExample([1, 0, 0, 2], [1, 2, 1], 1 / 2, {}, "2 of the 4 docs retrieved are relevant: 1/2"),
+)
 def set_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what share of everything retrieved is relevant, order aside?"""
     return safe_divide(n_found(hits, None, _level(rel)), hits.n_retrieved)
 
 
 @measure(
-    "SetR", "Recall of the whole list", family=Family.SET, formula=r"|\{\text{relevant retrieved}\}| / |\{\text{relevant}\}|",
-    range=(0, 1), cite=_VAN_RIJSBERGEN, aliases=("set_recall",), elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR"},
-    example=Example([1, 0, 0, 2], [1, 2, 1], 2 / 3, {}, "2 of the 3 relevant docs are retrieved: 2/3"),
-)  # fmt: skip
+    "SetR",
+    "Recall of the whole list",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant retrieved}\}| / |\{\text{relevant}\}|",
+    range=(0, 1),
+    cite=_VAN_RIJSBERGEN,
+    aliases=("set_recall",),
+    elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR"},
+    example=MeasureExample([1, 0, 0, 2], [1, 2, 1], 2 / 3, {}, "2 of the 3 relevant docs are retrieved: 2/3"),
+)
 def set_recall(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what share of the relevant docs was retrieved anywhere in the list?"""
     return recall(hits, k=None, rel=rel)
 
 
 @measure(
-    "SetRelP", "Capped recall of the whole list", family=Family.SET,
-    formula=r"|\{\text{relevant retrieved}\}| / \min(|\{\text{retrieved}\}|, |\{\text{relevant}\}|)", range=(0, 1),
-    cite=_TREC_EVAL, aliases=("set_relative_P",), elsewhere={"trec_eval": "set_relative_P"},
-    example=Example([1, 0], [1, 2, 1], 1 / 2, {}, "1 found of the 2 that fit into 2 ranks: 1/2"),
-)  # fmt: skip
+    "SetRelP",
+    "Capped recall of the whole list",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant retrieved}\}| / \min(|\{\text{retrieved}\}|, |\{\text{relevant}\}|)",
+    range=(0, 1),
+    cite=_TREC_EVAL,
+    aliases=("set_relative_P",),
+    elsewhere={"trec_eval": "set_relative_P"},
+    example=MeasureExample([1, 0], [1, 2, 1], 1 / 2, {}, "1 found of the 2 that fit into 2 ranks: 1/2"),
+)
 def set_relative_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: of the relevant docs that a list of this length could hold, what share does it hold?"""
     level = _level(rel)
@@ -179,20 +234,32 @@ def set_relative_precision(hits: Hits, *, rel: float | None = None) -> Floats:
 
 
 @measure(
-    "SetF", "F-measure of the whole list", family=Family.SET, formula=r"(1+\beta^2) P R / (\beta^2 P + R)", range=(0, 1),
-    cite=_VAN_RIJSBERGEN, aliases=("set_F",), elsewhere={"trec_eval": "set_F_{beta squared}", "ir_measures": "SetF(beta={beta squared})"},
-    example=Example([1, 0], [1, 2], 1 / 2, {}, "precision 1/2, recall 1/2: 1/2"),
-)  # fmt: skip
+    "SetF",
+    "F-measure of the whole list",
+    family=MeasureFamily.SET,
+    formula=r"(1+\beta^2) P R / (\beta^2 P + R)",
+    range=(0, 1),
+    cite=_VAN_RIJSBERGEN,
+    aliases=("set_F",),
+    elsewhere={"trec_eval": "set_F_{beta squared}", "ir_measures": "SetF(beta={beta squared})"},
+    example=MeasureExample([1, 0], [1, 2], 1 / 2, {}, "precision 1/2, recall 1/2: 1/2"),
+)
 def set_f(hits: Hits, *, beta: float = 1.0, rel: float | None = None) -> Floats:
     """Answers: how good are precision and recall of the whole list together?"""
     return harmonic(np.nan_to_num(set_precision(hits, rel=rel)), set_recall(hits, rel=rel), beta)
 
 
 @measure(
-    "SetAP", "Precision times recall of the whole list", family=Family.SET, formula=r"P \cdot R", range=(0, 1), cite=_TREC_EVAL,
-    aliases=("set_map",), elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
-    example=Example([1, 0], [1, 2], 1 / 4, {}, "precision 1/2 times recall 1/2: 1/4"),
-)  # fmt: skip
+    "SetAP",
+    "Precision times recall of the whole list",
+    family=MeasureFamily.SET,
+    formula=r"P \cdot R",
+    range=(0, 1),
+    cite=_TREC_EVAL,
+    aliases=("set_map",),
+    elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
+    example=MeasureExample([1, 0], [1, 2], 1 / 4, {}, "precision 1/2 times recall 1/2: 1/4"),
+)
 def set_average_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what would average precision be if the order of the list were unknown?"""
     level = _level(rel)
@@ -202,11 +269,18 @@ def set_average_precision(hits: Hits, *, rel: float | None = None) -> Floats:
 
 
 @measure(
-    "Judged", "Judged share", family=Family.SET, formula=r"|\{\text{judged in top } k\}| / \min(k, \text{retrieved})",
-    range=(0, 1), undefined="nothing was retrieved", cite="Lu, Moffat & Culpepper, Information Retrieval Journal, 2016",
-    about_relevance=False, monotone=False, elsewhere={"ir_measures": "Judged@{k}"},
-    example=Example([1, None, 0], [1, 0], 2 / 3, {"k": 3}, "2 of the first 3 docs were judged: 2/3"),
-)  # fmt: skip
+    "Judged",
+    "Judged share",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{judged in top } k\}| / \min(k, \text{retrieved})",
+    range=(0, 1),
+    undefined="nothing was retrieved",
+    cite="Lu, Moffat & Culpepper, Information Retrieval Journal, 2016",
+    about_relevance=False,
+    monotone=False,
+    elsewhere={"ir_measures": "Judged@{k}"},
+    example=MeasureExample([1, None, 0], [1, 0], 2 / 3, {"k": 3}, "2 of the first 3 docs were judged: 2/3"),
+)
 def judged(hits: Hits, *, k: int | None = None) -> Floats:
     """Answers: what share of the first k docs did anybody judge?
 
@@ -217,56 +291,100 @@ def judged(hits: Hits, *, k: int | None = None) -> Floats:
 
 
 @measure(
-    "Unjudged", "Unjudged share", family=Family.SET, formula=r"|\{\text{unjudged in top } k\}| / k", range=(0, 1),
-    better="lower", undefined="never", cite=_TREC_EVAL, about_relevance=False, monotone=False, aliases=("unj",),
+    "Unjudged",
+    "Unjudged share",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{unjudged in top } k\}| / k",
+    range=(0, 1),
+    better="lower",
+    undefined="never",
+    cite=_TREC_EVAL,
+    about_relevance=False,
+    monotone=False,
+    aliases=("unj",),
     elsewhere={"trec_eval": "unj_{k}", "BEIR": "hole@{k}"},
-    example=Example([1, None, 0], [1, 0], 1 / 3, {"k": 3}, "1 of the first 3 docs was not judged: 1/3"),
-)  # fmt: skip
+    example=MeasureExample([1, None, 0], [1, 0], 1 / 3, {"k": 3}, "1 of the first 3 docs was not judged: 1/3"),
+)
 def unjudged(hits: Hits, *, k: int) -> Floats:
     """Answers: how much of the first k ranks is taken by docs that nobody judged?"""
     return (np.minimum(hits.n_retrieved, k) - hits.per_query((hits.grades >= 0) & hits.within(k))) / k
 
 
 @measure(
-    "NumRet", "Docs retrieved", family=Family.SET, formula=r"|\{\text{retrieved}\}|", range=(0, math.inf), undefined="never",
-    cite=_TREC_EVAL, aggregate="sum", about_relevance=False, monotone=False, aliases=("num_ret",),
+    "NumRet",
+    "Docs retrieved",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{retrieved}\}|",
+    range=(0, math.inf),
+    undefined="never",
+    cite=_TREC_EVAL,
+    aggregate="sum",
+    about_relevance=False,
+    monotone=False,
+    aliases=("num_ret",),
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
-    example=Example([1, None, 0], [1, 0], 3, {}, "3 docs"),
-)  # fmt: skip
+    example=MeasureExample([1, None, 0], [1, 0], 3, {}, "3 docs"),
+)
 def n_retrieved(hits: Hits) -> Floats:
     """Answers: how many docs were retrieved?"""
     return hits.n_retrieved.astype(np.float64)
 
 
 @measure(
-    "NumRel", "Relevant docs judged", family=Family.SET, formula=r"|\{\text{relevant}\}|", range=(0, math.inf),
-    undefined="never", cite=_TREC_EVAL, aggregate="sum", about_relevance=False, monotone=False, aliases=("num_rel",),
+    "NumRel",
+    "Relevant docs judged",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant}\}|",
+    range=(0, math.inf),
+    undefined="never",
+    cite=_TREC_EVAL,
+    aggregate="sum",
+    about_relevance=False,
+    monotone=False,
+    aliases=("num_rel",),
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
-    example=Example([1, None, 0], [1, 2, 0], 2, {}, "2 of the judged docs are relevant"),
-)  # fmt: skip
+    example=MeasureExample([1, None, 0], [1, 2, 0], 2, {}, "2 of the judged docs are relevant"),
+)
 def n_relevant(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: how many docs are relevant, found or not?"""
     return hits.n_relevant(_level(rel))
 
 
 @measure(
-    "NumRelRet", "Relevant docs found", family=Family.SET, formula=r"|\{\text{relevant in top } k\}|", range=(0, math.inf),
-    undefined="never", cite=_TREC_EVAL, aggregate="sum", about_relevance=False, aliases=("num_rel_ret", "Hits"),
+    "NumRelRet",
+    "Relevant docs found",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{relevant in top } k\}|",
+    range=(0, math.inf),
+    undefined="never",
+    cite=_TREC_EVAL,
+    aggregate="sum",
+    about_relevance=False,
+    aliases=("num_rel_ret", "Hits"),
     elsewhere={"trec_eval": "num_rel_ret", "ranx": "hits@{k}", "ir_measures": "NumRelRet"},
-    example=Example([1, None, 2], [1, 2, 1], 2, {}, "2 relevant docs are in the list"),
-)  # fmt: skip
+    example=MeasureExample([1, None, 2], [1, 2, 1], 2, {}, "2 relevant docs are in the list"),
+)
 def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how many relevant docs are among the first k (without k: in the whole list)?"""
     return n_found(hits, k, _level(rel))
 
 
 @measure(
-    "NumNonrelRet", "Judged non-relevant docs retrieved", family=Family.SET,
-    formula=r"|\{\text{judged non-relevant in top } k\}|", range=(0, math.inf), better="lower", undefined="never",
-    cite=_TREC_EVAL, aggregate="sum", about_relevance=False, monotone=False, aliases=("num_nonrel_judged_ret",),
+    "NumNonrelRet",
+    "Judged non-relevant docs retrieved",
+    family=MeasureFamily.SET,
+    formula=r"|\{\text{judged non-relevant in top } k\}|",
+    range=(0, math.inf),
+    better="lower",
+    undefined="never",
+    cite=_TREC_EVAL,
+    aggregate="sum",
+    about_relevance=False,
+    monotone=False,
+    aliases=("num_nonrel_judged_ret",),
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
-    example=Example([1, None, 0], [1, 0], 1, {}, "1 retrieved doc was judged and found non-relevant"),
-)  # fmt: skip
+    example=MeasureExample([1, None, 0], [1, 0], 1, {}, "1 retrieved doc was judged and found non-relevant"),
+)
 def n_nonrelevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how many docs are in the list that somebody judged to be wrong?"""
     return hits.per_query((hits.grades >= 0) & (hits.grades < _level(rel)) & hits.within(k))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankscope.measures.extras import Extras, Need
 
 
-class Family(StrEnum):
+class MeasureFamily(StrEnum):
     """Groups of measures that answer the same kind of question."""
 
     SET = "set & cut-off"
@@ -38,7 +38,7 @@ class Family(StrEnum):
     ONTOLOGY = "ontology"
 
 
-class Example(LightRecord):
+class MeasureExample(LightRecord):
     """A score worked out by hand: the grades down the ranking, and all grades the qrels have."""
 
     grades: Sequence[float | None]
@@ -72,14 +72,14 @@ class MeasureSpec(LightRecord, eq=False):
 
     name: str
     title: str
-    family: Family
+    family: MeasureFamily
     function: Callable[..., Floats]
     formula: str
     range: tuple[float, float]
     better: str
     undefined: str
     cite: str
-    example: Example
+    example: MeasureExample
     aliases: tuple[str, ...]
     names_elsewhere: Mapping[str, str]
     aggregate: str
@@ -133,7 +133,9 @@ class MeasureSpec(LightRecord, eq=False):
 IF_UNDEFINED = {
     "zero": "it counts as 0, as in trec_eval; no_relevant='exclude' leaves queries without relevant docs out",
     "policy": "it is left out of the mean, and counted; undefined='zero' counts it as 0, undefined='error' refuses it",
-    "skip": "it is left out of the mean, and counted, as 0 would look like the best score; undefined='error' refuses it",
+    "skip": (
+        "it is left out of the mean, and counted, as 0 would look like the best score; undefined='error' refuses it"
+    ),
 }
 """What becomes of an undefined score."""
 
@@ -228,11 +230,11 @@ def measure(
     name: str,
     title: str,
     *,
-    family: Family,
+    family: MeasureFamily,
     formula: str,
     range: tuple[float, float],  # noqa: A002 (the word users know)
     cite: str,
-    example: Example,
+    example: MeasureExample,
     undefined: str = "no relevant doc is judged for the query",
     better: str = "higher",
     aliases: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
@@ -308,10 +310,15 @@ def measure(
     Examples
     --------
     >>> import rankscope as rs
-    >>> from rankscope.measures.spec import Example, Family
     >>> @rs.measure(
-    ...     "FirstIsBest", "The best doc first", family=Family.RANK, formula=r"[g_1 = g_{max}]", range=(0, 1),
-    ...     undefined="never", cite="by hand", example=Example([2, 1], [2, 1], 1.0, {}, "2 is the best grade"),
+    ...     "FirstIsBest",
+    ...     "The best doc first",
+    ...     family=rs.MeasureFamily.RANK,
+    ...     formula=r"[g_1 = g_{max}]",
+    ...     range=(0, 1),
+    ...     undefined="never",
+    ...     cite="by hand",
+    ...     example=rs.MeasureExample([2, 1], [2, 1], 1.0, {}, "2 is the best grade"),
     ... )
     ... def first_is_best(hits):
     ...     '''Answers: is the first doc one of the best grade that the qrels have?'''
@@ -369,7 +376,7 @@ def measure(
     return register
 
 
-def example_hits(example: Example) -> Hits:
+def example_hits(example: MeasureExample) -> Hits:
     """Return hits for one query that look like the example."""
     graded = [(rank, grade) for rank, grade in enumerate(example.grades, 1) if grade is not None]
     ideal = sorted((grade for grade in example.judged if grade >= 0), reverse=True)

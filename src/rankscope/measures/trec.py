@@ -12,18 +12,24 @@ from rankscope.arrays import Floats, Ints, log2, safe_divide
 from rankscope.measures.gain import dcg, dcg_terms, gains_of, ideal_gains, ideal_terms, ndcg
 from rankscope.measures.rank import relevant_so_far
 from rankscope.measures.sets import _level, n_found
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CITE = "Buckley, trec_eval 9 (measure documentation), 2008"
 
 
 @measure(
-    "Utility", "Linear utility", family=Family.TREC,
+    "Utility",
+    "Linear utility",
+    family=MeasureFamily.TREC,
     formula=r"a \cdot \text{relevant found} + b \cdot \text{others found} + c \cdot \text{relevant missed}",
-    range=(-math.inf, math.inf), undefined="never", cite="Hull, The TREC-7 Filtering Track, 1998", aliases=("utility",),
-    elsewhere={"trec_eval": "utility"}, about_relevance=False,
-    example=Example([1, 0, None], [1, 1], -1, {}, "1 relevant minus 2 others"),
-)  # fmt: skip
+    range=(-math.inf, math.inf),
+    undefined="never",
+    cite="Hull, The TREC-7 Filtering Track, 1998",
+    aliases=("utility",),
+    elsewhere={"trec_eval": "utility"},
+    about_relevance=False,
+    example=MeasureExample([1, 0, None], [1, 1], -1, {}, "1 relevant minus 2 others"),
+)
 def utility(
     hits: Hits, *, found: float = 1.0, wrong: float = -1.0, missed: float = 0.0, rel: float | None = None
 ) -> Floats:
@@ -34,10 +40,16 @@ def utility(
 
 
 @measure(
-    "BinG", "Binary G", family=Family.TREC, formula=r"\frac{1}{R} \sum_r 1 / \log_2(2 + \text{non-relevant above } r)",
-    range=(0, 1), cite=_CITE, aliases=("binG",), elsewhere={"trec_eval": "binG"},
-    example=Example([0, 1], [1], 1 / math.log2(3), {}, "one non-relevant doc above: 1/log2(3)"),
-)  # fmt: skip
+    "BinG",
+    "Binary G",
+    family=MeasureFamily.TREC,
+    formula=r"\frac{1}{R} \sum_r 1 / \log_2(2 + \text{non-relevant above } r)",
+    range=(0, 1),
+    cite=_CITE,
+    aliases=("binG",),
+    elsewhere={"trec_eval": "binG"},
+    example=MeasureExample([0, 1], [1], 1 / math.log2(3), {}, "one non-relevant doc above: 1/log2(3)"),
+)
 def binary_g(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: how many non-relevant docs does a reader pass before each relevant one, discounted?"""
     level = _level(rel)
@@ -49,11 +61,18 @@ def binary_g(hits: Hits, *, rel: float | None = None) -> Floats:
 
 
 @measure(
-    "G", "Normalised gain G", family=Family.TREC, graded=True,
-    formula=r"\sum_r g_r / \log_2(2 + cost_r - gained_r) \; / \; \sum g^*", range=(0, 1),
-    undefined="no judged doc of the query has a gain above 0", cite=_CITE, elsewhere={"trec_eval": "G"},
-    whole_grades=True, example=Example([0, 1], [1], 1 / math.log2(3), {}, "at rank 2 the cost is 2 and 1 is gained: 1/log2(3)"),
-)  # fmt: skip
+    "G",
+    "Normalised gain G",
+    family=MeasureFamily.TREC,
+    graded=True,
+    formula=r"\sum_r g_r / \log_2(2 + cost_r - gained_r) \; / \; \sum g^*",
+    range=(0, 1),
+    undefined="no judged doc of the query has a gain above 0",
+    cite=_CITE,
+    elsewhere={"trec_eval": "G"},
+    whole_grades=True,
+    example=MeasureExample([0, 1], [1], 1 / math.log2(3), {}, "at rank 2 the cost is 2 and 1 is gained: 1/log2(3)"),
+)
 def normalised_gain(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: how much is gained, each doc judged by how much better the docs before it could have been?"""
     gains, ideal = gains_of(hits.grades, gain, rel), ideal_gains(hits, gain, rel)
@@ -83,12 +102,22 @@ def ideal_dcg_at(hits: Hits, ranks: Ints, queries: Ints, gain: Any, rel: float |
 
 
 @measure(
-    "nDCG_rel", "nDCG averaged over relevant docs", family=Family.TREC, graded=True,
-    formula=r"\frac{1}{R} \sum_{\text{relevant } r} \mathrm{nDCG}@r", range=(0, 1),
-    undefined="no judged doc of the query has a gain above 0", cite=_CITE, aliases=("ndcg_rel",),
-    elsewhere={"trec_eval": "ndcg_rel"}, monotone=False, whole_grades=True,
-    example=Example([0, 1], [1], 1 / math.log2(3), {}, "nDCG at rank 2, where the only relevant doc is: 1/log2(3)"),
-)  # fmt: skip
+    "nDCG_rel",
+    "nDCG averaged over relevant docs",
+    family=MeasureFamily.TREC,
+    graded=True,
+    formula=r"\frac{1}{R} \sum_{\text{relevant } r} \mathrm{nDCG}@r",
+    range=(0, 1),
+    undefined="no judged doc of the query has a gain above 0",
+    cite=_CITE,
+    aliases=("ndcg_rel",),
+    elsewhere={"trec_eval": "ndcg_rel"},
+    monotone=False,
+    whole_grades=True,
+    example=MeasureExample(
+        [0, 1], [1], 1 / math.log2(3), {}, "nDCG at rank 2, where the only relevant doc is: 1/log2(3)"
+    ),
+)
 def ndcg_at_relevant(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: how close is the ranking to the best one at each relevant doc, on average?
 
@@ -105,11 +134,17 @@ def ndcg_at_relevant(hits: Hits, *, gain: Any = "linear", rel: float | None = No
 
 
 @measure(
-    "Rndcg", "nDCG averaged over grade levels", family=Family.TREC,
-    formula=r"\text{mean of } \mathrm{nDCG}@R_g \text{ where } R_g \text{ docs have at least grade } g", range=(0, 1),
-    cite=_CITE, elsewhere={"trec_eval": "Rndcg"}, whole_grades=True, monotone=False,
-    example=Example([0, 1], [1], 0, {}, "one relevant doc, so nDCG@1 alone: 0"),
-)  # fmt: skip
+    "Rndcg",
+    "nDCG averaged over grade levels",
+    family=MeasureFamily.TREC,
+    formula=r"\text{mean of } \mathrm{nDCG}@R_g \text{ where } R_g \text{ docs have at least grade } g",
+    range=(0, 1),
+    cite=_CITE,
+    elsewhere={"trec_eval": "Rndcg"},
+    whole_grades=True,
+    monotone=False,
+    example=MeasureExample([0, 1], [1], 0, {}, "one relevant doc, so nDCG@1 alone: 0"),
+)
 def ndcg_at_levels(hits: Hits, *, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: how close is the ranking to the best one where each grade's docs would end, on average?
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.arrays import Floats
 from rankscope.errors import MeasureError, did_you_mean
+from rankscope.light import LightRecord
 from rankscope.measures.gain import scale_top
 from rankscope.measures.parse import gain_map
 from rankscope.measures.profiles import VERSIONS
@@ -29,8 +29,7 @@ _TENTHS = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1"
 _MAX_DIGIT = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class TrecLine(LightRecord):
     """One line of output per query: its name, and where its values come from."""
 
     name: str
@@ -42,12 +41,11 @@ class Line:
     text: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class TrecEntry(LightRecord):
     """One measure of trec_eval's table: its default parameters and the lines it prints."""
 
     default: str
-    lines: Callable[[str, int], list[Line]]
+    lines: Callable[[str, int], list[TrecLine]]
     """From parameters and version to lines."""
 
 
@@ -57,23 +55,23 @@ def measure_of(base: str, **params: Any) -> Callable[[Hits, float], Floats]:
     return lambda hits, rel: np.nan_to_num(measure.score(hits, rel=rel))
 
 
-def plain(name: str, base: str, *, aggregate: str = "mean", whole: bool = False, in_queries: bool = True) -> Entry:
+def plain(name: str, base: str, *, aggregate: str = "mean", whole: bool = False, in_queries: bool = True) -> TrecEntry:
     """Return the entry of a measure without parameters."""
 
-    def lines(_params: str, _version: int) -> list[Line]:
-        return [Line(name, measure_of(base), aggregate=aggregate, whole=whole, in_queries=in_queries)]
+    def lines(_params: str, _version: int) -> list[TrecLine]:
+        return [TrecLine(name, measure_of(base), aggregate=aggregate, whole=whole, in_queries=in_queries)]
 
-    return Entry("", lines)
+    return TrecEntry("", lines)
 
 
-def cut(name: str, base: str, default: str = _CUTS) -> Entry:
+def cut(name: str, base: str, default: str = _CUTS) -> TrecEntry:
     """Return the entry of a measure at several cut-offs, which are printed in rising order."""
 
-    def lines(params: str, _version: int) -> list[Line]:
+    def lines(params: str, _version: int) -> list[TrecLine]:
         cutoffs = whole_cutoffs(name, params)
-        return [Line(f"{name}_{k}", measure_of(base, k=k)) for k in cutoffs]
+        return [TrecLine(f"{name}_{k}", measure_of(base, k=k)) for k in cutoffs]
 
-    return Entry(default, lines)
+    return TrecEntry(default, lines)
 
 
 def whole_cutoffs(name: str, params: str) -> list[int]:
@@ -87,13 +85,13 @@ def whole_cutoffs(name: str, params: str) -> list[int]:
     return cutoffs
 
 
-def shares(name: str, make: Callable[[float, int], Callable[[Hits, float], Floats]], default: str) -> Entry:
+def shares(name: str, make: Callable[[float, int], Callable[[Hits, float], Floats]], default: str) -> TrecEntry:
     """Return the entry of a measure at several shares, printed with two decimals."""
 
-    def lines(params: str, version: int) -> list[Line]:
-        return [Line(f"{name}_{share:.2f}", make(share, version)) for share in sorted(numbers(name, params))]
+    def lines(params: str, version: int) -> list[TrecLine]:
+        return [TrecLine(f"{name}_{share:.2f}", make(share, version)) for share in sorted(numbers(name, params))]
 
-    return Entry(default, lines)
+    return TrecEntry(default, lines)
 
 
 def numbers(name: str, params: str) -> list[float]:
@@ -124,45 +122,45 @@ def iprec(share: float, version: int) -> Callable[[Hits, float], Floats]:
     return scores
 
 
-def eleven_points(params: str, version: int) -> list[Line]:
+def eleven_points(params: str, version: int) -> list[TrecLine]:
     """Return the mean of interpolated precision over levels of recall."""
     levels = [iprec(share, version) for share in numbers("11pt_avg", params or _TENTHS)]
 
     def mean(hits: Hits, rel: float) -> Floats:
         return np.asarray(sum(level(hits, rel) for level in levels) / len(levels))
 
-    return [Line(f"11pt_avg_{params}" if params else "11pt_avg", mean)]
+    return [TrecLine(f"11pt_avg_{params}" if params else "11pt_avg", mean)]
 
 
-def with_gains(name: str, base: str) -> Entry:
+def with_gains(name: str, base: str) -> TrecEntry:
     """Return the entry of a measure that takes gains, such as ndcg.1=3,2=9."""
 
-    def lines(params: str, _version: int) -> list[Line]:
+    def lines(params: str, _version: int) -> list[TrecLine]:
         if not params:
-            return [Line(name, measure_of(base))]
-        return [Line(f"{name}_{params}", measure_of(base, gain=gain_map(params, f"{name}.{params}")))]
+            return [TrecLine(name, measure_of(base))]
+        return [TrecLine(f"{name}_{params}", measure_of(base, gain=gain_map(params, f"{name}.{params}")))]
 
-    return Entry("", lines)
+    return TrecEntry("", lines)
 
 
-def utility(params: str, _version: int) -> list[Line]:
+def utility(params: str, _version: int) -> list[TrecLine]:
     """Return linear utility; its last parameter needs the size of the collection, which is not known here."""
     if not params:
-        return [Line("utility", measure_of("Utility"))]
+        return [TrecLine("utility", measure_of("Utility"))]
     found, wrong, missed, unseen = [*numbers("utility", params), 0.0, 0.0, 0.0, 0.0][:4]
     if unseen:
         raise MeasureError(f"utility.{params}: a worth for unseen non-relevant docs needs the size of the collection")
-    return [Line(f"utility_{params}", measure_of("Utility", found=found, wrong=wrong, missed=missed))]
+    return [TrecLine(f"utility_{params}", measure_of("Utility", found=found, wrong=wrong, missed=missed))]
 
 
-def set_f(params: str, _version: int) -> list[Line]:
+def set_f(params: str, _version: int) -> list[TrecLine]:
     """Return the F-measure; trec_eval's parameter is the square of beta."""
     if not params:
-        return [Line("set_F", measure_of("SetF"))]
-    return [Line(f"set_F_{params}", measure_of("SetF", beta=numbers("set_F", params)[0] ** 0.5))]
+        return [TrecLine("set_F", measure_of("SetF"))]
+    return [TrecLine(f"set_F_{params}", measure_of("SetF", beta=numbers("set_F", params)[0] ** 0.5))]
 
 
-def rbp(params: str, _version: int) -> list[Line]:
+def rbp(params: str, _version: int) -> list[TrecLine]:
     """Return rank-biased precision as trec_eval 10 prints it.
 
     The program scales grades by a maximum that it does not initialise; as built and recorded, the number of relevant
@@ -175,26 +173,26 @@ def rbp(params: str, _version: int) -> list[Line]:
         top = np.maximum(scale_top(hits, "query"), 1.0)
         return unscaled(hits, rel) * top / np.maximum(top, n_found(hits, None, rel))
 
-    return [Line(f"rbp_{params}" if params else "rbp", scores)]
+    return [TrecLine(f"rbp_{params}" if params else "rbp", scores)]
 
 
-def rbp_residual(_params: str, _version: int) -> list[Line]:
+def rbp_residual(_params: str, _version: int) -> list[TrecLine]:
     """Return the residual; trec_eval prints 0 where no doc is unjudged, though unseen docs remain."""
     residual, judged = measure_of("RBP_resid", p=0.9), measure_of("Judged")
 
     def scores(hits: Hits, rel: float) -> Floats:
         return np.where((hits.n_retrieved > 0) & (judged(hits, rel) < 1), residual(hits, rel), 0.0)
 
-    return [Line("rbp_resid", scores)]
+    return [TrecLine("rbp_resid", scores)]
 
 
-def relstring(params: str, _version: int) -> list[Line]:
+def relstring(params: str, _version: int) -> list[TrecLine]:
     """Return the place of the relevance string; it is text, so it has no scores."""
     name = f"relstring_{params}" if params else "relstring"
-    return [Line(name, lambda hits, _rel: np.zeros(len(hits)), text=True)]
+    return [TrecLine(name, lambda hits, _rel: np.zeros(len(hits)), text=True)]
 
 
-TABLE: dict[str, Entry] = {
+TABLE: dict[str, TrecEntry] = {
     "num_ret": plain("num_ret", "NumRet", aggregate="sum", whole=True),
     "num_rel": plain("num_rel", "NumRel", aggregate="sum", whole=True),
     "num_rel_ret": plain("num_rel_ret", "NumRelRet", aggregate="sum", whole=True),
@@ -205,15 +203,15 @@ TABLE: dict[str, Entry] = {
     "recip_rank": plain("recip_rank", "RR"),
     "iprec_at_recall": shares("iprec_at_recall", iprec, _TENTHS),
     "P": cut("P", "P"),
-    "relstring": Entry("", relstring),
+    "relstring": TrecEntry("", relstring),
     "recall": cut("recall", "R"),
     "infAP": plain("infAP", "infAP"),
     "gm_bpref": plain("gm_bpref", "Bpref", aggregate="gmean", in_queries=False),
     "Rprec_mult": shares(
         "Rprec_mult", lambda mult, _version: measure_of("Rprec", mult=mult), ".2,.4,.6,.8,1,1.2,1.4,1.6,1.8,2"
     ),
-    "utility": Entry("", utility),
-    "11pt_avg": Entry("", eleven_points),
+    "utility": TrecEntry("", utility),
+    "11pt_avg": TrecEntry("", eleven_points),
     "binG": plain("binG", "BinG"),
     "G": with_gains("G", "G"),
     "ndcg": with_gains("ndcg", "nDCG"),
@@ -227,10 +225,10 @@ TABLE: dict[str, Entry] = {
     "set_relative_P": plain("set_relative_P", "SetRelP"),
     "set_recall": plain("set_recall", "SetR"),
     "set_map": plain("set_map", "SetAP"),
-    "set_F": Entry("", set_f),
+    "set_F": TrecEntry("", set_f),
     "num_nonrel_judged_ret": plain("num_nonrel_judged_ret", "NumNonrelRet", aggregate="sum", whole=True),
-    "rbp": Entry("", rbp),
-    "rbp_resid": Entry("", rbp_residual),
+    "rbp": TrecEntry("", rbp),
+    "rbp_resid": TrecEntry("", rbp_residual),
     "unj": cut("unj", "Unjudged", "5,10,20"),
 }
 HEADERS = ("runid", "num_q")
@@ -239,10 +237,18 @@ NICKNAMES: dict[str, list[str]] = {
     "official": [*HEADERS, *list(TABLE)[: list(TABLE).index("P") + 1]],
     "all_trec": [*HEADERS, *TABLE],
     "set": [
-        *HEADERS, "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall", "set_relative_P", "set_map",
+        *HEADERS,
+        "num_ret",
+        "num_rel",
+        "num_rel_ret",
+        "utility",
+        "set_P",
+        "set_recall",
+        "set_relative_P",
+        "set_map",
         "set_F",
     ],
-}  # fmt: skip
+}
 
 
 def requested(names: Iterable[str], version: int) -> dict[str, str]:
@@ -268,8 +274,7 @@ def available(base: str, version: int) -> bool:
     return version >= VERSIONS["trec_eval-10"] or base not in ONLY_IN_10
 
 
-@dataclass(frozen=True, slots=True)
-class TrecText:
+class TrecEvalText(LightRecord):
     """What is to be printed: the measures, the version, and whether every query is shown."""
 
     names: Sequence[str]
@@ -282,9 +287,11 @@ class TrecText:
         """Yield the lines of the output for one run."""
         chosen = requested(self.names, self.version)
         table = [
-            line for base, entry in TABLE.items() if base in chosen
+            line
+            for base, entry in TABLE.items()
+            if base in chosen
             for line in entry.lines(chosen[base] or entry.default, self.version)
-        ]  # fmt: skip
+        ]
         rel = self.policies.relevance_level
         columns = [(line, line.scores(hits, rel)) for line in table]
         if self.per_query:
@@ -298,7 +305,7 @@ class TrecText:
             if not line.text:
                 yield show(line.name, "all", self._summary(line, scores, hits))
 
-    def _query_lines(self, hits: Hits, columns: list[tuple[Line, Floats]], *, n_digits: int) -> Iterator[str]:
+    def _query_lines(self, hits: Hits, columns: list[tuple[TrecLine, Floats]], *, n_digits: int) -> Iterator[str]:
         shown = np.ones(len(hits), dtype=bool) if self.version > VERSIONS["trec_eval-9"] else hits.answered
         for i in np.flatnonzero(shown).tolist():
             query = hits.query_ids[i]
@@ -308,7 +315,7 @@ class TrecText:
                 elif line.in_queries:
                     yield show(line.name, query, number(scores[i], whole=line.whole))
 
-    def _summary(self, line: Line, scores: Floats, hits: Hits) -> str:
+    def _summary(self, line: TrecLine, scores: Floats, hits: Hits) -> str:
         if line.name == "num_rel" and self.complete:
             scores = hits.n_relevant(1.0)  # whatever the lowest relevant grade is, as trec_eval does
         return number(summarise(scores, line.aggregate), whole=line.whole)

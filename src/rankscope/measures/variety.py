@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from itertools import chain, pairwise
 from typing import Any
@@ -22,9 +21,10 @@ from rankscope.arrays import Floats
 from rankscope.data.docs import DocTable, values_in, whole_value
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
+from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
-from rankscope.measures.spec import Example, Family, measure
+from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _FAIRNESS = "Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018"
 _NOTHING = "nothing was retrieved"
@@ -67,15 +67,26 @@ _TOPICS = {"a": {"topics": ["soup", "beans"]}, "b": {"topics": ["soup"]}, "c": {
 
 
 @measure(
-    "TopicCoverage", "Topic coverage of the collection", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, formula=r"|\text{topics of the top } k| / |\text{topics of the table}|", range=(0, 1),
-    undefined="no doc of the table has a topic", aliases=("topic_coverage", "subtopic_coverage"),
+    "TopicCoverage",
+    "Topic coverage of the collection",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"|\text{topics of the top } k| / |\text{topics of the table}|",
+    range=(0, 1),
+    undefined="no doc of the table has a topic",
+    aliases=("topic_coverage", "subtopic_coverage"),
     cite="the podcast search parakeet; after Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003",
-    example=Example(
-        [None, None], [1], 2 / 4, {"k": 2}, "soup and beans, of soup, beans, bread and cake",
+    example=MeasureExample(
+        [None, None],
+        [1],
+        2 / 4,
+        {"k": 2},
+        "soup and beans, of soup, beans, bread and cake",
         extras=_example(_TOPICS, shown=["a", "b"]),
     ),
-)  # fmt: skip
+)
 def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "topics") -> Floats:
     """Answers: what share of all topics of the collection do the first k docs touch?
 
@@ -89,15 +100,26 @@ def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: s
 
 
 @measure(
-    "TopicRecall", "Topic recall of the query", family=Family.VARIETY, needs=[Need.DOCS], monotone=False,
-    formula=r"|\text{topics of relevant docs that the top } k \text{ have}| / |\text{topics of relevant docs}|", range=(0, 1),
-    undefined="no relevant doc of the query has a topic", if_undefined="policy", aliases=("topic_recall",),
+    "TopicRecall",
+    "Topic recall of the query",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    monotone=False,
+    formula=r"|\text{topics of relevant docs that the top } k \text{ have}| / |\text{topics of relevant docs}|",
+    range=(0, 1),
+    undefined="no relevant doc of the query has a topic",
+    if_undefined="policy",
+    aliases=("topic_recall",),
     cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003 (subtopic recall)",
-    example=Example(
-        [1, 0], [1, 1, 0], 2 / 4, {"k": 2}, "relevant docs a and c have soup, beans, bread, cake; a and b show soup, beans",
+    example=MeasureExample(
+        [1, 0],
+        [1, 1, 0],
+        2 / 4,
+        {"k": 2},
+        "relevant docs a and c have soup, beans, bread, cake; a and b show soup, beans",
         extras=_example(_TOPICS, shown=["a", "b"], relevant=["a", "c"]),
     ),
-)  # fmt: skip
+)
 def topic_recall(
     hits: Hits, extras: Extras, *, k: int | None = None, field: str = "topics", rel: float | None = None
 ) -> Floats:
@@ -122,15 +144,31 @@ def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
 
 
 @measure(
-    "Distinct", "Distinct values", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"|\{f(d_r) : r \le k\}| / n", range=(0, 1), undefined=_NOTHING,
+    "Distinct",
+    "Distinct values",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"|\{f(d_r) : r \le k\}| / n",
+    range=(0, 1),
+    undefined=_NOTHING,
     cite="the podcast search parakeet (podcast coverage, result uniqueness); Clarke et al., SIGIR 2008",
-    aliases={"source_coverage": {}, "podcast_coverage": {"field": "podcast_id"}, "ResultUniqueness": {"field": "id"}, "result_uniqueness": {"field": "id"}},
-    example=Example(
-        [None, None, None, None], [1], 2 / 4, {"k": 4, "field": "source"}, "sources x, x, y and one missing: x and y, of 4 docs",
+    aliases={
+        "source_coverage": {},
+        "podcast_coverage": {"field": "podcast_id"},
+        "ResultUniqueness": {"field": "id"},
+        "result_uniqueness": {"field": "id"},
+    },
+    example=MeasureExample(
+        [None, None, None, None],
+        [1],
+        2 / 4,
+        {"k": 4, "field": "source"},
+        "sources x, x, y and one missing: x and y, of 4 docs",
         extras=_example({"a": {"source": "x"}, "b": {"source": "x"}, "c": {"source": "y"}, "d": {}}),
     ),
-)  # fmt: skip
+)
 def distinct_values(
     hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", missing: str = "ignore"
 ) -> Floats:
@@ -172,8 +210,7 @@ def dates_of(field: Mapping[str, Any], docs: Iterable[str]) -> list[datetime]:
     return sorted(as_date(field[doc], doc) for doc in docs if doc in field)
 
 
-@dataclass(frozen=True, slots=True)
-class TemporalStatistics:
+class TemporalStatistics(LightRecord):
     """How dates are spread."""
 
     n_dates: int
@@ -240,13 +277,26 @@ _DATES = {"a": {"date": "2024-01-01"}, "b": {"date": "2024-01-04"}, "c": {"date"
 
 
 @measure(
-    "DateDistinct", "Temporal coverage", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"(u - 1) / (n - 1)", range=(0, 1), undefined="fewer than two of the first k docs have a date",
-    cite="the podcast search parakeet (temporal coverage)", aliases=("temporal_coverage", "temporal_uniformity", "DateDistinctAdjacent"),
-    example=Example(
-        [None] * 4, [1], 1 / 2, {"k": 4}, "three docs have a date, two dates differ: (2 - 1)/(3 - 1)", extras=_example(_DATES)
+    "DateDistinct",
+    "Temporal coverage",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"(u - 1) / (n - 1)",
+    range=(0, 1),
+    undefined="fewer than two of the first k docs have a date",
+    cite="the podcast search parakeet (temporal coverage)",
+    aliases=("temporal_coverage", "temporal_uniformity", "DateDistinctAdjacent"),
+    example=MeasureExample(
+        [None] * 4,
+        [1],
+        1 / 2,
+        {"k": 4},
+        "three docs have a date, two dates differ: (2 - 1)/(3 - 1)",
+        extras=_example(_DATES),
     ),
-)  # fmt: skip
+)
 def date_distinct(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
     """Answers: of the first k docs put in the order of their dates, what share of neighbours differ in date?
 
@@ -259,12 +309,19 @@ def date_distinct(hits: Hits, extras: Extras, *, k: int | None = None, field: st
 
 
 @measure(
-    "DateSpan", "Date span in days", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"\max_{r \le k} t_r - \min_{r \le k} t_r", range=(0, math.inf), undefined="none of the first k docs has a date",
+    "DateSpan",
+    "Date span in days",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"\max_{r \le k} t_r - \min_{r \le k} t_r",
+    range=(0, math.inf),
+    undefined="none of the first k docs has a date",
     cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
     aliases=("date_span",),
-    example=Example([None] * 4, [1], 3, {"k": 4}, "from 1 to 4 January", extras=_example(_DATES)),
-)  # fmt: skip
+    example=MeasureExample([None] * 4, [1], 3, {"k": 4}, "from 1 to 4 January", extras=_example(_DATES)),
+)
 def date_span(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
     """Answers: how many days lie between the oldest and the newest of the first k docs?
 
@@ -276,17 +333,26 @@ def date_span(hits: Hits, extras: Extras, *, k: int | None = None, field: str = 
 
 
 @measure(
-    "GapEntropy", "Evenness of dates", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"-\frac{1}{\ln(n-1)} \sum_i g_i \ln g_i, \quad g_i = (t_{i+1} - t_i) / (t_n - t_1)", range=(0, 1),
+    "GapEntropy",
+    "Evenness of dates",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"-\frac{1}{\ln(n-1)} \sum_i g_i \ln g_i, \quad g_i = (t_{i+1} - t_i) / (t_n - t_1)",
+    range=(0, 1),
     undefined="fewer than three of the first k docs have a date",
     cite="Shannon, A Mathematical Theory of Communication, 1948 (entropy of the gaps, divided by the most it can be)",
     aliases=("gap_entropy",),
-    example=Example(
-        [None] * 3, [1], -(0.25 * math.log(0.25) + 0.75 * math.log(0.75)) / math.log(2), {"k": 3},
+    example=MeasureExample(
+        [None] * 3,
+        [1],
+        -(0.25 * math.log(0.25) + 0.75 * math.log(0.75)) / math.log(2),
+        {"k": 3},
         "gaps of 1 and 3 days of 4: -(0.25 ln 0.25 + 0.75 ln 0.75)/ln 2 = 0.8113",
         extras=_example({"a": {"date": "2024-01-05"}, "b": {"date": "2024-01-01"}, "c": {"date": "2024-01-02"}}),
     ),
-)  # fmt: skip
+)
 def gap_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
     """Answers: how evenly are the first k docs spread between the oldest and the newest of them?
 
@@ -299,17 +365,33 @@ def gap_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str 
 
 
 @measure(
-    "ContentDiversity", "Diversity of sources and dates", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, formula=r"(|\text{sources}| + |\text{dates}|) / (2n)", range=(0, 1),
-    undefined="fewer than two docs were retrieved", cite="the podcast search parakeet (content diversity)", aliases=("content_diversity",),
-    example=Example(
-        [None] * 4, [1], (3 / 4 + 2 / 4) / 2, {"k": 4}, "sources x, x, y and none make 3 of 4, two dates make 2 of 4",
-        extras=_example({
-            "a": {"source": "x", "date": "2024-01-01"}, "b": {"source": "x", "date": "2024-01-01"},
-            "c": {"source": "y", "date": "2024-01-04"}, "d": {},
-        }),
+    "ContentDiversity",
+    "Diversity of sources and dates",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"(|\text{sources}| + |\text{dates}|) / (2n)",
+    range=(0, 1),
+    undefined="fewer than two docs were retrieved",
+    cite="the podcast search parakeet (content diversity)",
+    aliases=("content_diversity",),
+    example=MeasureExample(
+        [None] * 4,
+        [1],
+        (3 / 4 + 2 / 4) / 2,
+        {"k": 4},
+        "sources x, x, y and none make 3 of 4, two dates make 2 of 4",
+        extras=_example(
+            {
+                "a": {"source": "x", "date": "2024-01-01"},
+                "b": {"source": "x", "date": "2024-01-01"},
+                "c": {"source": "y", "date": "2024-01-04"},
+                "d": {},
+            }
+        ),
     ),
-)  # fmt: skip
+)
 def content_diversity(
     hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", date: str = "date"
 ) -> Floats:
@@ -331,16 +413,26 @@ def content_diversity(
 
 
 @measure(
-    "CategoryEntropy", "Evenness of categories", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"-\frac{1}{\ln \min(n, C)} \sum_c p_c \ln p_c", range=(0, 1),
+    "CategoryEntropy",
+    "Evenness of categories",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"-\frac{1}{\ln \min(n, C)} \sum_c p_c \ln p_c",
+    range=(0, 1),
     undefined="the first k docs have fewer than two values, or the table has a single one",
-    cite="Shannon, A Mathematical Theory of Communication, 1948", aliases=("category_entropy",),
-    example=Example(
-        [None] * 3, [1], -(1 / 3 * math.log(1 / 3) + 2 / 3 * math.log(2 / 3)) / math.log(2), {"k": 3},
+    cite="Shannon, A Mathematical Theory of Communication, 1948",
+    aliases=("category_entropy",),
+    example=MeasureExample(
+        [None] * 3,
+        [1],
+        -(1 / 3 * math.log(1 / 3) + 2 / 3 * math.log(2 / 3)) / math.log(2),
+        {"k": 3},
         "x, x, y: -(2/3 ln 2/3 + 1/3 ln 1/3), divided by ln 2 for the two categories there are = 0.9183",
         extras=_example({"a": {"category": "x"}, "b": {"category": "x"}, "c": {"category": "y"}}),
     ),
-)  # fmt: skip
+)
 def category_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "category") -> Floats:
     """Answers: how evenly do the first k docs share the categories?
 
@@ -368,12 +460,27 @@ _SHOP: dict[str, dict[str, Any]] = {"a": {}, "b": {}, "c": {}, "d": {}}
 
 
 @measure(
-    "CatalogCoverage", "Catalogue coverage over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, over_all_queries=True, formula=r"|\text{docs in the top } k \text{ of any query}| / |\text{docs of the table}|", range=(0, 1), undefined="the table has no docs",
+    "CatalogCoverage",
+    "Catalogue coverage over all queries",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    over_all_queries=True,
+    formula=r"|\text{docs in the top } k \text{ of any query}| / |\text{docs of the table}|",
+    range=(0, 1),
+    undefined="the table has no docs",
     cite="Ge, Delgado-Battenfeld & Jannach, Beyond Accuracy: Coverage and Serendipity, RecSys 2010",
     aliases=("catalog_coverage", "catalogue_coverage"),
-    example=Example([None, None], [1], 2 / 4, {"k": 2}, "two of the four docs of the table", extras=_example(_SHOP, shown=["a", "b"])),
-)  # fmt: skip
+    example=MeasureExample(
+        [None, None],
+        [1],
+        2 / 4,
+        {"k": 2},
+        "two of the four docs of the table",
+        extras=_example(_SHOP, shown=["a", "b"]),
+    ),
+)
 def catalog_coverage(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
     """Answers: what share of all docs is shown to anybody, over all queries together?
 
@@ -392,14 +499,28 @@ def gini_of(counts: Iterable[int], n: int) -> float:
 
 
 @measure(
-    "Gini", "Concentration of attention over all queries", family=Family.VARIETY, needs=[Need.DOCS], about_relevance=False,
-    monotone=False, over_all_queries=True, better="lower",
-    formula=r"\frac{2 \sum_i i\, c_i}{N \sum_i c_i} - \frac{N + 1}{N} \quad (c_1 \le c_2 \le …)", range=(0, 1), undefined="no doc of the table is shown",
-    cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009", aliases=("gini_index",),
-    example=Example(
-        [None, None], [1], 1 / 2, {"k": 2}, "shown 0, 0, 1 and 1 times: 2·(3·1 + 4·1)/(4·2) - 5/4", extras=_example(_SHOP, shown=["a", "b"])
+    "Gini",
+    "Concentration of attention over all queries",
+    family=MeasureFamily.VARIETY,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    over_all_queries=True,
+    better="lower",
+    formula=r"\frac{2 \sum_i i\, c_i}{N \sum_i c_i} - \frac{N + 1}{N} \quad (c_1 \le c_2 \le …)",
+    range=(0, 1),
+    undefined="no doc of the table is shown",
+    cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009",
+    aliases=("gini_index",),
+    example=MeasureExample(
+        [None, None],
+        [1],
+        1 / 2,
+        {"k": 2},
+        "shown 0, 0, 1 and 1 times: 2·(3·1 + 4·1)/(4·2) - 5/4",
+        extras=_example(_SHOP, shown=["a", "b"]),
     ),
-)  # fmt: skip
+)
 def gini(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
     """Answers: how unequally is being shown shared among all docs, over all queries together?
 
@@ -438,14 +559,26 @@ _GROUPS = _example({"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group":
 
 
 @measure(
-    "Exposure", "Exposure of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"\frac{\sum_{r \le k, d_r \in G} 1 / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}", range=(0, 1),
-    undefined=_NO_ATTENTION, cite=_FAIRNESS, aliases=("group_exposure",),
-    example=Example(
-        [None] * 3, [1], 1.5 / (1.5 + 1 / math.log2(3)), {"k": 3, "group": "new"},
-        "ranks 1 and 3: (1 + 0.5) / (1 + 0.6309 + 0.5) = 0.7039", extras=_GROUPS,
+    "Exposure",
+    "Exposure of a group",
+    family=MeasureFamily.FAIRNESS,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"\frac{\sum_{r \le k, d_r \in G} 1 / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
+    range=(0, 1),
+    undefined=_NO_ATTENTION,
+    cite=_FAIRNESS,
+    aliases=("group_exposure",),
+    example=MeasureExample(
+        [None] * 3,
+        [1],
+        1.5 / (1.5 + 1 / math.log2(3)),
+        {"k": 3, "group": "new"},
+        "ranks 1 and 3: (1 + 0.5) / (1 + 0.6309 + 0.5) = 0.7039",
+        extras=_GROUPS,
     ),
-)  # fmt: skip
+)
 def exposure(
     hits: Hits,
     extras: Extras,
@@ -474,15 +607,29 @@ def exposure(
 
 
 @measure(
-    "GroupShare", "Rank-biased share of a group", family=Family.FAIRNESS, needs=[Need.DOCS], about_relevance=False, monotone=False,
-    formula=r"\frac{\sum_{r \le k, d_r \in G} p^{r-1}}{\sum_{r \le k} p^{r-1}}", range=(0, 1), undefined=_NO_ATTENTION,
-    cite="Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair Group Representation, WWW 2019",
-    aliases=("group_share",),
-    example=Example(
-        [None] * 3, [1], (1 + 0.25) / (1 + 0.5 + 0.25), {"k": 3, "group": "new", "p": 0.5},
-        "ranks 1 and 3: (1 + 0.25) / (1 + 0.5 + 0.25)", extras=_GROUPS,
+    "GroupShare",
+    "Rank-biased share of a group",
+    family=MeasureFamily.FAIRNESS,
+    needs=[Need.DOCS],
+    about_relevance=False,
+    monotone=False,
+    formula=r"\frac{\sum_{r \le k, d_r \in G} p^{r-1}}{\sum_{r \le k} p^{r-1}}",
+    range=(0, 1),
+    undefined=_NO_ATTENTION,
+    cite=(
+        "Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair "
+        "Group Representation, WWW 2019"
     ),
-)  # fmt: skip
+    aliases=("group_share",),
+    example=MeasureExample(
+        [None] * 3,
+        [1],
+        (1 + 0.25) / (1 + 0.5 + 0.25),
+        {"k": 3, "group": "new", "p": 0.5},
+        "ranks 1 and 3: (1 + 0.25) / (1 + 0.5 + 0.25)",
+        extras=_GROUPS,
+    ),
+)
 def group_share(
     hits: Hits,
     extras: Extras,

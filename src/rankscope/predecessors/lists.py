@@ -7,6 +7,7 @@ Their code looked at a list of docs, one query at a time, and counted a doc that
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -18,6 +19,7 @@ from rankscope.align.policies import Policies
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, offsets_of
 from rankscope.data.qrels import Qrels
+from rankscope.errors import RankscopeWarning
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scoring import score_hits
@@ -89,6 +91,11 @@ def score_lists(
     if not lists:
         return np.empty((0, len(measures)))
     extras = extras_of(lists, side_data) if any(measure.spec.needs for measure in measures) else None
+    if extras is not None and extras.ontology is not None:
+        from rankscope.measures.ontology import ontology_notes
+
+        for note in ontology_notes(measures, extras, rel=policies.relevance_level):
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
     values = score_hits(hits_of(lists), measures, policies, extras)[0].copy()
     distinct = [i for i, measure in enumerate(measures) if measure.base in once]
     if distinct:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankscope.analysis.bands import BandProfile, band_of, bands_from, find_bands
+from rankscope.analysis.bands import BandProfile, band_of, find_bands, parse_bands
 from rankscope.errors import OptionError
 from rankscope.measures.parse import parse_measure
 
 
-def chosen_bands(name_or_path: str) -> BandProfile:
+def load_bands(name_or_path: str) -> BandProfile:
     """Return the bands of that name, or from that TOML file."""
     path = Path(name_or_path)
     return read_bands(path) if path.suffix.lower() == ".toml" else find_bands(name_or_path)
@@ -25,7 +25,7 @@ def read_bands(path: Path) -> BandProfile:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise OptionError(f"{path} is not TOML: {error}", hint='names with @ need quotes: "nDCG@10" = …') from None
-    return bands_from(record, name=path.stem)
+    return parse_bands(record, name=path.stem)
 
 
 def band_words(score: float, measure: str, bands: BandProfile) -> str:

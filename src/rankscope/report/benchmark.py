@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections import Counter
@@ -12,9 +11,10 @@ from rankscope._version import __version__
 from rankscope.experiment.latency import Profile
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
 from rankscope.measures.scores import Scores, show
+from rankscope.records import replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts.sources import identifier
-from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, Verdict
+from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
 from rankscope.report.evaluation import best_values, number_cell, queries
 from rankscope.report.figures import figure_of, figures
 from rankscope.report.table import Cell, Table
@@ -22,8 +22,10 @@ from rankscope.report.table import Cell, Table
 SHOWN_FAILURES = 20
 """A longer list of failed queries is folded."""
 _MEGA = 1e6
-_TENTH = 10
-_HUNDREDTH = 100
+LATENCY_NOTE = (
+    "latency: of single queries, without the first ones after a start; queries/s: in batches where the system takes "
+    "them, else as many at a time as it is asked"
+)
 
 
 def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bool = True) -> Report:
@@ -96,7 +98,7 @@ def base_report(result: CollectionResult, *, with_figures: bool, every_pair: boo
     if result.comparison is not None:
         return comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
     if result.scores is None:
-        nothing = Verdict("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
+        nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
         return Report(result.name, () if result.left_out else (nothing,), (), ())
     return evaluation_report.report_of(result.scores, with_figures=with_figures)
 
@@ -115,36 +117,35 @@ def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
 
 def named_after(report: Report, name: str) -> Report:
     """Return a part of the report in which all headings and charts differ by the collection's name."""
-    return Report(
-        report.title,
-        tuple(named_block(block, name) for block in report.first_screen),
-        tuple(
-            dataclasses.replace(
-                section,
-                title=f"{name} · {section.title}",
-                blocks=tuple(named_block(block, name) for block in section.blocks),
-            )
-            for section in report.sections
-        ),
-        tuple((f"{name} · {key}" if key not in ("seed", "rankscope", "policies") else key, value)
-              for key, value in report.footer),
-    )  # fmt: skip
+    sections = (
+        replace(
+            section,
+            title=f"{name} · {section.title}",
+            blocks=tuple(named_block(block, name) for block in section.blocks),
+        )
+        for section in report.sections
+    )
+    shared = ("seed", "rankscope", "policies")
+    return replace(
+        report,
+        first_screen=tuple(named_block(block, name) for block in report.first_screen),
+        sections=tuple(sections),
+        footer=tuple((key if key in shared else f"{name} · {key}", value) for key, value in report.footer),
+    )
 
 
 def named_block(block: Block, name: str) -> Block:
     """Return a block that names its collection where it could be taken for that of another."""
-    if isinstance(block, Verdict):
-        return dataclasses.replace(block, subject=f"{name} · {block.subject}" if block.subject else name)
+    if isinstance(block, VerdictBlock):
+        return replace(block, subject=f"{name} · {block.subject}" if block.subject else name)
     if isinstance(block, Figure):
-        return dataclasses.replace(block, svg=with_own_ids(block.svg, identifier(name)))
+        return replace(block, svg=with_own_ids(block.svg, identifier(name)))
     return block
 
 
 def with_own_ids(svg: str, prefix: str) -> str:
     """Return a chart whose ids are its own on a page that holds the same chart of another collection."""
-    svg = re.sub(r'\bid="', f'id="c-{prefix}-', svg)
-    svg = re.sub(r"url\(#", f"url(#c-{prefix}-", svg)
-    svg = re.sub(r'href="#', f'href="#c-{prefix}-', svg)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1c-{prefix}-", svg)
     return re.sub(
         r'aria-labelledby="([^"]*)"',
         lambda match: 'aria-labelledby="' + " ".join(f"c-{prefix}-{name}" for name in match[1].split()) + '"',
@@ -165,7 +166,7 @@ def quality_table(result: CollectionResult) -> Table:
             Cell(system.name),
             *(mean_cell(scores, system.name, measure, best.get(measure)) for measure in measures),
             *latency_cells(system.profile, ("p50", "p95")),
-            per_second_cell(system.profile),
+            amount_cell(system.profile.queries_per_second),
             Cell("left out" if system.is_left_out else str(len(system.failures))),
         ]
         for system in result.systems
@@ -173,12 +174,6 @@ def quality_table(result: CollectionResult) -> Table:
     weighted = "" if scores is None or scores.weighted_by is None else f", weighted by {scores.weighted_by}"
     notes = (f"{size_words(result)}; means over queries{weighted}, a query without an answer counts 0", LATENCY_NOTE)
     return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
-
-
-LATENCY_NOTE = (
-    "latency: of single queries, without the first ones after a start; queries/s: in batches where the system takes "
-    "them, else as many at a time as it is asked"
-)
 
 
 def mean_cell(scores: Scores | None, system: str, measure: str, best: float | None) -> Cell:
@@ -189,23 +184,17 @@ def mean_cell(scores: Scores | None, system: str, measure: str, best: float | No
 
 
 def latency_cells(profile: Profile, names: Sequence[str]) -> list[Cell]:
-    """Return some of the numbers on latency."""
-    latency = profile.latency
-    values = [math.nan if latency is None else getattr(latency, name) for name in names]
-    return [Cell(digits(value), raw="" if math.isnan(value) else repr(value)) for value in values]
+    """Return some of the numbers on latency, in milliseconds."""
+    return [amount_cell(getattr(profile.latency, name, None)) for name in names]
 
 
-def per_second_cell(profile: Profile) -> Cell:
-    """Return how many queries are answered per second."""
-    value = profile.queries_per_second
-    return Cell("-") if value is None else Cell(digits(value), raw=repr(value))
-
-
-def digits(value: float) -> str:
-    """Print a measurement with three digits or so."""
-    if math.isnan(value):
-        return "-"
-    return f"{value:,.0f}" if value >= _HUNDREDTH else f"{value:.1f}" if value >= _TENTH else f"{value:.2f}"
+def amount_cell(value: float | None, unit: float = 1) -> Cell:
+    """Return an amount in some unit with three digits or so; a dash where it is not known."""
+    if value is None or math.isnan(value):
+        return Cell("-")
+    amount = value / unit
+    decimals = 0 if amount >= 100 else 1 if amount >= 10 else 2
+    return Cell(f"{amount:,.{decimals}f}", raw=repr(value))
 
 
 def costs_table(result: CollectionResult) -> Table:
@@ -216,8 +205,8 @@ def costs_table(result: CollectionResult) -> Table:
             Cell(system.name),
             *latency_cells(system.profile, names),
             Cell("-" if system.profile.latency is None else str(system.profile.latency.n)),
-            per_second_cell(system.profile),
-            amount_cell(system.profile.index_s, 1),
+            amount_cell(system.profile.queries_per_second),
+            amount_cell(system.profile.index_s),
             amount_cell(system.profile.index_bytes, _MEGA),
             amount_cell(system.profile.memory_bytes, _MEGA),
         ]
@@ -231,11 +220,6 @@ def costs_table(result: CollectionResult) -> Table:
     index = "index s: with all that the system is made of; embeddings that were cached before are only read"
     notes = (LATENCY_NOTE, index, memory)
     return Table(header, rows, notes=notes)
-
-
-def amount_cell(value: float | None, unit: float) -> Cell:
-    """Return an amount in some unit; a dash where it is not known."""
-    return Cell("-") if value is None else Cell(digits(value / unit), raw=repr(value))
 
 
 # What was chosen
@@ -342,7 +326,7 @@ def left_out_blocks(result: CollectionResult) -> Iterator[Block]:
     for system in result.left_out:
         if system.finding is not None:
             words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
-            yield Verdict(f"{system.name} is left out.", words, "bad", system.name)
+            yield VerdictBlock(f"{system.name} is left out.", words, "bad", system.name)
 
 
 def failure_blocks(result: CollectionResult, benchmark: Benchmark) -> Iterator[Block]:

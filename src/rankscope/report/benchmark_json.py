@@ -9,11 +9,34 @@ from typing import Any
 
 from rankscope._version import __version__
 from rankscope.analysis.validate import Finding
+from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.latency import Latency, Profile
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
-from rankscope.report import comparison_json, evaluation
-from rankscope.report.comparison_json import COUNT, MAYBE, NUMBER, TEXT, TEXT_OR_NULL, array, described, number, or_null
+from rankscope.records import json_schema, or_none, to_builtins
+from rankscope.report import evaluation
 from rankscope.report.evaluation import closed_object
+
+TEXT = {"type": "string"}
+TEXT_OR_NULL = {"type": ["string", "null"]}
+COUNT = {"type": "integer", "minimum": 0}
+NUMBER = {"type": "number"}
+MAYBE = {"type": ["number", "null"]}
+
+
+def described(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
+    """Return a schema with a description."""
+    return {**schema, "description": description}
+
+
+def array(items: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list."""
+    return {"type": "array", "items": dict(items)}
+
+
+def or_null(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of something that may be missing."""
+    return {"anyOf": [dict(schema), {"type": "null"}]}
+
 
 FINDING: dict[str, Any] = {
     "level": {"enum": ["error", "warning"], "description": "error: it is left out; warning: it is compared anyway"},
@@ -45,7 +68,7 @@ def json_record(benchmark: Benchmark) -> dict[str, Any]:
         "n_failed": benchmark.n_failed,
         "n_left_out": benchmark.n_left_out,
         "collections": [collection_record(result) for result in benchmark.collections],
-        "languages": [comparison_json.spread_record(spread) for spread in benchmark.spreads],
+        "languages": [to_builtins(spread) for spread in benchmark.spreads],
         "times": {"started": benchmark.started, "finished": benchmark.finished},
     }
 
@@ -60,7 +83,7 @@ def collection_record(result: CollectionResult) -> dict[str, Any]:
         "choices": [choice_record(choice) for choice in result.choices],
         "notes": list(result.notes),
         "evaluation": None if result.scores is None else evaluation.json_record(result.scores),
-        "comparison": None if result.comparison is None else comparison_json.json_record(result.comparison),
+        "comparison": None if result.comparison is None else result.comparison.to_dict(),
     }
 
 
@@ -92,7 +115,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
 
 def number_or_none(value: float | None) -> float | None:
     """Return a number that JSON can hold."""
-    return None if value is None else number(value)
+    return None if value is None else or_none(value)
 
 
 def costs_record(profile: Profile) -> dict[str, Any]:
@@ -118,7 +141,7 @@ def choice_record(choice: Choice) -> dict[str, Any]:
         "measure": choice.measure,
         "n_queries": choice.n_queries,
         "chosen": dict(choice.chosen.options),
-        "trials": [{"options": dict(trial.options), "score": number(trial.score)} for trial in choice.trials],
+        "trials": [{"options": dict(trial.options), "score": or_none(trial.score)} for trial in choice.trials],
     }
 
 
@@ -133,13 +156,14 @@ def run_schema() -> dict[str, Any]:
         "n_failed": described(COUNT, "queries without an answer, over all systems and collections"),
         "n_left_out": described(COUNT, "systems that are not evaluated, over all collections: see their finding"),
         "collections": array(collection_schema()),
-        "languages": comparison_json.SPREADS,
+        "languages": array(json_schema(LanguageSpread)["$defs"]["LanguageSpread"]),
         "times": closed_object({"started": TEXT, "finished": TEXT}),
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A benchmark, as printed by rankscope run --format json",
         **closed_object(record),
+        "$defs": json_schema(Comparison)["$defs"],
     }
 
 
@@ -159,7 +183,7 @@ def collection_schema() -> dict[str, Any]:
             "choices": array(choice_schema()),
             "notes": array(TEXT),
             "evaluation": or_null(embedded(evaluation.json_schema())),
-            "comparison": or_null(embedded(comparison_json.json_schema())),
+            "comparison": or_null({"$ref": "#/$defs/Comparison"}),
         }
     )
 

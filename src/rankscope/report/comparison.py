@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.comparison.records import Compared, Comparison, Group, Place, Spread
+from rankscope.comparison.records import Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
 from rankscope.comparison.verdict import (
     CAUTION_UNITS,
     MIN_UNITS,
     WORDS,
     decimals,
-    differs,
     interval_words,
     level_words,
     measure_words,
@@ -23,6 +22,7 @@ from rankscope.comparison.verdict import (
 from rankscope.comparison.verdict import (
     counted as counted_words,
 )
+from rankscope.records import or_nan
 from rankscope.report.comparison_pair import (
     in_group,
     interval_text,
@@ -31,6 +31,7 @@ from rankscope.report.comparison_pair import (
     p_text,
     pair_section,
     power_words,
+    raw,
     verdict_block,
     whose_margin,
 )
@@ -46,13 +47,12 @@ from rankscope.report.document import (
     Signals,
     TableBlock,
     Tone,
-    Verdict,
+    VerdictBlock,
     marked,
 )
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
-from rankscope.stats.compare import Pair
 from rankscope.stats.family import CORRECTIONS
 from rankscope.stats.interval import Interval
 
@@ -79,14 +79,24 @@ def report_of(
     for group in comparison.groups:
         first += first_screen(comparison, group)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
-    if comparison.spreads:
-        first.append(spread_block(comparison.spreads, comparison.primary))
+    if comparison.languages:
+        first.append(spread_block(comparison.languages, comparison.primary))
     return Report(
         title=title_of(comparison),
         first_screen=tuple(first),
         sections=(*sections, method_section(comparison)),
         footer=tuple(footer(comparison, command)),
     )
+
+
+def notebook_html(comparison: Comparison) -> str:
+    """Return the report as a notebook shows it: a page of its own within the page."""
+    from html import escape
+
+    from rankscope.report.render import render
+
+    page = escape(render(report_of(comparison), "html"), quote=True)
+    return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
 
 
 def title_of(comparison: Comparison) -> str:
@@ -98,15 +108,15 @@ def title_of(comparison: Comparison) -> str:
     return f"{comparison.primary} · {what} vs {comparison.baseline} (baseline)"
 
 
-def first_screen(comparison: Comparison, group: Group) -> Iterator[Block]:
+def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[Block]:
     """Yield the answer, the estimate, whether to trust it, and the table of measures."""
     if len(group.compared) == 1:
-        compared = group.compared[0]
-        yield verdict_block(compared, group)
+        pair = group.compared[0]
+        yield verdict_block(pair, group)
         yield estimates_of(comparison, group)
-        yield Signals("Can I trust it?", tuple(signals(comparison, compared)))
-        yield TableBlock(in_group("All measures", group), measures_table(comparison, compared))
-        yield Paragraph(power_words(comparison, compared))
+        yield Signals("Can I trust it?", tuple(signals(comparison, pair)))
+        yield TableBlock(in_group("All measures", group), measures_table(comparison, group, pair))
+        yield Paragraph(power_words(comparison, pair))
         return
     yield leader_block(comparison, group)
     if len(group.compared) <= LONG_FIGURE:
@@ -119,16 +129,16 @@ def first_screen(comparison: Comparison, group: Group) -> Iterator[Block]:
     reasons = tuple(reason_lines(group))
     if reasons:
         yield Bullets(in_group("Why, where the interval alone does not say", group), reasons)
-    if any(part.asked_for for part in group.compared[0].slices):
+    if any(part.asked_for for part in group.compared[0].strata or ()):
         yield TableBlock(in_group(f"{comparison.primary} by stratum", group), strata_table(comparison, group))
 
 
-def reason_lines(group: Group) -> Iterator[str]:
+def reason_lines(group: QueryGroup) -> Iterator[str]:
     """Yield what the table of verdicts cannot show: what unjudged docs do to them, and what is left out."""
     shown = 0
     for item in group.compared:
-        pair, verdict = item.pair, item.verdict
-        name = f"{pair.b} vs {pair.a}"
+        verdict = item.final_verdict
+        name = f"{item.b} vs {item.a}"
         told = []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
             told.append(f"{verdict.text} {verdict.reason}")
@@ -140,25 +150,25 @@ def reason_lines(group: Group) -> Iterator[str]:
                 yield f"{name}: {' '.join(told)}"
     if shown > MOST_REASONS:
         yield f"{shown - MOST_REASONS} more are in the JSON record."
-    n_units = max(item.pair.n_units for item in group.compared)
+    n_units = max(item.n_units for item in group.compared)
     if MIN_UNITS <= n_units < CAUTION_UNITS:
-        yield f"Only {n_units} {unit_word(group.compared[0].pair)}: intervals from so few are rough."
+        yield f"Only {n_units} {unit_word(group.compared[0])}: intervals from so few are rough."
 
 
-def leader_block(comparison: Comparison, group: Group) -> Verdict:
+def leader_block(comparison: Comparison, group: QueryGroup) -> VerdictBlock:
     """Return the answer where there are many systems, from the verdicts on their pairs and nothing else."""
     board = group.leaderboard
     subject = f"{comparison.primary} · {len(board)} systems · {in_group(queries(len(group.query_ids)), group)}"
     if not board:
-        return Verdict("Cannot tell.", "No query has a score.", "caution", subject)
+        return VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
     top = board[0]
     ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{mean_interval_words(top.ci)}"
     if comparison.baseline is not None:
-        return Verdict(against_baseline(comparison.baseline, group), f"{ahead}.", "neutral", subject)
-    n_units = max(item.pair.n_units for item in group.compared)
+        return VerdictBlock(against_baseline(comparison.baseline, group), f"{ahead}.", "neutral", subject)
+    n_units = max(item.n_units for item in group.compared)
     if n_units < MIN_UNITS:
-        word = unit_word(group.compared[0].pair)
-        return Verdict(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
+        word = unit_word(group.compared[0])
+        return VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
     codes = codes_against(top.system, group)
     ways = {
         "probably better than": [name for name, code in codes.items() if code == "probably_better"],
@@ -172,26 +182,26 @@ def leader_block(comparison: Comparison, group: Group) -> Verdict:
     n_better = sum(code == "better" for code in codes.values())
     reason = f"{ahead}. It is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
     if n_better == len(codes):
-        return Verdict(f"{top.system} is the best.", f"{ahead}, better than each of the others.", "good", subject)
+        return VerdictBlock(f"{top.system} is the best.", f"{ahead}, better than each of the others.", "good", subject)
     if n_better + len(ways["probably better than"]) == len(codes):
-        return Verdict(f"{top.system} is probably the best.", reason, "good", subject)
+        return VerdictBlock(f"{top.system} is probably the best.", reason, "good", subject)
     n_open = len(codes) - n_better - len(ways["probably better than"])
     headline = f"{top.system} leads, but is not shown to be better than {n_open} of {len(codes)} others."
     if board[1].mean == top.mean:
         headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
-    return Verdict(headline, reason, "caution", subject)
+    return VerdictBlock(headline, reason, "caution", subject)
 
 
-def codes_against(system: str, group: Group) -> dict[str, str]:
+def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
     """Return the verdict on a system against each other one, as if it were the challenger."""
     turned = {"better": "worse", "worse": "better", "probably_better": "probably_worse"}
     turned["probably_worse"] = "probably_better"
     found: dict[str, str] = {}
     for item in group.compared:
-        if item.pair.b == system:
-            found[item.pair.a] = item.verdict.code
-        elif item.pair.a == system:
-            found[item.pair.b] = turned.get(item.verdict.code, item.verdict.code)
+        if item.b == system:
+            found[item.a] = item.final_verdict.code
+        elif item.a == system:
+            found[item.b] = turned.get(item.final_verdict.code, item.final_verdict.code)
     return found
 
 
@@ -205,30 +215,30 @@ def mean_interval_words(ci: Interval | None) -> str:
     return "" if ci is None else f" ({ci.level * 100:.4g}% CI {ci.low:.3f} to {ci.high:.3f})"
 
 
-def against_baseline(baseline: str, group: Group) -> str:
+def against_baseline(baseline: str, group: QueryGroup) -> str:
     """Count the verdicts of several challengers."""
-    codes = [compared.verdict.code for compared in group.compared]
+    codes = [pair.final_verdict.code for pair in group.compared]
     counts = [f"{codes.count(code)} {words}" for code, words in WORDS.items() if code in codes]
     return f"Of {len(codes)} systems against {baseline}: {', '.join(counts)}."
 
 
-def estimates_of(comparison: Comparison, group: Group) -> Estimates:
+def estimates_of(comparison: Comparison, group: QueryGroup) -> Estimates:
     """Return the differences on one axis."""
-    first = group.compared[0].pair
+    first = group.compared[0]
     marks = f"zero and {whose_margin(comparison)} are marked" if first.margin else "zero is marked"
     level = level_words(first).replace("CI", "interval")
     return Estimates(
         in_group(f"Difference{against(comparison)} with its {level}; {marks}", group),
         tuple(
             Estimate(
-                c.pair.b if comparison.baseline else f"{c.pair.b} - {c.pair.a}",
-                c.pair.delta,
-                c.pair.ci.low,
-                c.pair.ci.high,
-                f"{signed(c.pair.delta, c.pair)} ({interval_words(c.pair)})",
+                c.b if comparison.baseline else f"{c.b} - {c.a}",
+                c.delta,
+                or_nan(c.ci.low),
+                or_nan(c.ci.high),
+                f"{signed(c.delta, c)} ({interval_words(c)})",
             )
             for c in group.compared
-            if not math.isnan(c.pair.delta)
+            if c.delta is not None
         ),
         first.margin,
     )
@@ -239,9 +249,8 @@ def against(comparison: Comparison) -> str:
     return f" from {comparison.baseline}" if comparison.baseline else ""
 
 
-def signals(comparison: Comparison, compared: Compared) -> Iterator[Signal]:
+def signals(comparison: Comparison, pair: PairResult) -> Iterator[Signal]:
     """Answer, one by one, what a careful reader asks before believing a verdict."""
-    pair = compared.pair
     worth = min(float(pair.n_units), pair.n_effective)
     enough: Tone = "good" if worth >= CAUTION_UNITS else "caution" if worth >= MIN_UNITS else "bad"
     counted = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
@@ -250,29 +259,30 @@ def signals(comparison: Comparison, compared: Compared) -> Iterator[Signal]:
     if comparison.weights:
         counted += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
     yield Signal("Queries", enough, f"{counted}.")
-    if not math.isnan(pair.mde) and differs(pair):
-        yield sensitivity_signal(comparison, pair)
-    yield judged_signal(compared)
+    if pair.mde.value is not None and pair.differs:
+        yield sensitivity_signal(comparison, pair, pair.mde.value)
+    yield judged_signal(pair)
 
 
-def sensitivity_signal(comparison: Comparison, pair: Pair) -> Signal:
+def sensitivity_signal(comparison: Comparison, pair: PairResult, mde: float) -> Signal:
     """Say what this set of queries can find, and how that compares with what matters."""
-    found = f"Differences from {pair.mde:.{decimals(pair)}f} up are found with {comparison.settings.power:.0%} chance"
+    found = f"Differences from {mde:.{decimals(pair)}f} up are found with {comparison.settings.power:.0%} chance"
     if not pair.margin:
         return Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
-    if pair.mde <= pair.margin:
+    if mde <= pair.margin:
         return Signal("Sensitivity", "good", f"{found}, which is within {whose_margin(comparison)}.")
-    return Signal("Sensitivity", "caution", f"{found}: {pair.mde / pair.margin:.1f} times {whose_margin(comparison)}.")
+    return Signal("Sensitivity", "caution", f"{found}: {mde / pair.margin:.1f} times {whose_margin(comparison)}.")
 
 
-def judged_signal(compared: Compared) -> Signal:
+def judged_signal(pair: PairResult) -> Signal:
     """Say how much of the results is judged, and what the rest could do."""
-    pair, judged, check = compared.pair, compared.judged, compared.unjudged
+    judged, check = pair.judged, pair.unjudged
     if judged is None:
         return Signal("Judgments", "neutral", "How much is judged is not known here.")
     among = "results" if judged.depth is None else f"first {judged.depth} results"
-    words = f"Judged: {judged.b:.0%} of {pair.b}'s {among}, {judged.a:.0%} of {pair.a}'s."
-    if min(judged.a, judged.b) >= 1:
+    share_a, share_b = or_nan(judged.a), or_nan(judged.b)
+    words = f"Judged: {share_b:.0%} of {pair.b}'s {among}, {share_a:.0%} of {pair.a}'s."
+    if min(share_a, share_b) >= 1:
         return Signal("Judgments", "good", words)
     if check is None:
         return Signal("Judgments", "neutral", f"{words} The others count as not relevant.")
@@ -285,52 +295,52 @@ def judged_signal(compared: Compared) -> Signal:
     return Signal("Judgments", tone, f"{words} {outcome}")
 
 
-def verdict_table(comparison: Comparison, compared: Sequence[Compared]) -> Table:
+def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     """Return one row per pair."""
     other = [] if comparison.baseline else ["against"]
-    pair = compared[0].pair
+    pair = pairs[0]
     header = ["system", *other, "verdict", "mean", "Δ", level_words(pair), "p (adj.)", "d_z", "W / T / L"]
     rows = [
         [
-            Cell(c.pair.b),
-            *(Cell(c.pair.a) for _ in other),
-            Cell(short_words(c.verdict.code, c.pair)),
-            number_cell(c.pair.mean_b, None),
-            Cell(signed(c.pair.delta, c.pair), raw=repr(c.pair.delta)),
-            Cell(interval_text(c.pair)),
-            Cell(p_text(c.pair.p.adjusted, comparison.settings.alpha)),
-            Cell("-" if math.isnan(c.pair.effect.d_z) else f"{c.pair.effect.d_z:.2f}"),
-            Cell(f"{c.pair.effect.wins} / {c.pair.effect.ties} / {c.pair.effect.losses}"),
+            Cell(c.b),
+            *(Cell(c.a) for _ in other),
+            Cell(short_words(c.final_verdict.code, c)),
+            number_cell(or_nan(c.mean.b), None),
+            Cell(signed(c.delta, c), raw=raw(c.delta)),
+            Cell(interval_text(c)),
+            Cell(p_text(c.p.adjusted, comparison.settings.alpha)),
+            Cell("-" if c.effect.d_z is None else f"{c.effect.d_z:.2f}"),
+            Cell(f"{c.wins} / {c.ties} / {c.losses}"),
         ]
-        for c in compared
+        for c in pairs
     ]
-    sizes = sorted({c.pair.n_queries for c in compared})
+    sizes = sorted({c.n_queries for c in pairs})
     counted = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     if pair.clustered:
-        counted += f" in {max(c.pair.n_units for c in compared)} clusters"
+        counted += f" in {max(c.n_units for c in pairs)} clusters"
     note = (
         f"Δ against {comparison.baseline or 'the other'}, {measure_words(pair)}, {counted}; verdict, interval and p "
-        f"come from one critical value: {CORRECTIONS[comparison.correction]}, "
+        f"come from one critical value: {CORRECTIONS.summary(comparison.correction)}, "
         f"{counted_words(pair.p.family_size, 'comparison')}"
     )
-    still = sum(not differs(c.pair) for c in compared)
+    still = sum(not c.differs for c in pairs)
     notes = (note, f"{counted_words(still, 'pair')} without any difference take no part in it") if still else (note,)
     optional = ("W / T / L", "d_z", "mean")
     return Table(header, rows, n_name_columns=2 + len(other), notes=notes, optional=optional)
 
 
-def strata_table(comparison: Comparison, group: Group) -> Table:
+def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
     """Return every system's mean within each stratum, with how many queries there are."""
     means: dict[tuple[str, str], dict[str, float]] = {}
     sizes: dict[tuple[str, str], int] = {}
-    for compared in group.compared:
-        for part in compared.slices:
+    for pair in group.compared:
+        for part in pair.strata or ():
             if part.asked_for:
                 place = part.attribute, part.value
-                means.setdefault(place, {})[part.pair.a] = part.pair.mean_a
-                means[place][part.pair.b] = part.pair.mean_b
-                sizes[place] = part.pair.n_queries
-    better = min if group.compared[0].pair.lower_is_better else max
+                means.setdefault(place, {})[pair.a] = or_nan(part.mean.a)
+                means[place][pair.b] = or_nan(part.mean.b)
+                sizes[place] = part.n_queries
+    better = min if group.compared[0].lower_is_better else max
     rows = []
     for place, of_system in means.items():
         known = [value for value in of_system.values() if not math.isnan(value)]
@@ -345,14 +355,16 @@ def strata_table(comparison: Comparison, group: Group) -> Table:
     return Table(["by", "value", "n", *comparison.systems], rows, n_name_columns=2, notes=notes)
 
 
-def group_sections(comparison: Comparison, group: Group, *, with_figures: bool, every_pair: bool) -> Iterator[Section]:
+def group_sections(
+    comparison: Comparison, group: QueryGroup, *, with_figures: bool, every_pair: bool
+) -> Iterator[Section]:
     """Yield the sections of one group: the systems, then each pair, then the queries."""
     yield systems_section(comparison, group, with_figures=with_figures)
     most = DETAILED if with_figures else DETAILED_IN_TEXT
     ordered = leading_pairs_first(group)
     detailed = ordered[: most if every_pair or len(ordered) == 1 else 0]
-    for compared in detailed:
-        yield pair_section(comparison, group, compared, with_figures=with_figures)
+    for pair in detailed:
+        yield pair_section(comparison, group, pair, with_figures=with_figures)
     if len(ordered) > len(detailed):
         left = f"{len(ordered) - len(detailed)} more pairs are in the tables above, and in full in the JSON record"
         how = "; --details prints them here" if not every_pair else ""
@@ -360,13 +372,13 @@ def group_sections(comparison: Comparison, group: Group, *, with_figures: bool, 
     yield Section(in_group("Every query", group), (query_block(comparison, group),))
 
 
-def leading_pairs_first(group: Group) -> list[Compared]:
+def leading_pairs_first(group: QueryGroup) -> list[PairResult]:
     """Return the pairs, those of the system with the best mean before the others."""
     top = group.leaderboard[0].system if group.leaderboard else ""
-    return sorted(group.compared, key=lambda item: top not in (item.pair.a, item.pair.b))
+    return sorted(group.compared, key=lambda item: top not in (item.a, item.b))
 
 
-def systems_section(comparison: Comparison, group: Group, *, with_figures: bool) -> Section:
+def systems_section(comparison: Comparison, group: QueryGroup, *, with_figures: bool) -> Section:
     """Return all systems: the leaderboard, and all measures."""
     title = "Leaderboard" if comparison.baseline is None else "Means"
     blocks: list[Block] = [TableBlock(title, leaderboard_table(comparison, group.leaderboard))]
@@ -378,7 +390,7 @@ def systems_section(comparison: Comparison, group: Group, *, with_figures: bool)
     return Section(in_group("Systems", group), tuple(blocks))
 
 
-def leaderboard_table(comparison: Comparison, board: Sequence[Place]) -> Table:
+def leaderboard_table(comparison: Comparison, board: Sequence[LeaderboardRow]) -> Table:
     """Return the systems, best mean first; where all pairs were compared, with ranks and marks by the verdicts."""
     by_verdict = comparison.baseline is None
     numbered = by_verdict and len(board) <= MANY_SYSTEMS
@@ -426,9 +438,8 @@ def plain_means(comparison: Comparison) -> Table:
     return Table(["system", *measures], rows, notes=(f"{comparison.scores.qrels.n_queries} queries; scores as given",))
 
 
-def query_block(comparison: Comparison, group: Group) -> TableBlock:
+def query_block(comparison: Comparison, group: QueryGroup) -> TableBlock:
     """Return every query's score by the primary measure, for every system."""
-    inside = set(group.query_ids)
     columns = {
         name: dict(zip(run.query_ids, run.column(comparison.primary).tolist(), strict=True))
         for name, run in comparison.scores.items()
@@ -436,21 +447,20 @@ def query_block(comparison: Comparison, group: Group) -> TableBlock:
     rows = [
         [Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns.values())]
         for query in group.query_ids
-        if query in inside
     ]
     title = f"{comparison.primary} of every query"
     return TableBlock(in_group(title, group), Table(["query", *columns], rows), folded=True)
 
 
-def spread_block(spreads: Sequence[Spread], measure: str) -> TableBlock:
+def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> TableBlock:
     """Return each system's score per language, their mean and variance."""
-    languages = [name for name, _ in spreads[0].by_language]
+    languages = list(spreads[0].by_language)
     rows = [
         [
             Cell(spread.system),
-            *(number_cell(value, None) for _, value in spread.by_language),
-            number_cell(spread.mean, None),
-            Cell(f"{spread.variance:.6f}", raw=repr(spread.variance)),
+            *(number_cell(or_nan(value), None) for value in spread.by_language.values()),
+            number_cell(or_nan(spread.mean), None),
+            Cell(f"{or_nan(spread.variance):.6f}", raw=raw(spread.variance)),
         ]
         for spread in spreads
     ]
@@ -466,7 +476,7 @@ def spread_block(spreads: Sequence[Spread], measure: str) -> TableBlock:
 def method_section(comparison: Comparison) -> Section:
     """Say how everything was computed."""
     s = comparison.settings
-    flips = max((item.pair.p.n_resamples for item in comparison), default=s.n_resamples)
+    flips = max((item.p.n_resamples for item in comparison), default=s.n_resamples)
     unit = "cluster" if comparison.cluster else "query"
     items = [
         f"Primary measure: {comparison.primary}; the verdict rests on it alone. Others are exploratory.",
@@ -476,7 +486,7 @@ def method_section(comparison: Comparison) -> Section:
             "(1 + flips whose largest t reaches the pair's) / (1 + all flips). The interval is the difference plus or "
             "minus the critical t times its standard error, so p is at most alpha exactly where it excludes 0."
         ),
-        f"Correction: {CORRECTIONS[comparison.correction]}.",
+        f"Correction: {CORRECTIONS.summary(comparison.correction)}.",
         f"Level {(1 - s.alpha) * 100:.4g}%, power {s.power:.0%}. {margin_item(comparison)}",
     ]
     if comparison.cluster:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from rankscope.comparison.gate import GateCheck, GateResult
-from rankscope.report.render import Case
+from rankscope.records import or_nan
+from rankscope.report.render.junit import JUnitCase
 
 
-def cases(result: GateResult, *, command: str = "compare") -> Iterator[Case]:
+def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase]:
     """Yield one case per check: what the exit code says of all of them is said here of each."""
     for check in result.checks:
-        measure = "" if check.compared is None else f".{check.compared.pair.measure}"
+        measure = "" if check.compared is None else f".{check.compared.measure}"
         fails = check.outcome == "failed" or (
             check.outcome == "inconclusive" and result.policy.on_inconclusive == "fail"
         )
-        yield Case(
+        yield JUnitCase(
             name=check.name,
             classname=f"rankscope.{command}{measure}",
             failed=check.words if fails else None,
@@ -31,18 +31,18 @@ def properties_of(check: GateCheck) -> dict[str, str]:
     found: dict[str, str] = {"gate": check.outcome}
     if check.compared is None:
         return found
-    pair = check.compared.pair
+    pair = check.compared
     return found | {
-        "verdict": check.compared.verdict.code,
-        "delta": repr(pair.delta),
-        "ci": "none" if math.isnan(pair.ci.low) else f"{pair.ci.low!r} to {pair.ci.high!r}",
-        "p_adjusted": repr(pair.p.adjusted),
+        "verdict": pair.final_verdict.code,
+        "delta": repr(or_nan(pair.delta)),
+        "ci": "none" if pair.ci.low is None else f"{pair.ci.low!r} to {pair.ci.high!r}",
+        "p_adjusted": repr(or_nan(pair.p.adjusted)),
         "n_queries": str(pair.n_queries),
         "n_left_out": str(pair.n_undefined),
     }
 
 
-def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> Case:
+def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> JUnitCase:
     """Return the case of something that could not be checked at all."""
     classname = f"rankscope.{command}" + (f".{measure}" if measure else "")
-    return Case(name=name, classname=classname, error=message, properties={"gate": "error"})
+    return JUnitCase(name=name, classname=classname, error=message, properties={"gate": "error"})

@@ -1,19 +1,20 @@
-"""A diagnosis made ready to be read: text with tables, and JSON."""
+"""A diagnosis made ready to be read: text with tables."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Iterator, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterator
+from typing import TextIO
 
-from rankscope._version import __version__
-from rankscope.align.finding import share as share_in_words
-from rankscope.analysis.diagnose import SEVERITIES, Diagnosis, Finding, Positions
-from rankscope.analysis.diagnose.records import QueryList, RankBand
-from rankscope.measures.scores import none_if_nan
-from rankscope.report.evaluation import closed_object
-from rankscope.report.findings import Line, printable
+from rankscope.align.finding import count_and_share
+from rankscope.analysis.diagnose.records import (
+    SEVERITIES,
+    Diagnosis,
+    DiagnosisFinding,
+    Positions,
+    QueryList,
+    RankBand,
+)
+from rankscope.report.findings import FindingLine, print_lines, printable
 from rankscope.report.table import Cell, Table, print_table
 
 STYLES = {"serious": "bold red", "moderate": "yellow", "remark": "dim"}
@@ -22,19 +23,17 @@ SEVERITIES_IN_WORDS = (
 )
 LABEL_WIDTH = max(map(len, SEVERITIES)) + 2
 INDENT = 2
-TERMINAL_WIDTH = 100_000
-"""Piped output is not wrapped."""
 
 
-def finding_lines(finding: Finding) -> Iterator[Line]:
+def finding_lines(finding: DiagnosisFinding) -> Iterator[FindingLine]:
     """Return one finding as lines: what, for how many queries, examples, and what usually helps."""
-    concerned = share_in_words(finding.n_queries, finding.of_queries, "queries")
-    yield Line(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity)
-    yield Line(concerned, indent=INDENT + LABEL_WIDTH)
+    concerned = count_and_share(finding.n_queries, finding.of_queries, "queries")
+    yield FindingLine(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity)
+    yield FindingLine(concerned, indent=INDENT + LABEL_WIDTH)
     for example in finding.examples:
         text = f"query {printable(example.query)}: {example.text}"
-        yield Line(text, indent=INDENT + LABEL_WIDTH + 2, style="dim")
-    yield Line(f"what usually helps: {finding.helps}", indent=INDENT + LABEL_WIDTH)
+        yield FindingLine(text, indent=INDENT + LABEL_WIDTH + 2, style="dim")
+    yield FindingLine(f"what usually helps: {finding.helps}", indent=INDENT + LABEL_WIDTH)
 
 
 def losses_table(diagnosis: Diagnosis) -> Table:
@@ -140,16 +139,16 @@ def missed_words(query: QueryList) -> Iterator[str]:
         yield f"missing: {', '.join(named)}{f' and {more} more' if more else ''}"
 
 
-def best_words(diagnosis: Diagnosis) -> str:
-    """Name the best queries."""
-    return "best queries: " + ", ".join(f"{printable(one.query)} ({one.score:.4f})" for one in diagnosis.best)
-
-
 def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: TextIO | None = None) -> None:
     """Draw the diagnosis: summary, findings, then the tables behind them."""
-    title = Line(f"{printable(diagnosis.run)}: {diagnosis.summary}", style="bold")
-    findings = [line for finding in diagnosis.findings for line in [*finding_lines(finding), Line("")]]
-    print_lines([title, Line(""), *findings], file=file)
+
+    def draw(*lines: FindingLine) -> None:
+        print_lines(lines, label_width=LABEL_WIDTH, file=file)
+
+    empty = FindingLine("")
+    draw(FindingLine(f"{printable(diagnosis.run)}: {diagnosis.summary}", style="bold"), empty)
+    for finding in diagnosis.findings:
+        draw(*finding_lines(finding), empty)
     for table in (
         losses_table(diagnosis),
         pool_table(diagnosis),
@@ -159,154 +158,11 @@ def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: Text
         *([positions_table(diagnosis, per_query=True)] if per_query else []),
     ):
         print_table(table, file=file)
-        print_lines([Line("")], file=file)
+        draw(empty)
     for query in diagnosis.worst:
-        print_lines([Line(f"one of the worst, {query_title(query, diagnosis)}", style="bold")], file=file)
+        draw(FindingLine(f"one of the worst, {query_title(query, diagnosis)}", style="bold"))
         print_table(query_table(query), file=file)
-        print_lines([Line("")], file=file)
+        draw(empty)
     if diagnosis.best:
-        print_lines([Line(best_words(diagnosis))], file=file)
-
-
-def print_lines(lines: Sequence[Line], *, file: TextIO | None = None) -> None:
-    """Draw lines in the terminal, wrapped and indented; piped output has neither colour nor line breaks in lines."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, file=file)
-    if not console.is_terminal:
-        console = Console(highlight=False, file=file, width=TERMINAL_WIDTH, legacy_windows=False)
-    for line in lines:
-        first = " " * line.indent + (f"{line.label:<{LABEL_WIDTH}}" if line.label else "")
-        body = Text(line.text, style="" if line.label else line.style)
-        for i, part in enumerate(body.wrap(console, max(20, console.width - len(first)))):
-            margin = Text(first if i == 0 else " " * len(first), style=line.style)
-            part.rstrip()
-            console.print(Text.assemble(margin, part), soft_wrap=True)
-
-
-def json_record(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return the diagnosis as the JSON record whose schema is published."""
-    record = {"rankscope": __version__, "is_fine": diagnosis.is_fine, **dataclasses.asdict(diagnosis)}
-    positions = diagnosis.positions
-    return {
-        **record,
-        "unjudged_share": none_if_nan(diagnosis.unjudged_share),
-        "positions": {
-            "overall": position_record(positions.overall),
-            "queries": {query: position_record(one) for query, one in positions.queries.items()},
-        },
-    }
-
-
-def position_record(positions: Positions) -> dict[str, Any]:
-    """Return positions as JSON has them: its keys are text."""
-    return {**dataclasses.asdict(positions), "in_top": {str(top): n for top, n in positions.in_top.items()}}
-
-
-def json_text(diagnosis: Diagnosis) -> str:
-    """Return the record as text; in ASCII, since an id may hold bytes that are not text."""
-    return json.dumps(json_record(diagnosis), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
-
-
-TEXT = {"type": "string"}
-COUNT = {"type": "integer", "minimum": 0}
-RANK = {"type": "integer", "minimum": 1}
-SHARE = {"type": "number", "minimum": 0, "maximum": 1}
-NUMBER = {"type": "number"}
-
-
-def listing(item: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """Return the schema of an array of objects."""
-    return {"type": "array", "items": closed_object(item), **more}
-
-
-def or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that null also meets."""
-    return {**schema, "type": [schema["type"], "null"]}
-
-
-def finding_schema() -> dict[str, Any]:
-    """Return the properties of a finding."""
-    number_or_null = {"type": ["number", "null"]}
-    example = {
-        "query": TEXT,
-        "numbers": {"type": "object", "additionalProperties": number_or_null, "description": "what is known of it"},
-        "text": {**TEXT, "description": "the same in words that may change between versions"},
-    }
-    return {
-        "code": {**TEXT, "pattern": "^[a-z0-9_]+$", "description": "what was found, as a name to rely on"},
-        "severity": {"enum": list(SEVERITIES), "description": SEVERITIES_IN_WORDS},
-        "what": {**TEXT, "description": "what was found, in words that may change between versions"},
-        "n_queries": {**COUNT, "description": "queries that it concerns"},
-        "of_queries": {**COUNT, "description": "of so many"},
-        "examples": listing(example, maxItems=3, description="the queries that show it worst"),
-        "helps": {**TEXT, "description": "what usually helps"},
-    }
-
-
-def query_schema() -> dict[str, Any]:
-    """Return the properties of a query with its docs."""
-    return {
-        "query": TEXT,
-        "score": SHARE,
-        "n_found": {**COUNT, "description": "relevant docs in the top k"},
-        "n_relevant": COUNT,
-        "docs": listing({"rank": RANK, "doc": TEXT, "grade": {"type": ["number", "null"]}}),
-        "missed": listing(
-            {"doc": TEXT, "grade": NUMBER, "rank": or_null(RANK)},
-            description="the best relevant docs that are not in the top k; rank null: not retrieved",
-        ),
-    }
-
-
-def positions_schema() -> dict[str, Any]:
-    """Return the schema of positions."""
-    return closed_object(
-        {
-            "found": COUNT,
-            "total": {**COUNT, "description": "relevant docs there are, found or not"},
-            "average": {"type": ["number", "null"]},
-            "best": or_null(RANK),
-            "worst": or_null(RANK),
-            "in_top": {"type": "object", "additionalProperties": COUNT, "description": "found in the top 3, 5, 10"},
-        }
-    )
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the record."""
-    parts = {"score": SHARE, "order": NUMBER, "ranked_low": NUMBER, "not_retrieved": NUMBER}
-    band = {"first": or_null(RANK), "last": or_null(RANK), "n_docs": COUNT, "share": SHARE}
-    cut = {"depth": RANK, "recall": SHARE, "best_recall": SHARE, "best_ndcg": SHARE}
-    record = {
-        "rankscope": {**TEXT, "description": "the version that made the record"},
-        "is_fine": {"type": "boolean", "description": "whether there is nothing but remarks"},
-        "run": {**TEXT, "description": "the run's name"},
-        "measure": {**TEXT, "description": "the nDCG that scores and losses are about"},
-        "k": RANK,
-        "min_rel": {**NUMBER, "description": "the lowest relevant grade"},
-        "n_queries": {**COUNT, "description": "queries with relevant docs, which all means are over"},
-        "n_other_queries": {**COUNT, "description": "queries without any, left out"},
-        "recall": {**SHARE, "description": "mean recall at k"},
-        "unjudged_share": {**or_null(SHARE), "description": "of the docs in the top k"},
-        "summary": {**TEXT, "description": "what is to be known first, in words that may change between versions"},
-        "losses": {**closed_object(parts), "description": "where nDCG goes; the four add up to 1"},
-        "findings": listing(finding_schema(), description="the most serious first"),
-        "pool": listing(cut, minItems=1, description="what a perfect re-ranker of the first docs would reach"),
-        "relevant_docs": listing(band, description="by rank; without ranks: not retrieved"),
-        "ranks": listing({"rank": RANK, **dict.fromkeys(("relevant", "nonrelevant", "unjudged", "empty"), COUNT)}),
-        "positions": closed_object(
-            {
-                "overall": positions_schema(),
-                "queries": {"type": "object", "additionalProperties": positions_schema()},
-            }
-        ),
-        "worst": listing(query_schema(), description="the queries with the lowest score, worst first"),
-        "best": listing(query_schema(), description="the queries with the highest score, best first"),
-    }
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "What a run does badly, as printed by rankscope diagnose --format json",
-        **closed_object(record),
-    }
+        best = ", ".join(f"{printable(one.query)} ({one.score:.4f})" for one in diagnosis.best)
+        draw(FindingLine(f"best queries: {best}"))

@@ -1,19 +1,23 @@
-"""A report as data: what stands in it, in which order; renderers turn it into text, HTML or LaTeX."""
+"""A report as data: what stands in it, in which order; renderers turn it into text, HTML or LaTeX.
+
+A report is made of records, so it can be written as JSON (`records.to_json`), read back equal, and rendered elsewhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import msgspec
+
+from rankscope.records import Record, or_none
 from rankscope.report.table import Table
 
 Tone = Literal["good", "caution", "bad", "neutral"]
 """How a statement is meant; renderers show it by a word or mark as well as by colour."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class VerdictBlock(Record, tag="verdict"):
     """The answer in plain words: a headline, the reason for it, and what limits it."""
 
     headline: str
@@ -24,8 +28,7 @@ class Verdict:
     cautions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Record):
     """One answer to "can I trust it?": a name, a traffic light, and words."""
 
     name: str
@@ -33,28 +36,38 @@ class Signal:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(Record, tag="signals"):
     """All such answers."""
 
     title: str
     signals: tuple[Signal, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Record):
     """A difference with its interval, as numbers to be drawn and as words to be read."""
 
     name: str
-    value: float
-    low: float
-    high: float
+    value: float | None
+    """None where it is undefined, as are the ends of the interval where it has none."""
+    low: float | None
+    high: float | None
     words: str
     """E.g. `+0.042 (95% CI +0.011 to +0.073)`."""
 
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            number = getattr(self, name)
+            msgspec.structs.force_setattr(self, name, None if number is None else or_none(number))
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
+    @property
+    def numbers(self) -> tuple[float, float, float] | None:
+        """The lower end, the value and the upper end; None where one of them is undefined and nothing can be drawn."""
+        if self.low is None or self.value is None or self.high is None:
+            return None
+        return self.low, self.value, self.high
+
+
+class Estimates(Record, tag="estimates"):
     """Differences drawn below one another on one axis, with zero and the margin of what matters."""
 
     title: str
@@ -62,23 +75,20 @@ class Estimates:
     margin: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Record, tag="paragraph"):
     """A paragraph of plain text."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets:
+class Bullets(Record, tag="bullets"):
     """A short list of statements under a title."""
 
     title: str
     items: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TableBlock:
+class TableBlock(Record, tag="table"):
     """A table with a title; its notes say what must be known to read it."""
 
     title: str
@@ -87,8 +97,7 @@ class TableBlock:
     """Whether it is long detail, shown on demand where the medium can (per-query rows)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Record, tag="figure"):
     """A chart, as SVG with its text alternative; media without pictures show the alternative."""
 
     title: str
@@ -96,11 +105,10 @@ class Figure:
     alt: str
 
 
-Block: TypeAlias = "Verdict | Signals | Estimates | Paragraph | Bullets | TableBlock | Figure"
+Block: TypeAlias = VerdictBlock | Signals | Estimates | Paragraph | Bullets | TableBlock | Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Record):
     """A heading and what stands below it."""
 
     title: str
@@ -108,8 +116,7 @@ class Section:
     intro: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Record):
     """A whole report: the first screen, then sections of detail, then how to obtain it again."""
 
     title: str

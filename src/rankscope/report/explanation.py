@@ -34,10 +34,10 @@ def ranking_table(explanation: Explanation, *, every_rank: bool = False) -> Tabl
     note = f"{n_hidden} more ranks {verb} nothing and are not shown"
     if n_hidden == 1:
         note = f"1 more rank {verb}s nothing and is not shown"
-    return steps_table(joined(of_interest), explanation.term_name, notes=[note] if n_hidden else [])
+    return steps_table(join_unjudged(of_interest), explanation.term_name, notes=[note] if n_hidden else [])
 
 
-def joined(steps: Sequence[Step]) -> list[Step]:
+def join_unjudged(steps: Sequence[Step]) -> list[Step]:
     """Put unjudged docs that follow one another below the first ten ranks into one row: there may be hundreds."""
 
     def is_joined(step: Step) -> bool:
@@ -63,8 +63,8 @@ def ideal_table(explanation: Explanation) -> Table:
 def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str] = ()) -> Table:
     """Return steps as a table, one column per part of the term."""
     parts = list(dict.fromkeys(name for step in steps for name in step.parts))
-    columns = {name: aligned([step.parts.get(name, "") for step in steps]) for name in parts}
-    columns[term_name] = aligned([step.term for step in steps], signed=term_name == "change")
+    columns = {name: format_column([step.parts.get(name, "") for step in steps]) for name in parts}
+    columns[term_name] = format_column([step.term for step in steps], signed=term_name == "change")
     rows = [
         [
             Cell("" if step.rank is None else str(step.rank)),
@@ -86,7 +86,7 @@ def shown_grade(step: Step) -> str:
     return f"unjudged ({step.grade:g})" if step.grade < 0 else f"{step.grade:g}"
 
 
-def aligned(values: Sequence[float | str | None], *, signed: bool = False) -> list[str]:
+def format_column(values: Sequence[float | str | None], *, signed: bool = False) -> list[str]:
     """Print the numbers of a column, all of them with decimals where one needs them; None is undefined."""
     numbers = [value for value in values if isinstance(value, float)]
     decimals = 0 if all(value.is_integer() for value in numbers) else 6
@@ -109,7 +109,7 @@ def conclusion(explanation: Explanation) -> Iterator[str]:
         yield f"{explanation.sum_name} = {number(total)}"
     if divisor is not None:
         yield f"{explanation.divisor_name} = {number(divisor)}"
-    if math.isnan(score):
+    if score is None:
         yield f"{name} is undefined here: {explanation.why_undefined}"
     elif explanation.why_undefined:
         yield f"{name} = {number(score)} (undefined: {explanation.why_undefined}; counts as 0)"

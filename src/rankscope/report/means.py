@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from rankscope.comparison.known_measures import range_of
 from rankscope.measures.scores import RunScores, Scores, show
+from rankscope.records import Record
 from rankscope.stats.interval import LEVEL, Interval, mean_interval, percent
 
 METHODS = {
@@ -22,8 +22,7 @@ METHODS = {
 """How an interval came about, by its method."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Record):
     """One number for all queries, with its interval where there is one."""
 
     value: float

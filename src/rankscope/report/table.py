@@ -1,10 +1,9 @@
-"""A table as data, and its renderings as text, Markdown, LaTeX and CSV."""
+"""A table as data, and its renderings as text and CSV; `render` has those as Markdown and LaTeX."""
 
 from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
@@ -39,6 +38,12 @@ class Table(LightRecord):
     optional: Sequence[str] = field(default_factory=tuple)
     """Headings of columns that a narrow terminal may leave out, the least important first."""
 
+    def __post_init__(self) -> None:
+        """Hold tuples, so that a table that was written and read back equals this one."""
+        for name in ("header", "notes", "optional"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "rows", tuple(map(tuple, self.rows)))
+
 
 def fitted(table: Table, width: int) -> Table:
     """Return the table without optional columns, as far as it takes to fit into a width; what is missing is noted."""
@@ -68,48 +73,6 @@ def transposed(table: Table, *, corner: str) -> Table:
     header = [corner, *(row[0].text for row in table.rows)]
     rows = [[Cell(name), *(row[i] for row in table.rows)] for i, name in enumerate(table.header) if i]
     return Table(header, rows, notes=table.notes)
-
-
-def to_markdown(table: Table) -> str:
-    """Render as a Markdown table; the best values are bold."""
-    lines = [
-        "| " + " | ".join(escape_markdown(heading) for heading in table.header) + " |",
-        "|" + "|".join(" --- " if i < table.n_name_columns else " ---: " for i in range(len(table.header))) + "|",
-    ]
-    for row in table.rows:
-        cells = [f"**{escape_markdown(cell.text)}**" if cell.best else escape_markdown(cell.text) for cell in row]
-        lines.append("| " + " | ".join(cells) + " |")
-    notes = [f"- {escape_markdown(note)}" for note in table.notes]
-    return "\n".join([*lines, *(["", *notes] if notes else [])]) + "\n"
-
-
-def escape_markdown(text: str) -> str:
-    """Keep a text from ending its cell, and from being taken for markup."""
-    return re.sub(r"([\\|<*`])", r"\\\1", " ".join(text.splitlines()))
-
-
-def to_latex(table: Table) -> str:
-    """Render as a LaTeX tabular with booktabs rules; the best values are bold."""
-    columns = "l" * table.n_name_columns + "r" * (len(table.header) - table.n_name_columns)
-    lines = [
-        "% needs \\usepackage{booktabs}",
-        *(f"% {' '.join(note.splitlines())}" for note in table.notes),
-        f"\\begin{{tabular}}{{{columns}}}",
-        "\\toprule",
-        " & ".join(escape_latex(heading) for heading in table.header) + " \\\\",
-        "\\midrule",
-    ]
-    for row in table.rows:
-        cells = [f"\\textbf{{{escape_latex(cell.text)}}}" if cell.best else escape_latex(cell.text) for cell in row]
-        lines.append(" & ".join(cells) + " \\\\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
-
-
-def escape_latex(text: str) -> str:
-    """Escape what LaTeX would take for a command."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    one_line = " ".join(text.splitlines())
-    return "".join(special.get(char, f"\\{char}" if char in "&%$#_{}" else char) for char in one_line)
 
 
 def to_csv(table: Table) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import msgspec
 import numpy as np
 
 from rankscope.errors import IdError, InputError, shorten
 from rankscope.io.ids import as_id
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, best_first
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, best_first
 
 Clock = Callable[[], float]
 """Returns seconds, from some point on."""
@@ -23,12 +22,11 @@ class BadAnswerError(InputError):
     """An answer that is no ranking: not readable, of another shape, with scores that are no numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What came back for one query: a ranking, or the reason why there is none."""
 
     query_id: str
-    ranking: Ranking | None
+    ranking: RankedDocs | None
     reason: str = ""
     """Why there is no ranking; empty where there is one."""
     seconds: float | None = None
@@ -50,19 +48,16 @@ class Answering(Protocol):
         ...
 
 
-class RemoteSystem(BaseSystem):
+class RemoteSystem(OptionSystem, kw_only=True):
     """A system that has its own docs elsewhere: nothing is indexed, and each query may fail by itself."""
 
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Do nothing: the docs are indexed by whoever answers."""
-
-    @abstractmethod
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
         """Yield one answer for each query, in whatever order they come."""
+        raise NotImplementedError
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return a ranking for each query; the first query that fails is an error."""
-        found: dict[str, Ranking] = {}
+        found: dict[str, RankedDocs] = {}
         for answer in self.answers(queries, k=k):
             if answer.ranking is None:
                 raise InputError(
@@ -73,47 +68,35 @@ class RemoteSystem(BaseSystem):
         return [found[query.id] for query in queries]
 
 
-def checked_ranking(pairs: Iterable[Any], *, k: int) -> Ranking:
+def check_ranking(pairs: Iterable[Any], *, k: int) -> RankedDocs:
     """Return (doc, score) pairs as a ranking, best first and cut at k; refuse what is none, saying why."""
-    ranking: list[tuple[str, float]] = []
-    seen: set[str] = set()
+    ranking: dict[str, float] = {}
     for pair in pairs:
-        doc, score = checked_pair(pair)
-        if doc in seen:
+        if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != _PAIR:
+            raise BadAnswerError(f"{shorten(repr(pair))} is no pair of a doc and a score")
+        try:
+            doc = as_id(pair[0], what="the id of a doc")
+        except IdError as error:
+            raise BadAnswerError(error.message) from None
+        score = pair[1]
+        is_number = isinstance(score, int | float | np.integer | np.floating) and not isinstance(score, bool)
+        if not is_number or not math.isfinite(score):
+            raise BadAnswerError(f"the score of doc {doc!r} is {shorten(repr(score))}, which is no number")
+        if doc in ranking:
             raise BadAnswerError(f"doc {doc!r} is there twice")
-        seen.add(doc)
-        ranking.append((doc, score))
+        ranking[doc] = float(score)
     return best_first(ranking, k)
 
 
-def checked_pair(pair: Any) -> tuple[str, float]:
-    """Return one doc with its score, or say what is wrong with it."""
-    if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != _PAIR:
-        raise BadAnswerError(f"{shorten(repr(pair))} is no pair of a doc and a score")
-    try:
-        doc = as_id(pair[0], what="the id of a doc")
-    except IdError as error:
-        raise BadAnswerError(error.message) from None
-    return doc, checked_score(pair[1], doc)
-
-
-def checked_score(score: Any, doc: str) -> float:
-    """Return a score as a plain number that can be ordered."""
-    is_number = isinstance(score, int | float | np.integer | np.floating) and not isinstance(score, bool)
-    if not is_number or not math.isfinite(score):
-        raise BadAnswerError(f"the score of doc {doc!r} is {shorten(repr(score))}, which is no number")
-    return float(score)
-
-
-def ranking_by_position(docs: Sequence[Any], *, k: int) -> Ranking:
+def ranking_by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
     """Return docs that came without scores as a ranking: the score is 1 / rank."""
-    return checked_ranking([(doc, 1 / rank) for rank, doc in enumerate(docs, 1)], k=k)
+    return check_ranking([(doc, 1 / rank) for rank, doc in enumerate(docs, 1)], k=k)
 
 
 def reason_of(error: BaseException) -> str:
     """Return in one line why something failed."""
     message = error.message if isinstance(error, InputError) else str(error)
     line = shorten(" ".join(message.split()), limit=300)
-    return (
-        line if isinstance(error, InputError) else f"{type(error).__name__}: {line}" if line else type(error).__name__
-    )
+    if isinstance(error, InputError):
+        return line
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__

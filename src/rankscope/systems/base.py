@@ -7,43 +7,39 @@ as often as needed and is never held in memory as a whole.
 from __future__ import annotations
 
 import hashlib
-import itertools
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import itemgetter
-from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
+import msgspec
+import numpy as np
+
+from rankscope.align.ranking import best_first_order
 from rankscope.errors import OptionError
 from rankscope.io.ids import byte_order
+from rankscope.progress import Progress
+from rankscope.systems.options import check_values, options_of
 
-Ranking = Sequence[tuple[str, float]]
+RankedDocs = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
-Progress = Callable[[int, int], None]
-"""Told how many docs of how many are done."""
 
 _Index = TypeVar("_Index")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What somebody asks, with whatever else is known of it: language, difficulty, category …"""
+class Query(msgspec.Struct, frozen=True):
+    """What somebody searches for, with what else is known of it: language, difficulty, category …"""
 
     id: str
     text: str
-    attributes: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    attributes: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Doc:
+class Doc(msgspec.Struct, frozen=True):
     """What can be found: a text, perhaps with a title, and any further fields."""
 
     id: str
     text: str
     title: str = ""
-    fields: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    fields: Mapping[str, Any] = {}
 
 
 @runtime_checkable
@@ -65,7 +61,7 @@ class System(Protocol):
         """Index the docs; a system that needs no index does nothing."""
         ...
 
-    def search(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def search(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first."""
         ...
 
@@ -79,8 +75,11 @@ class System(Protocol):
         ...
 
 
-class BaseSystem(ABC):
-    """Fits once per doc store, so that systems which share a part do not index it twice."""
+class BaseSystem:
+    """A system that indexes a doc store once, so that systems which share a part do not index it twice.
+
+    A class of your own may derive from it and define `rank`, `describe` and, where it has an index, `index`.
+    """
 
     name: str = ""
     _docs: DocStore | None = None
@@ -92,34 +91,52 @@ class BaseSystem(ABC):
             self.index(docs, progress=progress)
             self._docs = docs
 
-    def search(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def search(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first."""
         if k < 1:
             raise OptionError(f"k is {k}, but at least one doc has to be asked for", hint="give k = 1 or more")
         return self.rank(queries, k=k) if queries else []
 
-    def fitted(self, index: _Index | None) -> _Index:
+    def require_index(self, index: _Index | None) -> _Index:
         """Return the index, or say that there is none yet."""
         if index is None:
             raise OptionError(f"{self.name or 'the system'} has no docs yet", hint="call fit(docs) before search")
         return index
 
-    @abstractmethod
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Make ready for searching these docs."""
+        """Prepare for searching these docs; a system that needs no index has nothing to do."""
 
-    @abstractmethod
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first; there is at least one query."""
+        raise NotImplementedError
 
-    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return all parameters and the versions of the libraries used."""
+        raise NotImplementedError
 
     @property
     def index_bytes(self) -> int:
         """How much the index takes; 0 where there is none."""
         return 0
+
+
+class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
+    """A system whose fields are its options, checked when it is made.
+
+    A pickled system has its options alone: it is fitted again where it arrives.
+    """
+
+    kind: ClassVar[str]
+    """The type of the system."""
+
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check_values(self)
+
+    def describe(self) -> dict[str, Any]:
+        """Return all options that have an effect, with those of the systems used."""
+        return {"type": self.kind, **options_of(self)}
 
 
 class ListDocs:
@@ -151,22 +168,16 @@ def field_text(doc: Doc, name: str) -> str:
     return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def best_first(scores: Mapping[str, float] | Iterable[tuple[str, float]], k: int | None = None) -> Ranking:
+def best_first(scores: Mapping[str, float] | Iterable[tuple[str, float]], k: int | None = None) -> RankedDocs:
     """Return (doc, score) pairs best first, ties by descending id as trec_eval has them, cut at k."""
-    pairs = sorted(scores.items() if isinstance(scores, Mapping) else scores, key=itemgetter(1), reverse=True)
-    if len(set(map(itemgetter(1), pairs))) < len(pairs):
-        tied = (list(group) for _, group in itertools.groupby(pairs, key=itemgetter(1)))
-        pairs = list(itertools.chain.from_iterable(map(by_descending_id, tied)))
-    return pairs[:k]
-
-
-def by_descending_id(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Return equally scored docs in descending order of the bytes of their ids."""
-    return pairs if len(pairs) == 1 else sorted(pairs, key=lambda pair: byte_order(pair[0]), reverse=True)
+    pairs = list(scores.items() if isinstance(scores, Mapping) else scores)
+    values = np.array([score for _, score in pairs], dtype=np.float64)
+    order = best_first_order([doc for doc, _ in pairs], values)
+    return [pairs[i] for i in order[:k].tolist()]
 
 
 def with_progress(docs: DocStore, progress: Progress | None, *, every: int = 1000) -> Iterator[Doc]:
-    """Yield the docs, telling now and then how many are done."""
+    """Yield the docs, reporting now and then how many are done."""
     total = len(docs)
     for n_done, doc in enumerate(docs):
         if progress is not None and n_done % every == 0:

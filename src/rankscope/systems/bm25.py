@@ -8,66 +8,57 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, text_of, with_progress
-from rankscope.systems.options import check_choice, check_fields, check_range, need, options_of, versions_of
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, text_of, with_progress
+from rankscope.systems.options import AtLeastZero, DocFields, ZeroToOne, field_names, need, versions_of
 from rankscope.systems.tokens import PIP, Tokenizer, make_tokenizer
-from rankscope.systems.topk import DocIds, best_rows
-
-METHODS = ("lucene", "robertson", "atire", "bm25l", "bm25+")
+from rankscope.systems.top_docs import DocIds, best_rows
 
 
-@dataclass(kw_only=True)
-class BM25(BaseSystem):
+class BM25(OptionSystem, kw_only=True):
     """Ranks docs by the words they share with the query; rare words and short docs count more.
 
     A doc that shares no word with the query is not returned. A word that is twice in the query counts twice.
     """
 
+    kind: ClassVar[str] = "bm25"
+
     name: str = "bm25"
-    k1: float = 1.2
+    k1: AtLeastZero = 1.2
     """How soon more occurrences of a word stop counting."""
-    b: float = 0.75
+    b: ZeroToOne = 0.75
     """How much long docs are held back: 0 not at all, 1 fully."""
-    method: str = "lucene"
+    method: Literal["lucene", "robertson", "atire", "bm25l", "bm25+"] = "lucene"
     """Which BM25: lucene, robertson, atire, bm25l or bm25+."""
-    delta: float = 0.5
+    delta: AtLeastZero = 0.5
     """The least that an occurrence adds, in bm25l and bm25+ only."""
     stemmer: str = "english"
     """The language whose Snowball stemmer is used, or none."""
     stop_words: str | Sequence[str] = "english"
     """The language whose stop words are left out, none, or a list of words."""
-    fields: Sequence[str] = ("title", "text")
+    fields: DocFields = ("title", "text")
     """The fields of a doc that are searched, as one text."""
     token_pattern: str = r"\b\w\w+\b"  # noqa: S105 (a token of text, not a secret)
     """What a word is, as a regular expression."""
 
-    _index: _Index | None = field(default=None, init=False, repr=False)
-
     def __post_init__(self) -> None:
-        check_range(self.k1, what="k1", low=0)
-        check_range(self.b, what="b", low=0, high=1)
-        check_range(self.delta, what="delta", low=0)
-        check_choice(self.method, METHODS, what="method")
-        self.fields = check_fields(self.fields)
-        self._tokenizer: Tokenizer | None = None
+        super().__post_init__()
+        self.fields = field_names(self.fields)
+        self._index: WordIndex | None = None
 
-    @property
+    @cached_property
     def tokenizer(self) -> Tokenizer:
         """What splits docs and queries into words."""
-        if self._tokenizer is None:
-            self._tokenizer = make_tokenizer(
-                stemmer=self.stemmer, stop_words=self.stop_words, pattern=self.token_pattern
-            )
-        return self._tokenizer
+        return make_tokenizer(stemmer=self.stemmer, stop_words=self.stop_words, pattern=self.token_pattern)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Count the words of all docs, and weigh them."""
         bm25s = need("bm25s", pip=PIP, why="bm25")
         words = WordNumbers(self.tokenizer)
         ids = []
@@ -79,32 +70,28 @@ class BM25(BaseSystem):
             model.scores = model.build_index_from_ids(
                 unique_token_ids=list(words.number_of.values()), corpus_token_ids=words, show_progress=False
             )
-        self._index = _Index(DocIds(ids), words.number_of, model)
+        self._index = WordIndex(DocIds(ids), words.number_of, model)
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
-        """Return up to k docs for each query, best first."""
-        index = self.fitted(self._index)
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
+        index = self.require_index(self._index)
         return [index.search(self.tokenizer.words(query.text), k=k) for query in queries]
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters and the versions of the libraries used."""
-        return {"type": "bm25", **options_of(self), "versions": versions_of("bm25s", "PyStemmer")}
+        return {**super().describe(), "versions": versions_of("bm25s", "PyStemmer")}
 
     @property
     def index_bytes(self) -> int:
-        """How much the weights of the words take."""
         return 0 if self._index is None else self._index.n_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Index:
+class WordIndex(msgspec.Struct, frozen=True):
     """The weight of every word in every doc that has it."""
 
     docs: DocIds
     number_of: dict[str, int]
     model: Any
 
-    def search(self, words: Sequence[str], *, k: int) -> Ranking:
+    def search(self, words: Sequence[str], *, k: int) -> RankedDocs:
         """Return the best k docs that have any of the words."""
         numbers = [self.number_of[word] for word in words if word in self.number_of]
         if not numbers:
@@ -114,7 +101,6 @@ class _Index:
         return self.docs.ranking(rows, scores[rows], k)
 
     def having_any(self, numbers: Sequence[int]) -> NDArray[np.int64]:
-        """Return the rows of the docs that have any of the words."""
         starts, rows = self.model.scores["indptr"], self.model.scores["indices"]
         has = np.zeros(len(self.docs), dtype=bool)
         for number in numbers:
@@ -123,7 +109,6 @@ class _Index:
 
     @property
     def n_bytes(self) -> int:
-        """How much the arrays take."""
         arrays = (getattr(self.model, "scores", None) or {}).values()
         return sum(int(part.nbytes) for part in arrays if isinstance(part, np.ndarray))
 
@@ -138,7 +123,6 @@ class WordNumbers:
         self._ends = array("q", [0])
 
     def add(self, text: str) -> None:
-        """Add the words of one more doc."""
         number_of = self.number_of
         self._numbers.extend([number_of.setdefault(word, len(number_of)) for word in self._tokenizer.words(text)])
         self._ends.append(len(self._numbers))

@@ -10,8 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from rankscope.errors import OptionError, shorten
 from rankscope.io.columns import ANSWER_COLUMNS
@@ -19,20 +18,19 @@ from rankscope.systems.answers import (
     Answer,
     BadAnswerError,
     RemoteSystem,
-    checked_ranking,
+    check_ranking,
     ranking_by_position,
     reason_of,
 )
-from rankscope.systems.base import Query, Ranking
-from rankscope.systems.options import NO_EFFECT, check_choice, check_range, options_of
+from rankscope.systems.base import Query, RankedDocs
+from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
 
-INPUTS = ("jsonl", "tsv")
 _TREC_FIELDS = 6
 _KEPT_STDERR_LINES = 20
+_NOTHING_PRINTED = "the program printed nothing for it"
 
 
-@dataclass(kw_only=True)
-class Command(RemoteSystem):
+class Command(RemoteSystem, kw_only=True):
     """Starts a program that reads queries on standard input and prints a run.
 
     It gets one query a line, as JSON with id, text and attributes, or as id and text with a tab between. It prints TREC
@@ -40,30 +38,24 @@ class Command(RemoteSystem):
     Lines of JSON are taken as they come; TREC text counts once the program has ended well.
     """
 
+    kind: ClassVar[str] = "command"
+
     name: str = "command"
     command: str | Sequence[str]
     """The program with its arguments; {k} is the number of docs wanted for each query."""
-    input: str = "jsonl"
+    input: Literal["jsonl", "tsv"] = "jsonl"
     """How queries are handed over: jsonl or tsv."""
-    timeout_s: float = field(default=3600.0, metadata=NO_EFFECT)
+    timeout_s: Annotated[AboveZero, NO_EFFECT] = 3600.0
     """How long the program may take, in seconds."""
-    attempts: int = field(default=2, metadata=NO_EFFECT)
+    attempts: Annotated[AtLeastOne, NO_EFFECT] = 2
     """How often the program is started before queries without an answer count as failed."""
 
     def __post_init__(self) -> None:
-        check_choice(self.input, INPUTS, what="input")
-        check_range(self.attempts, what="attempts", low=1)
-        if self.timeout_s <= 0:
-            raise OptionError(f"timeout_s is {self.timeout_s:g}, but it must be above 0")
+        super().__post_init__()
         if not self.arguments(k=1):
             raise OptionError("command is empty", hint='for example command = "./search --top {k}"')
 
-    def describe(self) -> dict[str, Any]:
-        """Return the command; what the program does inside is its own affair."""
-        return {"type": "command", **options_of(self)}
-
     def arguments(self, *, k: int) -> list[str]:
-        """Return the program and its arguments."""
         parts = shlex.split(self.command) if isinstance(self.command, str) else list(self.command)
         return [part.replace("{k}", str(k)) for part in parts]
 
@@ -74,17 +66,17 @@ class Command(RemoteSystem):
         attempt = 0
         while left and attempt < self.attempts:
             attempt += 1
-            for answer in Started(self, list(left.values()), k=k).answers():
+            for answer in ProgramRun(self, list(left.values()), k=k).answers():
                 if answer.ranking is None:
                     reasons[answer.query_id] = answer.reason
                 else:
                     del left[answer.query_id]
                     yield Answer(answer.query_id, answer.ranking, n_attempts=attempt)
         for query in left:
-            yield Answer(query, None, reasons.get(query, "the program printed nothing for it"), n_attempts=attempt)
+            yield Answer(query, None, reasons.get(query, _NOTHING_PRINTED), n_attempts=attempt)
 
 
-class Started:
+class ProgramRun:
     """The program, started once for some queries."""
 
     def __init__(self, system: Command, queries: Sequence[Query], *, k: int) -> None:
@@ -92,44 +84,54 @@ class Started:
         self._queries = queries
         self._k = k
         self._left = {query.id for query in queries}
-        self._rows: dict[str, list[tuple[str, float]]] = {}
-        self._is_trec = False
-        self._said: deque[str] = deque(maxlen=_KEPT_STDERR_LINES)
+        self._trec_rows: dict[str, list[tuple[str, float]]] = {}
+        self._last_errors: deque[str] = deque(maxlen=_KEPT_STDERR_LINES)
         self._timed_out = False
 
     def answers(self) -> Iterator[Answer]:
         """Yield answers, then the failure of all queries that have none."""
-        trouble = ""
-        with self.process() as process:
+        problem = ""
+        with self._started() as process:
             try:
                 for line in process.stdout:
-                    yield from self.taken(line)
+                    if line.lstrip().startswith("{"):
+                        yield self._json_answer(line)
+                    elif line.strip():
+                        query, doc, score = trec_row(line)
+                        self._check_query(query)
+                        self._trec_rows.setdefault(query, []).append((doc, score))
             except BadAnswerError as error:
-                trouble = reason_of(error)
+                problem = reason_of(error)
                 process.kill()
             code = process.wait()
         if self._timed_out:
-            trouble = f"the program had not ended after {self._system.timeout_s:g} s"
-        elif not trouble and code:
-            trouble = f"the program ended with code {code}" + (f": {self._said[-1]}" if self._said else "")
-        yield from self.rest(trouble)
+            problem = f"the program had not ended after {self._system.timeout_s:g} s"
+        elif not problem and code:
+            problem = f"the program ended with code {code}" + (
+                f": {self._last_errors[-1]}" if self._last_errors else ""
+            )
+        for unanswered in self._queries:
+            if unanswered.id in self._left:
+                yield self._last_answer(unanswered.id, problem)
 
     @contextmanager
-    def process(self) -> Iterator[Any]:
+    def _started(self) -> Iterator[Any]:
         """Start the program, feed it, and see that it is gone at the end."""
         arguments = self._system.arguments(k=self._k)
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         try:
             process = subprocess.Popen(  # noqa: S603 (the project names the program)
-                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                encoding="utf-8", errors="surrogateescape",
-            )  # fmt: skip
+                arguments, encoding="utf-8", errors="surrogateescape", **pipes
+            )
         except OSError as error:
             raise OptionError(
                 f"{self._system.name}: {arguments[0]} cannot be started: {error.strerror}",
                 hint="is it there, and executable?",
             ) from error
-        helpers = [threading.Thread(target=work, args=(process,), daemon=True) for work in (self.feed, self.listen)]
-        timer = threading.Timer(self._system.timeout_s, self.time_out, args=(process,))
+        helpers = [
+            threading.Thread(target=work, args=(process,), daemon=True) for work in (self._feed, self._keep_errors)
+        ]
+        timer = threading.Timer(self._system.timeout_s, self._time_out, args=(process,))
         for thread in (*helpers, timer):
             thread.start()
         try:
@@ -140,90 +142,63 @@ class Started:
             process.wait()
             for thread in helpers:
                 thread.join()
-            for stream in (process.stdin, process.stdout, process.stderr):
-                if stream is not None:
-                    with suppress(OSError):
-                        stream.close()
+            for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
+                with suppress(OSError):
+                    stream.close()
 
-    def feed(self, process: Any) -> None:
+    def _feed(self, process: Any) -> None:
         """Write the queries; a program that has ended reads no more of them."""
         with suppress(OSError, ValueError):
             for query in self._queries:
                 process.stdin.write(line_for(query, self._system.input))
             process.stdin.close()
 
-    def listen(self, process: Any) -> None:
-        """Keep the last of what the program says on standard error."""
-        for line in process.stderr:
-            if line.strip():
-                self._said.append(shorten(line.strip()))
+    def _keep_errors(self, process: Any) -> None:
+        """Keep the last of what the program writes to standard error."""
+        self._last_errors.extend(shorten(line.strip()) for line in process.stderr if line.strip())
 
-    def time_out(self, process: Any) -> None:
-        """End a program that takes too long."""
+    def _time_out(self, process: Any) -> None:
         self._timed_out = True
         process.kill()
 
-    def taken(self, line: str) -> Iterator[Answer]:
-        """Take in one line that the program printed; yield the answer that it completes."""
-        if not line.strip():
-            return
-        if line.lstrip().startswith("{"):
-            yield self.json_answer(line)
-        else:
-            self._is_trec = True
-            query, doc, score = trec_row(line)
-            self.check_query(query)
-            self._rows.setdefault(query, []).append((doc, score))
-
-    def json_answer(self, line: str) -> Answer:
+    def _json_answer(self, line: str) -> Answer:
         """Return the answer in a line of JSON."""
         try:
             record = json.loads(line)
         except ValueError:
             raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
         query = str(first_of(record, ANSWER_COLUMNS["query"], line))
-        self.check_query(query)
+        self._check_query(query)
         self._left.discard(query)
         try:
             return Answer(query, json_ranking(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
 
-    def check_query(self, query: str) -> None:
+    def _check_query(self, query: str) -> None:
         """Refuse rows for a query that was not asked, or was answered already."""
         if query not in self._left:
             raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
 
-    def rest(self, trouble: str) -> Iterator[Answer]:
-        """Yield what TREC text said, and the failure of what is left; a query without a row has no results there."""
-        for query in self._queries:
-            if query.id in self._left:
-                yield self.last_answer(query.id, trouble)
-
-    def last_answer(self, query: str, trouble: str) -> Answer:
-        """Return the answer to a query once nothing more will come."""
-        if trouble or not self._is_trec:
-            return Answer(query, None, trouble or "the program printed nothing for it")
+    def _last_answer(self, query: str, problem: str) -> Answer:
+        """Return the answer to a query once nothing more will come; in TREC text, no row means no results."""
+        if problem or not self._trec_rows:
+            return Answer(query, None, problem or _NOTHING_PRINTED)
         try:
-            return Answer(query, checked_ranking(self._rows.get(query, ()), k=self._k))
+            return Answer(query, check_ranking(self._trec_rows.get(query, ()), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
 
 
-def line_for(query: Query, form: str) -> str:
-    """Return one query as a line."""
+def line_for(query: Query, form: Literal["jsonl", "tsv"]) -> str:
+    """Return one query as a line; attributes do not stand in the way of its id and text."""
     if form == "tsv":
         return f"{query.id}\t{' '.join(query.text.split())}\n"
-    return json.dumps({"id": query.id, "text": query.text, **plain_attributes(query)}, default=str) + "\n"
-
-
-def plain_attributes(query: Query) -> dict[str, Any]:
-    """Return the attributes that do not stand in the way of id and text."""
-    return {name: value for name, value in query.attributes.items() if name not in ("id", "text")}
+    own = {"id": query.id, "text": query.text}
+    return json.dumps({**own, **query.attributes, **own}, default=str) + "\n"
 
 
 def trec_row(line: str) -> tuple[str, str, float]:
-    """Return query, doc and score of a line of TREC text."""
     parts = line.split()
     if len(parts) != _TREC_FIELDS:
         raise BadAnswerError(f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON")
@@ -242,7 +217,7 @@ def first_of(record: Any, names: Sequence[str], line: str) -> Any:
     return found
 
 
-def json_ranking(results: Any, *, k: int) -> Ranking:
+def json_ranking(results: Any, *, k: int) -> RankedDocs:
     """Return the ranking in a list of ids, of [id, score] pairs, or of tables with id and score."""
     if not isinstance(results, list):
         raise BadAnswerError(f"its results are {shorten(repr(results), limit=80)}, but should be a list")
@@ -250,7 +225,7 @@ def json_ranking(results: Any, *, k: int) -> Ranking:
         docs = [next((entry[name] for name in ANSWER_COLUMNS["doc"] if name in entry), None) for entry in results]
         if not any("score" in entry for entry in results):
             return ranking_by_position(docs, k=k)
-        return checked_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), k=k)
+        return check_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), k=k)
     if all(isinstance(entry, str | int) for entry in results):
         return ranking_by_position(results, k=k)
-    return checked_ranking(results, k=k)
+    return check_ranking(results, k=k)

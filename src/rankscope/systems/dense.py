@@ -5,42 +5,42 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from rankscope.systems.base import BaseSystem, Doc, DocStore, Progress, Query, Ranking, text_of
+from rankscope.progress import Progress
+from rankscope.systems.base import Doc, DocStore, OptionSystem, Query, RankedDocs, text_of
 from rankscope.systems.embedding_cache import EmbeddingCache
-from rankscope.systems.encoders import Encoder, EncoderOptions, Role, checked_vectors, make_encoder
-from rankscope.systems.encoders.make import PROVIDERS
-from rankscope.systems.options import NO_EFFECT, check_choice, check_fields, check_range, options_of
-from rankscope.systems.vectors import BLOCK_DOCS, VectorIndex, Vectors
+from rankscope.systems.encoders import Encoder, ProviderName, Role, check_vectors, make_encoder
+from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
+from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
 
-@dataclass(kw_only=True)
-class Dense(BaseSystem):
+class Dense(OptionSystem, kw_only=True):
     """Ranks docs by how near their embeddings are to the query's.
 
     `model` is one of the packaged models (wordllama, multilingual, minilm), the name of a sentence-transformers model,
     the name of a model of an endpoint (with base_url), or `module:function`.
     """
 
+    kind: ClassVar[str] = "dense"
+
     name: str = "dense"
     model: str = "wordllama"
     """Which embeddings: wordllama (English), multilingual, minilm, a sentence-transformers model, module:function."""
-    provider: str | None = None
+    provider: ProviderName | None = None
     """Who has the model, where its name does not tell: packaged, endpoint, python or sentence-transformers."""
     base_url: str | None = None
     """The address of an endpoint that speaks OpenAI's embeddings API, such as http://localhost:11434/v1."""
-    api_key_env: str = field(default="OPENAI_API_KEY", metadata=NO_EFFECT)
+    api_key_env: Annotated[str, NO_EFFECT] = "OPENAI_API_KEY"
     """The environment variable that holds the endpoint's key."""
     dimensions: int | None = None
     """How many dimensions to ask the endpoint for."""
-    batch_size: int = field(default=32, metadata=NO_EFFECT)
+    batch_size: Annotated[AtLeastOne, NO_EFFECT] = 32
     """How many texts the model or the endpoint gets at once."""
-    similarity: str = "cosine"
+    similarity: Literal["cosine", "dot"] = "cosine"
     """What is compared: cosine, or dot for the product of vectors as they are."""
     query_prefix: str = ""
     """What the model wants before every query, such as "query: "."""
@@ -48,32 +48,18 @@ class Dense(BaseSystem):
     """What the model wants before every doc, such as "passage: "."""
     lowercase: bool = False
     """Whether texts are lower-cased first; static models know few words in capitals."""
-    fields: Sequence[str] = ("title", "text")
+    fields: DocFields = ("title", "text")
     """The fields of a doc that are encoded, as one text."""
-    device: str = field(default="auto", metadata=NO_EFFECT)
+    device: Annotated[Literal["auto", "cpu"], NO_EFFECT] = "auto"
     """Where products are computed: auto (a GPU where torch sees one) or cpu."""
-    cache: str | os.PathLike[str] | None = field(default=None, metadata=NO_EFFECT)
+    cache: Annotated[str | os.PathLike[str] | None, NO_EFFECT] = None
     """The folder that keeps embeddings; without one they are computed each time."""
 
-    _index: VectorIndex | None = field(default=None, init=False, repr=False)
-
     def __post_init__(self) -> None:
-        check_choice(self.similarity, ("cosine", "dot"), what="similarity")
-        check_choice(self.device, ("auto", "cpu"), what="device")
-        check_range(self.batch_size, what="batch_size", low=1)
-        if self.provider is not None:
-            check_choice(self.provider, PROVIDERS, what="provider")
-        self.fields = check_fields(self.fields)
-        self._encoder: Encoder = make_encoder(
-            EncoderOptions(
-                model=self.model,
-                provider=self.provider,
-                base_url=self.base_url,
-                api_key_env=self.api_key_env,
-                dimensions=self.dimensions,
-                batch_size=self.batch_size,
-            )
-        )
+        super().__post_init__()
+        self.fields = field_names(self.fields)
+        self._index: VectorIndex | None = None
+        self._encoder: Encoder = make_encoder(self)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         """Encode the docs, block by block, as far as they are not in the cache."""
@@ -88,28 +74,24 @@ class Dense(BaseSystem):
                 progress(len(ids), len(docs))
         self._index = VectorIndex(ids, blocks, device=self.device)
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
-        """Return the k nearest docs for each query, nearest first."""
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         return self.vectors.search(self.encode_queries([query.text for query in queries]), k=k)
 
     @property
     def vectors(self) -> VectorIndex:
-        """The vectors of the docs."""
-        return self.fitted(self._index)
+        return self.require_index(self._index)
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of queries."""
         return self._encode([f"{self.query_prefix}{text}" for text in texts], role="query")
 
     def encode_docs(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of docs."""
         return self._encode([f"{self.doc_prefix}{text}" for text in texts], role="doc")
 
     def _encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
         """Return vectors, of length 1 where cosines are compared."""
         if self.lowercase:
             texts = [text.lower() for text in texts]
-        vectors = checked_vectors(self._encoder.encode(texts, role=role), texts, model=self.model)
+        vectors = check_vectors(self._encoder.encode(texts, role=role), texts, model=self.model)
         return unit_length(vectors) if self.similarity == "cosine" else vectors
 
     def vector_identity(self) -> dict[str, Any]:
@@ -118,17 +100,14 @@ class Dense(BaseSystem):
         return {**self._encoder.describe(), **settings}
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters and the versions of the libraries used."""
-        return {"type": "dense", **options_of(self), "encoder": self._encoder.describe()}
+        return {**super().describe(), "encoder": self._encoder.describe()}
 
     @property
     def index_bytes(self) -> int:
-        """How much the vectors take."""
         return 0 if self._index is None else self._index.n_bytes
 
 
 def blocks_of(docs: DocStore) -> Iterator[list[Doc]]:
-    """Yield the docs, a block at a time."""
     reading = iter(docs)
     while block := list(itertools.islice(reading, BLOCK_DOCS)):
         yield block

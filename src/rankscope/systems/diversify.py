@@ -6,129 +6,109 @@ order is all that is chosen, the score they give is 1 / rank.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Annotated, ClassVar, Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.errors import OptionError
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, System
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
 from rankscope.systems.dense import Dense, unit_length
 from rankscope.systems.fusion import normalise
-from rankscope.systems.options import SYSTEM, check_choice, check_range, options_of
-from rankscope.systems.vectors import Vectors
+from rankscope.systems.options import SYSTEM, AtLeastOne, ZeroToOne
+from rankscope.systems.vector_index import Vectors
 
 Floats = NDArray[np.float64]
-RELEVANCES = ("embedding", "pool")
 
 
-@dataclass(kw_only=True)
-class Diversified(BaseSystem):
+class Diversified(OptionSystem, kw_only=True):
     """What mmr and dartboard share: a pool, and the embeddings of its docs.
 
     The first `pool` docs of another system are put into a new order; what that system has below them follows as it is.
     """
 
     name: str = ""
-    of: System | None = field(default=None, metadata=SYSTEM)
+    of: Annotated[System | None, SYSTEM] = None
     """The system that gives the pool; without one, a dense system with the embedded model."""
-    vectors: System | None = field(default=None, metadata=SYSTEM)
+    vectors: Annotated[System | None, SYSTEM] = None
     """The dense system whose embeddings are compared; by default the one that gives the pool or is part of it."""
-    pool: int = 100
+    pool: AtLeastOne = 100
     """How many docs are put into a new order."""
-    relevance: str = "embedding"
+    relevance: Literal["embedding", "pool"] = "embedding"
     """What relevance is: the cosine of query and doc (embedding), or the pool's scores from 0 to 1 (pool)."""
 
     def __post_init__(self) -> None:
-        check_range(self.pool, what="pool", low=1)
-        check_choice(self.relevance, RELEVANCES, what="relevance")
+        super().__post_init__()
         self.of = self.of or self.vectors or Dense()
         self._base = self.of
         self._dense = dense_system(self._base, self.vectors, name=self.name)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Index the docs for the pool and for the embeddings."""
         self._base.fit(docs, progress=progress)
         self._dense.fit(docs, progress=progress)
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
-        """Return up to k docs for each query, in the order in which they were chosen."""
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         n = max(self.pool, k)
         if self.relevance == "pool":
-            return [self.reordered(ranking, relevance_in, k=k) for ranking in self._base.search(queries, k=n)]
+            return [self._reorder(ranking, None, k=k) for ranking in self._base.search(queries, k=n)]
         vectors = self._dense.encode_queries([query.text for query in queries])
         alone = self._base is self._dense  # then queries need not be encoded twice
         found = self._dense.vectors.search(vectors, k=n) if alone else self._base.search(queries, k=n)
-        return [
-            self.reordered(ranking, partial(self.cosines, query=query), k=k)
-            for ranking, query in zip(found, unit_length(vectors), strict=True)
-        ]
+        pairs = zip(found, unit_length(vectors), strict=True)
+        return [self._reorder(ranking, query, k=k) for ranking, query in pairs]
 
-    def cosines(self, pool: Ranking, *, query: Vectors) -> Floats:
-        """Return how near the docs of a pool are to the query."""
-        return np.asarray(self.unit_vectors(pool) @ query.astype(np.float64))
-
-    def unit_vectors(self, pool: Ranking) -> Floats:
-        """Return the embeddings of the docs of a pool, of length 1."""
-        return unit_length(self._dense.vectors.vectors_of([doc for doc, _ in pool])).astype(np.float64)
-
-    def reordered(self, ranking: Ranking, relevance: Callable[[Ranking], Floats], *, k: int) -> Ranking:
-        """Return one ranking with its pool in a new order."""
+    def _reorder(self, ranking: RankedDocs, query: Vectors | None, *, k: int) -> RankedDocs:
+        """Return one ranking with its pool in a new order, by the query's vector or by the scores of the pool."""
         pool = ranking[: self.pool]
         if not pool:
             return []
-        vectors = self.unit_vectors(pool)
-        order = self.order(relevance(pool), vectors @ vectors.T, n=min(k, len(pool)))
+        vectors = unit_length(self._dense.vectors.vectors_of([doc for doc, _ in pool])).astype(np.float64)
+        if query is None:
+            relevance = np.array(list(normalise(dict(pool), "minmax").values()), dtype=np.float64)
+        else:
+            relevance = vectors @ query.astype(np.float64)
+        order = self.order(relevance, vectors @ vectors.T, n=min(k, len(pool)))
         docs = [*(pool[i][0] for i in order), *(doc for doc, _ in ranking[self.pool : k])]
         return [(doc, 1 / rank) for rank, doc in enumerate(docs, 1)]
 
-    @abstractmethod
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
         """Return n places in the pool, in the order in which they are chosen."""
+        raise NotImplementedError
 
     @property
     def index_bytes(self) -> int:
-        """How much the indexes of the pool and of the embeddings take."""
         apart = self._dense is not self._base and self._dense not in dense_systems(self._base)
         return self._base.index_bytes + (self._dense.index_bytes if apart else 0)
 
 
-@dataclass(kw_only=True)
-class MMR(Diversified):
+class MMR(Diversified, kw_only=True):
     """Maximal marginal relevance: next comes the doc that is relevant and least like those chosen so far.
 
     Carbonell & Goldstein, The Use of MMR, Diversity-Based Reranking, SIGIR 1998.
     """
 
+    kind: ClassVar[str] = "mmr"
+
     name: str = "mmr"
-    lambda_: float = 0.5
+    lambda_: ZeroToOne = msgspec.field(default=0.5, name="lambda")
     """How much relevance counts against novelty: 1 is relevance alone. Written `lambda` in a project file."""
 
-    def __post_init__(self) -> None:
-        check_range(self.lambda_, what="lambda", low=0, high=1)
-        super().__post_init__()
-
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        """Return n places in the pool, in the order in which they are chosen."""
         return mmr_order(relevance, similarity, lambda_=self.lambda_, n=n)
 
-    def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the systems used."""
-        return {"type": "mmr", **options_of(self)}
 
-
-@dataclass(kw_only=True)
-class Dartboard(Diversified):
+class Dartboard(Diversified, kw_only=True):
     """Relevant information gain: next comes the doc that adds most to what the chosen ones say of the query.
 
     Docs that could answer the query are targets, each as likely as it is near to the query; a target counts as hit as
     well as the nearest chosen doc hits it. Diversity follows without being asked for: a second dart on the same spot
     gains nothing. Pickett et al., Better RAG using Relevant Information Gain, 2024.
     """
+
+    kind: ClassVar[str] = "dartboard"
 
     name: str = "dartboard"
     sigma: float = 0.2
@@ -142,12 +122,7 @@ class Dartboard(Diversified):
         super().__post_init__()
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        """Return n places in the pool, in the order in which they are chosen."""
         return dartboard_order(1 - relevance, 1 - similarity, sigma=self.sigma, n=n)
-
-    def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the systems used."""
-        return {"type": "dartboard", **options_of(self)}
 
 
 def mmr_order(relevance: Floats, similarity: Floats, *, lambda_: float, n: int) -> list[int]:
@@ -182,11 +157,6 @@ def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) 
         open_[chosen[-1]] = False
         np.maximum(hit, near[chosen[-1]], out=hit)
     return chosen
-
-
-def relevance_in(pool: Ranking) -> Floats:
-    """Return the scores of a pool from 0 to 1."""
-    return np.array(list(normalise(dict(pool), "minmax").values()), dtype=np.float64)
 
 
 def dense_system(base: System, given: System | None, *, name: str) -> Dense:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankscope.io.write import replaced
 from rankscope.systems.base import content_hash
-from rankscope.systems.vectors import Vectors
+from rankscope.systems.vector_index import Vectors
 
 
 class EmbeddingCache:
@@ -32,15 +32,15 @@ class EmbeddingCache:
     def block(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
         """Return the vectors of some texts from the file that has them, or encode them and make that file."""
         path = self.folder / f"{content_hash(texts)}.npy"
-        known = stored(path, n_texts=len(texts))
+        known = read_block(path, n_texts=len(texts))
         if known is None:
             with replaced(path) as stream:
                 np.save(stream, encode(texts))
-            known = stored(path, n_texts=len(texts))
+            known = read_block(path, n_texts=len(texts))
         return encode(texts) if known is None else known
 
 
-def stored(path: Path, *, n_texts: int) -> Vectors | None:
+def read_block(path: Path, *, n_texts: int) -> Vectors | None:
     """Return the vectors in a file without reading them yet, or None where it is not there or not whole."""
     with contextlib.suppress(OSError, ValueError, EOFError):
         vectors = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,4 +1,11 @@
-"""What is added to a query: terms, anchor phrases and negative terms, from dictionaries, files or functions."""
+"""Query expansion around any system: own terms, anchor phrases that count more, negative terms that count against.
+
+Variants of one search differ in nothing but this wrapper, for example:
+
+- algorithmic: a dictionary of the domain's own terms alone;
+- parallel: terms made for each query beforehand (attributes or a file), negative terms only where the query is clear;
+- goal-specific: the same with negative terms always.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +13,23 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from rankscope.errors import FormatError, InputError, OptionError, did_you_mean
-from rankscope.systems.base import Query
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first
+from rankscope.systems.fusion import Fusion, normalise
+from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, load_function, source_hash
 
+PARTS = ("terms", "anchors", "negatives")
 _SHAPE = 'give a list of terms, or {"terms": […], "anchors": […], "negatives": […]}'
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
+class Expansion(msgspec.Struct, frozen=True):
     """What is added to one query."""
 
     terms: tuple[str, ...] = ()
@@ -29,21 +41,171 @@ class Expansion:
 
     def __add__(self, other: Expansion) -> Expansion:
         """Return both together, each entry once, in order."""
-        parts = zip(
-            (self.terms, self.anchors, self.negatives), (other.terms, other.anchors, other.negatives), strict=True
-        )
-        return Expansion(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in parts))
+        both = ((*getattr(self, part), *getattr(other, part)) for part in PARTS)
+        return Expansion(*(tuple(dict.fromkeys(entries)) for entries in both))
 
 
-PARTS = tuple(part.name for part in fields(Expansion))
+ExpansionSource = Callable[[Query], Expansion]
+"""Knows what to add to a query."""
 
 
-class Source(Protocol):
-    """Anything that knows what to add to a query."""
+class Expand(OptionSystem, kw_only=True):
+    """Adds terms to each query before another system is asked, and holds back docs that match negative terms.
+
+    With `mode = "text"`, terms are appended to the query and repeated as often as their weight says, which systems that
+    count words understand. With `mode = "subqueries"`, the query, its terms and its anchors are asked one by one and
+    their scores, from 0 to 1, added by weight; this works with every system.
+    """
+
+    kind: ClassVar[str] = "expand"
+
+    name: str = "expand"
+    of: Annotated[System, SYSTEM]
+    """The system that is asked."""
+    dictionary: Mapping[str, Any] = {}
+    """What to add for a phrase of the query: a list of terms, or lists named terms, anchors and negatives."""
+    file: str | os.PathLike[str] | None = None
+    """A JSON or TOML file of such entries."""
+    match: Literal["phrase", "query"] = "phrase"
+    """What the names in the file are: phrases of the query (phrase), or ids of queries (query)."""
+    function: str | Callable[[Query], Any] | None = None
+    """A function, as module:function, that gets the query and returns such an entry."""
+    attributes: Mapping[str, str] = {}
+    """Attributes of queries that hold terms, anchors or negatives, e.g. { anchors = "anchor_phrases" }."""
+    mode: Literal["text", "subqueries"] = "text"
+    """How terms are added: text, or subqueries."""
+    terms_weight: AtLeastZero = 1.0
+    """How much terms count beside the query itself."""
+    anchors_weight: AtLeastZero = 2.0
+    """How much anchors count beside the query itself."""
+    negatives_weight: AtLeastZero = 0.5
+    """How much of a doc's score matching negative terms best takes away; 0 leaves negative terms out."""
+    negatives_when: Mapping[str, Any] = {}
+    """Use negative terms only for queries with these attributes, e.g. { clarity = "clear" }; without any, always."""
+    depth: AtLeastOne = 1000
+    """How many docs are asked for where scores are added or taken away."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for option, weight in (("terms_weight", self.terms_weight), ("anchors_weight", self.anchors_weight)):
+            if self.mode == "text" and not float(weight).is_integer():
+                raise OptionError(
+                    f"{option} is {weight:g}, but a text can only be repeated whole",
+                    hint='give a whole number, or mode = "subqueries"',
+                )
+        self._function = None if self.function is None else load_function(self.function, what="the function")
+        self._sources = self._make_sources()
+
+    def _make_sources(self) -> list[ExpansionSource]:
+        found: list[ExpansionSource] = []
+        if self.dictionary:
+            found.append(by_phrase(self.dictionary, where="dictionary"))
+        if self.file is not None:
+            by_name = by_phrase if self.match == "phrase" else by_query
+            found.append(by_name(read_expansions(self.file), where=os.fspath(self.file)))
+        if self._function is not None:
+            found.append(by_function(self._function))
+        if self.attributes:
+            found.append(by_attributes(self.attributes))
+        if not found:
+            raise OptionError(
+                f"{self.name}: nothing says what to add to queries",
+                hint="give dictionary, file, function or attributes",
+            )
+        return found
 
     def expansion(self, query: Query) -> Expansion:
-        """Return what is added to a query."""
-        ...
+        """Return all that is added to a query."""
+        found = sum((source(query) for source in self._sources), Expansion())
+        uses_negatives = all(query.attributes.get(name) == value for name, value in self.negatives_when.items())
+        return found if uses_negatives and self.negatives_weight else replace(found, negatives=())
+
+    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
+        self.of.fit(docs, progress=progress)
+
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
+        """Return up to k docs for each query, best first; everything is asked in one batch."""
+        asked = [self.subqueries(query) for query in queries]
+        flat = [subquery for own in asked for subquery, _ in own]
+        answers = iter(self.of.search(flat, k=max(k, self.depth)))
+        return [add_answers([(next(answers), weight) for _, weight in own])[:k] for own in asked]
+
+    def subqueries(self, query: Query) -> list[tuple[Query, float]]:
+        """Return what is asked for a query, with weights; negative terms have a negative one."""
+        added = self.expansion(query)
+        parts = [("negatives", added.negatives, -self.negatives_weight)]
+        if self.mode == "text":
+            terms = list(added.terms) * int(self.terms_weight) + list(added.anchors) * int(self.anchors_weight)
+            asked = [(replace(query, text=" ".join([query.text, *terms])), 1.0)]
+        else:
+            asked = [(query, 1.0)]
+            own = (("terms", added.terms, self.terms_weight), ("anchors", added.anchors, self.anchors_weight))
+            parts = [*own, *parts]
+        for part, listed, weight in parts:
+            if listed and weight:
+                asked.append((replace(query, id=f"{query.id}/{part}", text=" ".join(listed)), weight))
+        return asked
+
+    def describe(self) -> dict[str, Any]:
+        entries = {"entries": dict(read_expansions(self.file))} if self.file is not None else {}
+        source = {} if self._function is None else {"source": source_hash(self._function)}
+        return {**super().describe(), **entries, **source}
+
+    @property
+    def index_bytes(self) -> int:
+        return self.of.index_bytes
+
+
+def add_answers(answers: Sequence[tuple[RankedDocs, float]]) -> RankedDocs:
+    """Add the scores of answers by weight; a doc that only negative terms find is not in the result."""
+    if len(answers) == 1:
+        return answers[0][0]
+    positive = [(ranking, weight) for ranking, weight in answers if weight > 0]
+    fusion = Fusion(method="weighted", norm="minmax", weights=tuple(weight for _, weight in positive))
+    scores = dict(fusion.fuse([ranking for ranking, _ in positive]))
+    total = sum(weight for _, weight in positive)
+    for ranking, weight in answers:
+        if weight < 0:
+            for doc, score in normalise(dict(ranking), "minmax").items():
+                if doc in scores:
+                    scores[doc] += weight * total * score
+    return best_first(scores)
+
+
+def by_phrase(dictionary: Mapping[str, Any], *, where: str) -> ExpansionSource:
+    """Add what a dictionary has for phrases that the query holds, as whole words, in capitals or not."""
+    entries = [
+        (
+            re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE),
+            as_expansion(entry, where=f"{where}: {phrase}"),
+        )
+        for phrase, entry in dictionary.items()
+    ]
+    return lambda query: sum((entry for phrase, entry in entries if phrase.search(query.text)), Expansion())
+
+
+def by_query(entries: Mapping[str, Any], *, where: str) -> ExpansionSource:
+    """Add what was written down for each query, by its id."""
+    expansion_of = {str(query): as_expansion(entry, where=f"{where}: {query}") for query, entry in entries.items()}
+    return lambda query: expansion_of.get(query.id, Expansion())
+
+
+def by_function(function: Callable[[Query], Any]) -> ExpansionSource:
+    """Add what a function returns for a query."""
+    return lambda query: as_expansion(function(query), where=f"the expansion of query {query.id!r}")
+
+
+def by_attributes(attribute_of: Mapping[str, str]) -> ExpansionSource:
+    """Add what the query's own attributes hold, such as terms that were made for it beforehand."""
+    for part in attribute_of:
+        if part not in PARTS:
+            raise OptionError(f"attributes: {part!r} is not one of {', '.join(PARTS)}", hint=did_you_mean(part, PARTS))
+
+    def expansion(query: Query) -> Expansion:
+        held = {part: query.attributes.get(name) or () for part, name in attribute_of.items()}
+        return as_expansion(held, where=f"query {query.id!r}")
+
+    return expansion
 
 
 def as_expansion(value: Any, *, where: str) -> Expansion:
@@ -68,83 +230,19 @@ def as_terms(value: Any, *, where: str) -> tuple[str, ...]:
     return tuple(term for term in listed if term.strip())
 
 
-class ByPhrase:
-    """Adds what a dictionary has for phrases that the query holds, as whole words, in capitals or not."""
-
-    def __init__(self, dictionary: Mapping[str, Any], *, where: str) -> None:
-        self._entries = [
-            (
-                re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE),
-                as_expansion(entry, where=f"{where}: {phrase}"),
-            )
-            for phrase, entry in dictionary.items()
-        ]
-
-    def expansion(self, query: Query) -> Expansion:
-        """Return what is added to a query."""
-        return sum((entry for phrase, entry in self._entries if phrase.search(query.text)), Expansion())
-
-
-class ById:
-    """Adds what was written down for each query, by its id."""
-
-    def __init__(self, entries: Mapping[str, Any], *, where: str) -> None:
-        self._entries = {str(query): as_expansion(entry, where=f"{where}: {query}") for query, entry in entries.items()}
-
-    def expansion(self, query: Query) -> Expansion:
-        """Return what is added to a query."""
-        return self._entries.get(query.id, Expansion())
-
-
-@dataclass(frozen=True, slots=True)
-class ByFunction:
-    """Adds what a function returns for a query."""
-
-    function: Callable[[Query], Any]
-
-    def expansion(self, query: Query) -> Expansion:
-        """Return what is added to a query."""
-        return as_expansion(self.function(query), where=f"the expansion of query {query.id!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class ByAttributes:
-    """Adds what the query's own attributes hold, such as terms that were made for it beforehand."""
-
-    attribute_of: Mapping[str, str]
-    """Which attribute holds the terms, the anchors, the negatives."""
-
-    def __post_init__(self) -> None:
-        for part in self.attribute_of:
-            if part not in PARTS:
-                raise OptionError(
-                    f"attributes: {part!r} is not one of {', '.join(PARTS)}", hint=did_you_mean(part, PARTS)
-                )
-
-    def expansion(self, query: Query) -> Expansion:
-        """Return what is added to a query."""
-        held = {part: query.attributes.get(name) or () for part, name in self.attribute_of.items()}
-        return as_expansion(held, where=f"query {query.id!r}")
-
-
 def read_expansions(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     """Return expansions by phrase or by query from a JSON or TOML file."""
+    import tomllib
+
     file = Path(path)
     try:
         text = file.read_text("utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        content = json.loads(text) if file.suffix.lower() == ".json" else toml_of(text)
+        content = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
     except ValueError as error:
         raise FormatError(f"{path} is not valid: {error}", hint="expansions are in a .json or .toml file") from error
     if not isinstance(content, Mapping):
         raise FormatError(f"{path} holds no expansions by phrase or by query", hint=_SHAPE)
     return content
-
-
-def toml_of(text: str) -> Mapping[str, Any]:
-    """Return what a TOML text holds."""
-    import tomllib
-
-    return tomllib.loads(text)

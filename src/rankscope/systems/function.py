@@ -7,23 +7,23 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from rankscope.errors import DuplicateError, InputError, ScoreError
 from rankscope.io.ids import as_id
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, best_first
-from rankscope.systems.options import load_function, options_of, source_hash
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, best_first
+from rankscope.systems.options import load_function, source_hash
 
 
-@dataclass(kw_only=True)
-class PythonFunction(BaseSystem):
+class PythonFunction(OptionSystem, kw_only=True):
     """Asks a function `module:function`.
 
     It gets a query's text, or with `batch` a list of texts, and where it has a parameter `k`, how many docs are wanted.
     It returns, for each query, {doc: score}, (doc, score) pairs, or docs best first. An async function is asked for all
     queries at once.
     """
+
+    kind: ClassVar[str] = "python"
 
     name: str = "python"
     function: str | Callable[..., Any]
@@ -34,17 +34,12 @@ class PythonFunction(BaseSystem):
     """Whether the function gets queries with id and attributes (`Query`), instead of their texts."""
 
     def __post_init__(self) -> None:
-        self._call = (
-            load_function(self.function, what="the function") if isinstance(self.function, str) else self.function
-        )
+        super().__post_init__()
+        self._call = load_function(self.function, what="the function")
         self._parameters = inspect.signature(self._call).parameters
 
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Do nothing: the function knows its docs."""
-
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
-        """Return up to k docs for each query, best first."""
-        answers = self.returned(queries, k=k)
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
+        answers = self._call_function(queries, k=k)
         if len(answers) != len(queries):
             raise InputError(
                 f"{self.name} returned {len(answers)} rankings for {len(queries)} queries",
@@ -52,33 +47,31 @@ class PythonFunction(BaseSystem):
             )
         return [as_ranking(answer, query)[:k] for answer, query in zip(answers, queries, strict=True)]
 
-    def returned(self, queries: Sequence[Query], *, k: int) -> Sequence[Any]:
+    def _call_function(self, queries: Sequence[Query], *, k: int) -> Sequence[Any]:
         """Return what the function returns for each query."""
         wanted = {"k": k} if "k" in self._parameters else {}
         given = list(queries) if self.records else [query.text for query in queries]
-        calls = [given] if self.batch else given
-        got = [self._call(call, **wanted) for call in calls]
-        if any(map(inspect.isawaitable, got)):
-            got = in_own_loop(got)
-        return list(got[0]) if self.batch else got
+        found = [self._call(each, **wanted) for each in ([given] if self.batch else given)]
+        if any(map(inspect.isawaitable, found)):
+            found = wait_for_all(found)
+        return list(found[0]) if self.batch else found
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters, and the hash of the function's file, so that a change of it is noticed."""
-        return {"type": "python", **options_of(self), "source": source_hash(self._call)}
+        """Return all options, and the hash of the function's file, so that a change of it is noticed."""
+        return {**super().describe(), "source": source_hash(self._call)}
 
 
-def in_own_loop(waiting: Sequence[Any]) -> list[Any]:
+def wait_for_all(waiting: Sequence[Any]) -> list[Any]:
     """Wait for all answers in a thread of its own, since the caller, such as a notebook, may have a loop running."""
+
+    async def gather() -> list[Any]:
+        return list(await asyncio.gather(*waiting))
+
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(gathered(waiting))).result()
+        return pool.submit(lambda: asyncio.run(gather())).result()
 
 
-async def gathered(waiting: Sequence[Any]) -> list[Any]:
-    """Wait for all answers."""
-    return list(await asyncio.gather(*waiting))
-
-
-def as_ranking(answer: Any, query: Query) -> Ranking:
+def as_ranking(answer: Any, query: Query) -> RankedDocs:
     """Return what a function gave for one query as docs with scores, best first."""
     listed = list(answer.items() if isinstance(answer, Mapping) else answer)
     if listed and all(isinstance(entry, str | int) for entry in listed):
@@ -89,16 +82,11 @@ def as_ranking(answer: Any, query: Query) -> Ranking:
         raise InputError(
             f"query {query.id!r}: {error}", hint="return {doc: score}, (doc, score) pairs, or docs best first"
         ) from error
-    check_pairs(pairs, query)
-    return best_first(pairs)
-
-
-def check_pairs(pairs: Sequence[tuple[str, float]], query: Query) -> None:
-    """Refuse scores that are no numbers, and docs that are there twice."""
-    seen: set[str] = set()
+    score_of: dict[str, float] = {}
     for doc, score in pairs:
         if math.isnan(score):
             raise ScoreError(f"query {query.id!r}: the score of doc {doc!r} is not a number")
-        if doc in seen:
+        if doc in score_of:
             raise DuplicateError(f"query {query.id!r}: doc {doc!r} is there twice")
-        seen.add(doc)
+        score_of[doc] = score
+    return best_first(score_of)

@@ -10,24 +10,24 @@ import time
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from rankscope.errors import InputError, OptionError, shorten
+from rankscope.errors import InputError, shorten
 from rankscope.systems.answers import (
     Answer,
     BadAnswerError,
     Clock,
     RemoteSystem,
-    checked_ranking,
+    check_ranking,
     ranking_by_position,
     reason_of,
 )
-from rankscope.systems.base import Query, Ranking
-from rankscope.systems.jsonpath import JsonPath, parse_path
-from rankscope.systems.options import NO_EFFECT, check_range, options_of
-from rankscope.systems.templates import filled, filled_data, url_without_secrets, values_of, without_secrets
+from rankscope.systems.base import Query, RankedDocs
+from rankscope.systems.jsonpath import parse_path
+from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero
+from rankscope.systems.templates import fill, fill_data, url_without_secrets, values_of, without_secrets
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
 _SUCCESS = range(200, 300)
@@ -35,6 +35,9 @@ _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _LONGEST_WAIT_S = 120.0
 _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
+_FORM = "application/x-www-form-urlencoded"
+_WITH_SECRETS = ("headers", "body", "query")
+_percent_encode = partial(urllib.parse.quote, safe="")
 _FAILURES = (OSError, http.client.HTTPException, BadAnswerError)
 
 
@@ -50,8 +53,60 @@ class BusyError(BadAnswerError):
         self.wait_s = wait_s
 
 
-@dataclass(kw_only=True)
-class Http(RemoteSystem):
+class HttpSystem(RemoteSystem, kw_only=True):
+    """What systems that are asked over HTTP share: queries go out side by side, and again where they fail."""
+
+    url: str
+    """The address."""
+    headers: Mapping[str, str] = {}
+    """Further headers; ${NAME} takes a secret from the environment."""
+    concurrency: Annotated[AtLeastOne, NO_EFFECT] = 4
+    """How many queries are asked at the same time; latency is measured under this load."""
+    rate: Annotated[AboveZero | None, NO_EFFECT] = None
+    """The most requests per second."""
+    attempts: Annotated[AtLeastOne, NO_EFFECT] = 4
+    """How often a query is asked before it counts as failed."""
+    backoff_s: Annotated[AtLeastZero, NO_EFFECT] = 0.5
+    """How long to wait after the first failure, in seconds; it doubles each time."""
+    timeout_s: Annotated[AboveZero, NO_EFFECT] = 30.0
+    """How long one answer may take, in seconds."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_address(self.url)
+        self.clock: Clock = time.perf_counter
+
+    def request_of(self, query: Query, *, k: int) -> HttpRequest:
+        """Return the request for one query."""
+        raise NotImplementedError
+
+    def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
+        """Return the ranking that an answer holds."""
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is asked and where, without secrets."""
+        described = super().describe()
+        hidden = {name: without_secrets(described[name]) for name in _WITH_SECRETS if name in described}
+        return {**described, **hidden, "url": url_without_secrets(self.url)}
+
+    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+        """Yield one answer for each query as they come, some being asked at the same time."""
+        with HttpBatch(self, k=k) as batch:
+            yield from batch.answers(queries)
+
+    def _request(
+        self, method: str | None, address: str, values: Mapping[str, Any], body: bytes | None, content_type: str
+    ) -> HttpRequest:
+        """Return a request with its address and headers filled in."""
+        headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
+        for name, text in self.headers.items():  # a line end would begin another header
+            headers[name] = fill(text, values, escape=lambda value: " ".join(value.split()))
+        url = fill(address, values, escape=_percent_encode)
+        return HttpRequest(method or ("GET" if body is None else "POST"), url, headers, body)
+
+
+class Http(HttpSystem, kw_only=True):
     """Asks a JSON API: address, headers and body are templates, and paths lead to ids and scores in the answer.
 
     `{query}`, `{query_id}`, `{k}` and attributes of the query are filled in: percent-encoded in the address, as JSON in
@@ -71,82 +126,37 @@ class Http(RemoteSystem):
     """GET, or POST where there is a body; or any other."""
     body: str | Mapping[str, Any] | None = None
     """What is sent: a table becomes JSON; a text is JSON where it begins like it, else a form such as q={query}."""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """Further headers; ${NAME} takes a secret from the environment."""
-    concurrency: int = field(default=4, metadata=NO_EFFECT)
-    """How many queries are asked at the same time; latency is measured under this load."""
-    rate: float | None = field(default=None, metadata=NO_EFFECT)
-    """The most requests per second."""
-    attempts: int = field(default=4, metadata=NO_EFFECT)
-    """How often a query is asked before it counts as failed."""
-    backoff_s: float = field(default=0.5, metadata=NO_EFFECT)
-    """How long to wait after the first failure, in seconds; it doubles each time."""
-    timeout_s: float = field(default=30.0, metadata=NO_EFFECT)
-    """How long one answer may take, in seconds."""
 
     def __post_init__(self) -> None:
-        check_range(self.concurrency, what="concurrency", low=1)
-        check_range(self.attempts, what="attempts", low=1)
-        check_range(self.backoff_s, what="backoff_s", low=0)
-        if self.rate is not None and self.rate <= 0:
-            raise OptionError(f"rate is {self.rate:g}, but it must be above 0")
-        if self.timeout_s <= 0:
-            raise OptionError(f"timeout_s is {self.timeout_s:g}, but it must be above 0")
-        check_address(self.url)
-        self._ids: JsonPath = parse_path(self.ids, what="ids")
+        super().__post_init__()
+        self._ids = parse_path(self.ids, what="ids")
         self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
-        self.clock: Clock = time.perf_counter
-
-    def describe(self) -> dict[str, Any]:
-        """Return what is asked and where, without secrets."""
-        options = options_of(self)
-        hidden = {"headers": without_secrets(self.headers), "body": without_secrets(self.body)}
-        return {"type": self.kind, **options, **hidden, "url": url_without_secrets(self.url)}
-
-    @property
-    def address(self) -> str:
-        """The template of the whole address."""
-        return self.url
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
-        """Return the request for one query."""
         values = values_of(query, k=k)
-        url = filled(self.address, values, escape=percent_encoded)
-        body, content_type = self.body_of(values)
-        headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
-        headers |= {name: filled(text, values, escape=on_one_line) for name, text in self.headers.items()}
-        return HttpRequest(self.method or ("GET" if body is None else "POST"), url, headers, body)
+        body, content_type = None, "application/json"
+        if self.body is not None and not isinstance(self.body, str):
+            body = json.dumps(fill_data(self.body, values)).encode()
+        elif self.body is not None and self.body.lstrip().startswith(("{", "[")):
+            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1]).encode()
+        elif self.body is not None:
+            body, content_type = fill(self.body, values, escape=_percent_encode).encode(), _FORM
+        return self._request(self.method, self.url, values, body, content_type)
 
-    def body_of(self, values: Mapping[str, Any]) -> tuple[bytes | None, str]:
-        """Return what is sent for one query, and what kind of content that is."""
-        if self.body is None:
-            return None, ""
-        if not isinstance(self.body, str):
-            return json.dumps(filled_data(self.body, values)).encode(), "application/json"
-        if self.body.lstrip().startswith(("{", "[")):
-            return filled(self.body, values, escape=json_escaped).encode(), "application/json"
-        return filled(self.body, values, escape=percent_encoded).encode(), "application/x-www-form-urlencoded"
-
-    def ranking_of(self, content: Any, *, k: int) -> Ranking:
-        """Return the ranking that an answer holds."""
+    def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         docs = self._ids.values(content)
         if self._scores is None:
             return ranking_by_position(docs, k=k)
         scores = self._scores.values(content)
         if len(scores) != len(docs):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
-        return checked_ranking(zip(docs, scores, strict=True), k=k)
-
-    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        """Yield one answer for each query as they come, some being asked at the same time."""
-        with Asking(self, k=k) as asking:
-            yield from asking.answers(queries)
+        return check_ranking(zip(docs, scores, strict=True), k=k)
 
 
-class Asking:
+class HttpBatch:
     """One batch of queries being asked: the connections, the pace, and the signal to stop."""
 
-    def __init__(self, system: Http, *, k: int) -> None:
+    def __init__(self, system: HttpSystem, *, k: int) -> None:
         self._system = system
         self._k = k
         self._transport = Transport(timeout_s=system.timeout_s, concurrency=system.concurrency)
@@ -188,7 +198,7 @@ class Asking:
             try:
                 ranking, seconds = self.ask(query)
             except _FAILURES as error:
-                reason = in_words(error, self._system)
+                reason = failure_in_words(error, self._system)
                 if isinstance(error, RefusedError) or attempt == self._system.attempts:
                     break
                 self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s))
@@ -198,7 +208,7 @@ class Asking:
                 break
         return Answer(query.id, None, reason, n_attempts=attempt)
 
-    def ask(self, query: Query) -> tuple[Ranking, float]:
+    def ask(self, query: Query) -> tuple[RankedDocs, float]:
         """Ask one query once, and return the ranking with the time from request to the last byte of the answer."""
         request = self._system.request_of(query, k=self._k)
         self._pace.wait()
@@ -220,7 +230,6 @@ class Pace:
         self._next = 0.0
 
     def wait(self) -> None:
-        """Wait for one's turn."""
         if not self._gap_s:
             return
         with self._lock:
@@ -256,25 +265,9 @@ def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -
     return float(min(backoff_s * 2 ** (attempt - 1), _LONGEST_WAIT_S) * share)
 
 
-def in_words(error: BaseException, system: Http) -> str:
-    """Return why a query failed."""
+def failure_in_words(error: BaseException, system: HttpSystem) -> str:
     if isinstance(error, TimeoutError):
         return f"no answer within {system.timeout_s:g} s"
     if isinstance(error, InputError):
         return reason_of(error)
     return f"no answer: {reason_of(error)}"
-
-
-def percent_encoded(text: str) -> str:
-    """Return a text as it stands in an address or a form."""
-    return urllib.parse.quote(text, safe="")
-
-
-def json_escaped(text: str) -> str:
-    """Return a text as it stands between the quotes of JSON."""
-    return json.dumps(text)[1:-1]
-
-
-def on_one_line(text: str) -> str:
-    """Return a text as it stands in a header, where a line end would begin another one."""
-    return " ".join(text.split())

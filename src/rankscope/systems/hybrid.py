@@ -4,71 +4,75 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
 
 from rankscope.errors import OptionError
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking, System
+from rankscope.progress import Progress
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
 from rankscope.systems.fusion import Fusion
-from rankscope.systems.options import SYSTEM, check_range, options_of
+from rankscope.systems.options import SYSTEM, AtLeastOne
 
 TUNE = "tune"
-Measure = Callable[[Mapping[str, Ranking]], float]
+Measure = Callable[[Mapping[str, RankedDocs]], float]
 """Scores the rankings of all queries with one number, the higher the better."""
 
 
-@dataclass(kw_only=True)
-class Hybrid(BaseSystem):
+class Hybrid(OptionSystem, kw_only=True):
     """Fuses the rankings of several systems; see `fusion` for the methods."""
 
+    kind: ClassVar[str] = "hybrid"
+
     name: str = "hybrid"
-    of: Sequence[System] = field(metadata=SYSTEM)
+    of: Annotated[Sequence[System], SYSTEM]
     """The systems whose rankings are fused."""
     method: str = "rrf"
-    """How: rrf, weighted, combsum, combmnz, combanz, combmed, combmax, combmin, isr, log_isr or borda."""
+    """How rankings are fused: rrf, combsum, borda …; `rankscope fuse --help` says what each does."""
     k: float = 60
     """The constant of rrf."""
     weights: Sequence[float] | str | None = None
     """How much each system counts; "tune" chooses the weights on training queries."""
     norm: str | None = None
     """How scores are made comparable: none, minmax, max, sum, zscore or rank."""
-    depth: int = 1000
+    depth: AtLeastOne = 1000
     """How many docs of each system are looked at."""
-    step: float = 0.1
+    step: Annotated[float, Meta(ge=0.001, le=1)] = 0.1
     """How fine the weights are tried where they are tuned."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.of = tuple(self.of)
         if len(self.of) < 2:
             raise OptionError(f"{self.name}: fusing takes at least two systems", hint='of = ["bm25", "dense"]')
-        check_range(self.depth, what="depth", low=1)
-        check_range(self.step, what="step", low=0.001, high=1)
         if isinstance(self.weights, str) and self.weights != TUNE:
             raise OptionError(f"weights {self.weights!r} are neither numbers nor {TUNE!r}")
-        self._tuned: tuple[float, ...] | None = None
+        self.tuned_weights: tuple[float, ...] | None = None
         self.fusion  # noqa: B018 (its options are checked now, not at the first search)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the weights that were tuned along with the options."""
+        options: Any = super().__reduce__()
+        return (*options, {"tuned_weights": self.tuned_weights})
 
     @property
     def needs_tuning(self) -> bool:
         """Whether weights have to be tuned on training queries before anything can be searched."""
-        return self.weights == TUNE and self._tuned is None
+        return self.weights == TUNE and self.tuned_weights is None
 
     @property
     def fusion(self) -> Fusion:
-        """How rankings are fused."""
-        weights = self._tuned if self.weights == TUNE else self.weights
+        weights = self.tuned_weights if self.weights == TUNE else self.weights
         given = None if weights is None else tuple(float(weight) for weight in weights)
         fusion = Fusion(method=self.method, k=self.k, weights=given, norm=self.norm)
         fusion.weights_for(len(self.of))
         return fusion
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Index the docs for each system."""
         for system in self.of:
             system.fit(docs, progress=progress)
 
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
-        """Return up to k docs for each query, best first."""
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         if self.needs_tuning:
             raise OptionError(
                 f"{self.name}: its weights have not been tuned yet",
@@ -77,7 +81,7 @@ class Hybrid(BaseSystem):
         fusion = self.fusion
         return [fusion.fuse(lists)[:k] for lists in self.lists(queries, k=k)]
 
-    def lists(self, queries: Sequence[Query], *, k: int) -> list[tuple[Ranking, ...]]:
+    def lists(self, queries: Sequence[Query], *, k: int) -> list[tuple[RankedDocs, ...]]:
         """Return, for each query, what each system has for it."""
         answers = [system.search(queries, k=max(k, self.depth)) for system in self.of]
         return list(zip(*answers, strict=True))
@@ -89,40 +93,22 @@ class Hybrid(BaseSystem):
         score alike the most even ones are taken.
         """
         lists = self.lists(queries, k=k)
-        curve = tune_weights(
-            lists, [query.id for query in queries], replace(self.fusion, weights=None), measure, k=k, step=self.step
-        )
-        self._tuned = best_weights(curve)
+        curve = {}
+        for weights in weight_grid(len(self.of), step=self.step) if queries else ():
+            fusion = Fusion(method=self.method, k=self.k, weights=weights, norm=self.norm)
+            curve[weights] = measure(
+                {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
+            )
+        self.tuned_weights = best_weights(curve)
         return curve
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters, with those of the systems fused."""
-        tuned = {} if self._tuned is None else {"tuned_weights": list(self._tuned)}
-        return {"type": "hybrid", **options_of(self), **tuned}
+        tuned = {} if self.tuned_weights is None else {"tuned_weights": list(self.tuned_weights)}
+        return {**super().describe(), **tuned}
 
     @property
     def index_bytes(self) -> int:
-        """How much the indexes of all systems take."""
         return sum(system.index_bytes for system in self.of)
-
-
-def tune_weights(
-    lists: Sequence[Sequence[Ranking]],
-    query_ids: Sequence[str],
-    fusion: Fusion,
-    measure: Measure,
-    *,
-    k: int,
-    step: float,
-) -> dict[tuple[float, ...], float]:
-    """Return what every combination of weights scores; weights add up to 1 and go in steps."""
-    n_systems = len(lists[0]) if lists else 0
-    curve = {}
-    for weights in weight_grid(n_systems, step=step):
-        weighted = replace(fusion, weights=weights)
-        fused = {query: weighted.fuse(own)[:k] for query, own in zip(query_ids, lists, strict=True)}
-        curve[weights] = measure(fused)
-    return curve
 
 
 def weight_grid(n_systems: int, *, step: float) -> Iterator[tuple[float, ...]]:

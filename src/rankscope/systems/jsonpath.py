@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from rankscope.errors import OptionError, shorten
 from rankscope.systems.answers import BadAnswerError
@@ -27,8 +28,7 @@ _STEP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class JsonPath:
+class JsonPath(msgspec.Struct, frozen=True):
     """A path that has been read, with its text."""
 
     text: str
@@ -38,10 +38,10 @@ class JsonPath:
         """Return what the path leads to, in order."""
         found = [data]
         for number, step in enumerate(self.steps):
-            found = [inner for value in found for inner in self._taken(value, step, number)]
+            found = [inner for value in found for inner in self._step_values(value, step, number)]
         return found
 
-    def _taken(self, value: Any, step: Step, number: int) -> Iterator[Any]:
+    def _step_values(self, value: Any, step: Step, number: int) -> Iterator[Any]:
         is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
         is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
         if step is ALL and isinstance(value, list | Mapping):
@@ -75,7 +75,6 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
 
 
 def step_of(match: re.Match[str]) -> Step:
-    """Return the step that was read."""
     if match["all"]:
         return ALL
     if match["place"]:

@@ -1,22 +1,224 @@
-"""Options of systems: what they may be, what they are, and the packages that some of them need."""
+"""Options of systems: how they are declared, checked and described.
+
+The fields of a class are its options, with their types; nothing about them is written down twice:
+
+    class BM25(OptionSystem, kw_only=True):
+        k1: AtLeastZero = 1.2
+        \"\"\"How soon more occurrences of a word stop counting.\"\"\"
+
+Systems of ours are msgspec Structs; classes of users may be Structs or dataclasses.
+"""
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
+import re
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import numpy as np
+from msgspec import Meta
 
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.records import field_docs
 
-SYSTEM: Mapping[str, Any] = {"system": True}
-"""Marks a field of a system that holds another system, or several; in a project file their names stand there."""
-NO_EFFECT: Mapping[str, Any] = {"no_effect": True}
+AtLeastZero = Annotated[float, Meta(ge=0)]
+AboveZero = Annotated[float, Meta(gt=0)]
+ZeroToOne = Annotated[float, Meta(ge=0, le=1)]
+AtLeastOne = Annotated[int, Meta(ge=1)]
+DocFields = str | Sequence[str]
+"""Fields of docs; a single one may be given as it is."""
+
+SYSTEM = Meta(extra={"system": True})
+"""Marks an option that holds another system, or several; in a project file their names stand there."""
+NO_EFFECT = Meta(extra={"no_effect": True})
 """Marks an option that changes how fast or where something is done, never what comes out."""
+
+
+class Option(NamedTuple):
+    """One option of a kind of system."""
+
+    field: str
+    """The name of the attribute."""
+    name: str
+    """The name in a project file: Python keeps `lambda` for itself, so that field is called `lambda_`."""
+    type: Any
+    default: Any
+    """The default, or MISSING where a value must be given."""
+    marks: Mapping[str, Any]
+    """What SYSTEM and NO_EFFECT say of it."""
+
+    @property
+    def is_system(self) -> bool:
+        """Whether it holds another system, or several."""
+        return bool(self.marks.get("system"))
+
+
+MISSING: Any = msgspec.NODEFAULT
+_UNIONS = (Union, types.UnionType)
+
+
+@cache
+def options_in(kind: Any) -> Mapping[str, Option]:
+    """Return the options of a class, a Struct or a dataclass, by the name they have in a project file."""
+    found = (_struct_options if issubclass(kind, msgspec.Struct) else _dataclass_options)(kind)
+    return {option.name: option for option in found if option.field != "name"}
+
+
+def _struct_options(kind: Any) -> Iterator[Option]:
+    for field in msgspec.structs.fields(kind):
+        default = field.default
+        if field.default_factory is not msgspec.NODEFAULT:
+            default = field.default_factory()
+        yield Option(field.name, field.encode_name, field.type, default, _marks(field.type))
+
+
+def _dataclass_options(kind: Any) -> Iterator[Option]:
+    hints = get_type_hints(kind, include_extras=True)
+    for field in dataclasses.fields(kind):
+        default = MISSING if field.default is dataclasses.MISSING else field.default
+        if field.default_factory is not dataclasses.MISSING:
+            default = field.default_factory()
+        if field.init:
+            marks = {**_marks(hints[field.name]), **field.metadata}
+            yield Option(field.name, field.name.rstrip("_"), hints[field.name], default, marks)
+
+
+def _marks(wanted: Any) -> dict[str, Any]:
+    """Return what the Metas of a type say beside limits."""
+    metas = getattr(wanted, "__metadata__", ())
+    return {key: value for meta in metas if isinstance(meta, Meta) for key, value in (meta.extra or {}).items()}
+
+
+def check_names(kind: Any, given: Mapping[str, Any], *, type_name: str) -> None:
+    """Refuse options that a kind of system does not have, and those it needs and that are not given."""
+    known = options_in(kind)
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"{type_name} has {', '.join(known)}"
+            raise OptionError(f"{type_name} has no option {name!r}", hint=hint)
+    for name, option in known.items():
+        if option.default is MISSING and name not in given:
+            docs = field_docs(kind).get(option.field, "")
+            raise OptionError(f"{type_name} needs the option {name!r}", hint=docs)
+
+
+def check_values(system: Any) -> None:
+    """Refuse options of a system that are not of the type they should be, or outside their limits."""
+    kind: Any = type(system)
+    for option in options_in(kind).values():
+        if not option.is_system:
+            check_value(option, getattr(system, option.field))
+
+
+def check_value(option: Option, value: Any) -> None:
+    """Refuse a value that is not of the type of its option, or outside its limits; it stays as it is given."""
+    problem = _problem(value.item() if isinstance(value, np.generic) else value, option.type)
+    if not problem:
+        return
+    choices = [choice for part in _parts(option.type) if get_origin(part) is Literal for choice in get_args(part)]
+    if choices and isinstance(value, str):
+        check_choice(value, choices, what=option.name)
+    if problem == "limits":
+        raise OptionError(f"{option.name} is {value:g}, but it must be {limits_in_words(option.type)}")
+    raise OptionError(f"{option.name} is {value!r}, but it must be {in_words(option.type)}")
+
+
+def _problem(value: Any, wanted: Any) -> Literal["", "type", "limits"]:
+    """Tell what is wrong with a value; unions that msgspec does not support are tried part by part."""
+    try:
+        msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        return "limits" if re.match(r"Expected `(int|float)` [<>]=? [-\d.]+$", str(error)) else "type"
+    except TypeError:
+        parts = _parts(wanted)
+        if parts == (wanted,):  # a type that only its owner understands
+            return ""
+        found = {_problem(value, part) for part in parts}
+        return "" if "" in found else "limits" if "limits" in found else "type"
+    return ""
+
+
+def _parts(wanted: Any) -> tuple[Any, ...]:
+    """Return the parts of a union, or the type alone."""
+    if get_origin(wanted) is Annotated and get_origin(get_args(wanted)[0]) in (*_UNIONS, Literal):
+        wanted = get_args(wanted)[0]
+    return get_args(wanted) if get_origin(wanted) in _UNIONS else (wanted,)
+
+
+def in_words(wanted: Any) -> str:
+    """Return a type of value in plain words."""
+    simple = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): ""}
+    if wanted in simple:
+        return simple[wanted]
+    origin = get_origin(wanted)
+    if origin is Annotated:
+        return in_words(get_args(wanted)[0])
+    if origin in _UNIONS:
+        return " or ".join(dict.fromkeys(words for part in get_args(wanted) if (words := in_words(part))))
+    if origin is collections.abc.Sequence:
+        return "a list of " + {str: "texts", float: "numbers"}.get(get_args(wanted)[0], "values")
+    if origin is collections.abc.Mapping:
+        return "a table of texts" if get_args(wanted)[1] is str else "a table"
+    if origin is Literal:
+        return f"one of {', '.join(map(str, get_args(wanted)))}"
+    return "a function" if origin is collections.abc.Callable else "a path"
+
+
+def limits_in_words(wanted: Any) -> str:
+    """Return the range of a number as one says it."""
+    metas = (meta for part in (wanted, *_parts(wanted)) for meta in getattr(part, "__metadata__", ()))
+    limits = next(meta for meta in metas if (meta.ge, meta.gt, meta.le) != (None, None, None))
+    if limits.ge is not None and limits.le is not None:
+        return f"between {limits.ge:g} and {limits.le:g}"
+    if limits.gt is not None:
+        return f"above {limits.gt:g}"
+    return f"{limits.ge:g} or more" if limits.ge is not None else f"{limits.le:g} or less"
+
+
+def check_choice(value: object, choices: Iterable[str], *, what: str) -> None:
+    """Refuse a word that is not one of some."""
+    listed = list(choices)
+    if value not in listed:
+        raise OptionError(f"{what} {value!r} is not one of {', '.join(listed)}", hint=did_you_mean(str(value), listed))
+
+
+def field_names(fields: DocFields) -> tuple[str, ...]:
+    """Return the fields of docs to search, at least one."""
+    listed = (fields,) if isinstance(fields, str) else tuple(fields)
+    if not listed:
+        raise OptionError("no field of the docs is to be searched", hint='for example fields = ["title", "text"]')
+    return listed
+
+
+def options_of(system: Any) -> dict[str, Any]:
+    """Return the options of a system as plain data, those that change no result left out, systems described."""
+    kind: Any = type(system)
+    options = options_in(kind).values()
+    return {
+        option.field: plain(getattr(system, option.field)) for option in options if not option.marks.get("no_effect")
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it; a function becomes module:function."""
+    if hasattr(value, "describe"):
+        return value.describe()
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return f"{getattr(value, '__module__', '?')}:{getattr(value, '__qualname__', type(value).__qualname__)}"
 
 
 def need(module: str, *, pip: str, why: str) -> Any:
@@ -24,13 +226,15 @@ def need(module: str, *, pip: str, why: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise OptionError(f"{why} needs the package {module}, which is not installed", hint=f"pip install {pip}") from (
-            error
-        )
+        raise OptionError(
+            f"{why} needs the package {module}, which is not installed", hint=f"pip install {pip}"
+        ) from error
 
 
 def versions_of(*packages: str) -> dict[str, str]:
     """Return the installed versions of packages."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {}
     for package in packages:
         try:
@@ -40,8 +244,10 @@ def versions_of(*packages: str) -> dict[str, str]:
     return found
 
 
-def load_function(target: str, *, what: str) -> Callable[..., Any]:
-    """Return the function that `package.module:function` names."""
+def load_function(target: str | Callable[..., Any], *, what: str) -> Callable[..., Any]:
+    """Return the function that `package.module:function` names; a function is returned as it is."""
+    if not isinstance(target, str):
+        return target
     module_name, colon, path = target.partition(":")
     if not (module_name and colon and path):
         raise OptionError(f"{what} {target!r} is not module:function", hint="for example my_package.search:rank")
@@ -64,57 +270,3 @@ def source_hash(function: Callable[..., Any]) -> str:
     """Return the hash of the file that defines a function, so that a change is noticed; empty where there is none."""
     path = getattr(inspect.getmodule(function), "__file__", None)
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path and Path(path).is_file() else ""
-
-
-def check_choice(value: object, choices: Iterable[str], *, what: str) -> None:
-    """Refuse a word that is not one of some."""
-    listed = list(choices)
-    if value not in listed:
-        raise OptionError(f"{what} {value!r} is not one of {', '.join(listed)}", hint=did_you_mean(str(value), listed))
-
-
-def check_range(value: float, *, what: str, low: float | None = None, high: float | None = None) -> None:
-    """Refuse a number outside a range; its ends belong to it."""
-    if (low is not None and not value >= low) or (high is not None and not value <= high):
-        raise OptionError(f"{what} is {value:g}, but it must be {range_in_words(low, high)}")
-
-
-def range_in_words(low: float | None, high: float | None) -> str:
-    """Return a range as one says it."""
-    if low is not None and high is not None:
-        return f"between {low:g} and {high:g}"
-    return f"{low:g} or more" if low is not None else f"{high:g} or less"
-
-
-def check_fields(fields: Iterable[str]) -> tuple[str, ...]:
-    """Return the fields of docs to search; a single one may be given as it is."""
-    listed = (fields,) if isinstance(fields, str) else tuple(fields)
-    if not listed:
-        raise OptionError("no field of the docs is to be searched", hint='for example fields = ["title", "text"]')
-    return listed
-
-
-def options_of(system: Any) -> dict[str, Any]:
-    """Return the options of a system as plain data, those that change no result left out, systems described."""
-    return {
-        option.name: plain(getattr(system, option.name))
-        for option in dataclasses.fields(system)
-        if option.init and option.name != "name" and not option.metadata.get("no_effect")
-    }
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
-    if hasattr(value, "describe"):
-        return value.describe()
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    return value if value is None or isinstance(value, str | int | float | bool) else function_name(value)
-
-
-def function_name(value: Any) -> str:
-    """Return module:function for a function that was given as it is."""
-    name = getattr(value, "__qualname__", type(value).__qualname__)
-    return f"{getattr(value, '__module__', '?')}:{name}"

@@ -1,41 +1,55 @@
 """The registry: from the type and options of a project file to a system.
 
-The options of a system are the fields of its class, with their types; nothing about them is written down twice. A class
-is imported when its type is asked for.
+To add a type, write its file and one line here. Other packages add theirs through the entry point `rankscope.systems`;
+`package.module:Class` is a type without any registration. A class is imported when its type is asked for.
 """
 
 from __future__ import annotations
 
-import collections.abc
 import dataclasses
 import os
-import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
-from rankscope.errors import OptionError, did_you_mean
+import msgspec
+
+from rankscope.errors import OptionError
+from rankscope.registry import Entry, Registry
 from rankscope.systems.base import System
-from rankscope.systems.options import load_function
+from rankscope.systems.options import check_names, check_value, load_function, options_in
 
-TYPES = {
-    "bm25": "rankscope.systems.bm25:BM25",
-    "dense": "rankscope.systems.dense:Dense",
-    "hybrid": "rankscope.systems.hybrid:Hybrid",
-    "mmr": "rankscope.systems.diversify:MMR",
-    "dartboard": "rankscope.systems.diversify:Dartboard",
-    "rerank": "rankscope.systems.rerank:Rerank",
-    "expand": "rankscope.systems.expand:Expand",
-    "python": "rankscope.systems.function:PythonFunction",
-    "run": "rankscope.systems.run_file:RunFile",
-    "http": "rankscope.systems.http:Http",
-    "elasticsearch": "rankscope.systems.elasticsearch:Elasticsearch",
-    "opensearch": "rankscope.systems.elasticsearch:OpenSearch",
-    "command": "rankscope.systems.command:Command",
-}
-"""The types of systems, and the classes that make them; `package.module:Class` is a type too."""
-
-Resolve = Callable[[str], System]
+SYSTEMS: Registry[type[System]] = Registry(
+    "system of type",
+    {
+        "bm25": Entry("rankscope.systems.bm25:BM25", "by words; a baseline that is hard to beat"),
+        "dense": Entry(
+            "rankscope.systems.dense:Dense",
+            "by meaning, with the embedded model (English); for others see docs/systems.md",
+        ),
+        "hybrid": Entry("rankscope.systems.hybrid:Hybrid", "several systems as one, by reciprocal rank fusion"),
+        "mmr": Entry(
+            "rankscope.systems.diversify:MMR",
+            "fewer near-duplicates among the first docs (maximal marginal relevance)",
+        ),
+        "dartboard": Entry(
+            "rankscope.systems.diversify:Dartboard", "fewer near-duplicates, by relevant information gain"
+        ),
+        "rerank": Entry("rankscope.systems.rerank:Rerank", "the first docs of a system, scored again by your function"),
+        "expand": Entry(
+            "rankscope.systems.expansion:Expand", "terms, anchor phrases and negative terms added to queries"
+        ),
+        "python": Entry("rankscope.systems.function:PythonFunction", "your function, plain or async"),
+        "run": Entry("rankscope.systems.run_file:RunFileSystem", "an existing run file"),
+        "http": Entry("rankscope.systems.http:Http", "any search that answers over HTTP with JSON"),
+        "elasticsearch": Entry("rankscope.systems.elasticsearch:Elasticsearch", "an index of Elasticsearch"),
+        "opensearch": Entry("rankscope.systems.elasticsearch:OpenSearch", "an index of OpenSearch"),
+        "command": Entry("rankscope.systems.command:Command", "any program that reads queries and prints a run"),
+    },
+    entry_points="rankscope.systems",
+    hint="package.module:Class",
+)
+"""The types of systems."""
 
 
 def make_system(
@@ -43,21 +57,42 @@ def make_system(
     options: Mapping[str, Any],
     *,
     name: str = "",
-    resolve: Resolve | None = None,
+    resolve: Callable[[str], System] | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> System:
     """Return a system of a type.
 
-    `resolve` turns the name of another system, as in `of = ["bm25", "dense"]`, into that system. `cache` is the folder
-    for what takes long to compute; systems that keep nothing ignore it.
+    Parameters
+    ----------
+    type
+        A name of `SYSTEMS`, or package.module:Class.
+    options
+        The options as a project file has them.
+    name
+        The name of the system; without one, the default of its class.
+    resolve
+        Turns the name of another system, as in `of = ["bm25", "dense"]`, into that system.
+    cache
+        The folder for what takes long to compute; systems that keep nothing ignore it.
+
     """
     check_options(type, options)
     kind = class_of(type)
-    known = fields_of(kind)
-    given = {field_name(option): value for option, value in options.items()}
-    for field_, value in given.items():
-        if known[field_].metadata.get("system"):
-            given[field_] = resolved(value, resolve, where=field_)
+    known = options_in(kind)
+
+    def resolved(value: Any, option: str) -> Any:
+        if isinstance(value, list | tuple):
+            return [resolved(each, option) for each in value]
+        if not isinstance(value, str):
+            return value
+        if resolve is None:
+            raise OptionError(f"{option} names the system {value!r}, and no systems are known by name here")
+        return resolve(value)
+
+    given = {
+        known[option].field: resolved(value, option) if known[option].is_system else value
+        for option, value in options.items()
+    }
     if cache is not None and "cache" in known:
         given.setdefault("cache", Path(cache))
     made: System = kind(**given, **({"name": name} if name else {}))
@@ -65,131 +100,36 @@ def make_system(
 
 
 def check_options(type: str, options: Mapping[str, Any], *, where: str = "") -> None:  # noqa: A002 (as above)
-    """Refuse options that a type does not have, lacks, or that are not of the kind they should be."""
-    before = f"{where}: " if where else ""
-    kind = class_of(type, where=where)
-    known = fields_of(kind)
-    hints = get_type_hints(kind)
-    for option, value in options.items():
-        if field_name(option) not in known:
-            hint = did_you_mean(option, option_names(type)) or f"{type} has {', '.join(option_names(type))}"
-            raise OptionError(f"{before}{type} has no option {option!r}", hint=hint)
-        wanted = hints[field_name(option)]
-        if not known[field_name(option)].metadata.get("system") and not fits(value, wanted):
-            raise OptionError(f"{before}{option} is {value!r}, but it must be {in_words(wanted)}")
-    missing = [option for option in needed(known) if option not in options]
-    if missing:
-        raise OptionError(f"{before}{type} needs the option {missing[0]!r}", hint=explanation(kind, missing[0]))
+    """Refuse options that a type does not have, lacks, or that are not of the kind they should be.
 
-
-def option_names(type: str) -> tuple[str, ...]:  # noqa: A002 (as above)
-    """Return the options of a type, as they are written in a project file."""
-    return tuple(option_name(field_) for field_ in fields_of(class_of(type)))
+    The message begins with `where`, the place of the options in a file.
+    """
+    try:
+        kind = class_of(type)
+        check_names(kind, options, type_name=type)
+        for name, option in options_in(kind).items():
+            if name in options and not option.is_system:
+                check_value(option, options[name])
+    except OptionError as error:
+        if not where:
+            raise
+        raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: A002 (as above)
     """Return the names of other systems that options refer to."""
-    known = fields_of(class_of(type))
-    held = [options[option_name(name)] for name, field_ in known.items()
-            if field_.metadata.get("system") and option_name(name) in options]  # fmt: skip
-    return tuple(
-        name for value in held for name in ([value] if isinstance(value, str) else value) if isinstance(name, str)
-    )
+    known = options_in(class_of(type))
+    held = [options[name] for name, option in known.items() if option.is_system and name in options]
+    listed = (each for value in held for each in ([value] if isinstance(value, str) else value))
+    return tuple(name for name in listed if isinstance(name, str))
 
 
-def class_of(type: str, *, where: str = "") -> Any:  # noqa: A002 (as above)
+def class_of(type: str) -> Any:  # noqa: A002 (as above)
     """Return the class of a type."""
-    if type not in TYPES and ":" not in type:
-        hint = did_you_mean(type, TYPES) or f"there are {', '.join(TYPES)}, and package.module:Class"
-        raise OptionError(f"{where + ': ' if where else ''}there is no system of type {type!r}", hint=hint)
-    kind = load_function(TYPES.get(type, type), what="the system type")
-    if not dataclasses.is_dataclass(kind):
+    kind: Any = load_function(type, what="the system type") if ":" in type else SYSTEMS[type]
+    if not dataclasses.is_dataclass(kind) and not isinstance(kind, msgspec.StructMeta):
         raise OptionError(
-            f"the system type {type!r} is no dataclass", hint="its fields are its options: decorate it with @dataclass"
+            f"the system type {type!r} is no dataclass and no msgspec.Struct",
+            hint="its fields are its options: decorate it with @dataclass, or derive it from msgspec.Struct",
         )
     return kind
-
-
-def fields_of(kind: Any) -> dict[str, dataclasses.Field[Any]]:
-    """Return the fields of a class that are options."""
-    return {field_.name: field_ for field_ in dataclasses.fields(kind) if field_.init and field_.name != "name"}
-
-
-def needed(known: Mapping[str, dataclasses.Field[Any]]) -> Iterator[str]:
-    """Yield the options that have no default."""
-    nothing = dataclasses.MISSING
-    for name, field_ in known.items():
-        if field_.default is nothing and field_.default_factory is nothing:
-            yield option_name(name)
-
-
-def field_name(option: str) -> str:
-    """Return the field of an option; Python keeps `lambda` for itself, so its field has an underscore behind it."""
-    return "lambda_" if option == "lambda" else option
-
-
-def option_name(field_: str) -> str:
-    """Return the option of a field."""
-    return field_.rstrip("_")
-
-
-def resolved(value: Any, resolve: Resolve | None, *, where: str) -> Any:
-    """Return the systems that names stand for; systems stay as they are."""
-    if isinstance(value, list | tuple):
-        return [resolved(each, resolve, where=where) for each in value]
-    if not isinstance(value, str):
-        return value
-    if resolve is None:
-        raise OptionError(f"{where} names the system {value!r}, and no systems are known by name here")
-    return resolve(value)
-
-
-def explanation(kind: Any, option: str) -> str:
-    """Return what the class says an option is, in its source; empty where that cannot be read."""
-    import inspect
-    import re
-
-    for parent in kind.__mro__[:-1]:
-        try:
-            source = inspect.getsource(parent)
-        except (OSError, TypeError):
-            continue
-        found = re.search(rf'^    {field_name(option)}: .*\n    """(.*)"""$', source, re.MULTILINE)
-        if found:
-            return found[1]
-    return ""
-
-
-def fits(value: Any, wanted: Any) -> bool:
-    """Tell whether a value is of the kind that a field is annotated with."""
-    if wanted is Any:
-        return True
-    origin = get_origin(wanted)
-    if origin in (Union, types.UnionType):
-        return any(fits(value, one) for one in get_args(wanted))
-    if wanted is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if wanted is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if origin is collections.abc.Sequence:
-        entries = get_args(wanted)[0]
-        return isinstance(value, list | tuple) and all(fits(entry, entries) for entry in value)
-    if origin is collections.abc.Callable:
-        return callable(value)
-    plain = origin or wanted
-    return isinstance(value, plain) if isinstance(plain, type) else True
-
-
-def in_words(wanted: Any) -> str:
-    """Return a kind of value in plain words."""
-    simple = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): ""}
-    if wanted in simple:
-        return simple[wanted]
-    origin = get_origin(wanted)
-    if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(words for one in get_args(wanted) if (words := in_words(one))))
-    if origin is collections.abc.Sequence:
-        return "a list of " + {str: "texts", float: "numbers"}.get(get_args(wanted)[0], "values")
-    if origin is collections.abc.Mapping:
-        return "a table"
-    return "a function" if origin is collections.abc.Callable else "a path"

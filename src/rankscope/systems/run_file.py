@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from rankscope.data.loading import load_run
-from rankscope.systems.base import BaseSystem, DocStore, Progress, Query, Ranking
-from rankscope.systems.fuse_runs import ranking_in
+from rankscope.systems.base import OptionSystem, Query, RankedDocs
+from rankscope.systems.fusion import docs_in
 
 
-@dataclass(kw_only=True)
-class RunFile(BaseSystem):
+class RunFileSystem(OptionSystem, kw_only=True):
     """Answers from a run file in any format that Rankscope reads; a query that is not in it finds nothing."""
+
+    kind: ClassVar[str] = "run"
 
     name: str = "run"
     path: str | os.PathLike[str]
     """The run's file."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._run = load_run(self.path, name=self.name)
 
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Do nothing: the run is there already."""
-
-    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[Ranking]:
-        """Return up to k docs for each query, best first."""
-        return [ranking_in(self._run, query.id)[:k] for query in queries]
+    def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
+        return [docs_in(self._run, query.id)[:k] for query in queries]
 
     def describe(self) -> dict[str, Any]:
         """Return the file's content hash, which stands for all else."""
         origin = self._run.origin
-        return {"type": "run", "sha256": origin.sha256 if origin else ""}
+        return {"type": self.kind, "sha256": origin.sha256 if origin else ""}

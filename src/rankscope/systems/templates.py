@@ -31,7 +31,7 @@ def values_of(query: Query, *, k: int) -> dict[str, Any]:
     return {**query.attributes, "query": query.text, "query_id": query.id, "k": k}
 
 
-def filled(template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str) -> str:
+def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str) -> str:
     """Return a template with its places filled in, each value escaped as the surroundings need it."""
 
     def replacement(match: re.Match[str]) -> str:
@@ -39,7 +39,8 @@ def filled(template: str, values: Mapping[str, Any], *, escape: Callable[[str], 
             return match[0][0]
         if match["variable"]:
             return escape(variable(match["variable"]))
-        return escape(as_text(value_at(match, values)))
+        value = value_at(match, values)
+        return escape(str(value).lower() if isinstance(value, bool) else str(value))
 
     return _PLACE.sub(replacement, template)
 
@@ -64,23 +65,18 @@ def variable(name: str) -> str:
     return os.environ[name]
 
 
-def as_text(value: Any) -> str:
-    """Return a value as it stands in a request."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def filled_data(template: Any, values: Mapping[str, Any]) -> Any:
+def fill_data(template: Any, values: Mapping[str, Any]) -> Any:
     """Return nested data with the places of all its texts filled in.
 
     A text that is nothing but one place takes on the value itself: "{k}" becomes a number.
     """
     if isinstance(template, str):
         whole = _PLACE.fullmatch(template)
-        return value_at(whole, values) if whole is not None and whole["name"] else filled(template, values)
+        return value_at(whole, values) if whole is not None and whole["name"] else fill(template, values)
     if isinstance(template, Mapping):
-        return {filled(str(key), values): filled_data(value, values) for key, value in template.items()}
+        return {fill(str(key), values): fill_data(value, values) for key, value in template.items()}
     if isinstance(template, list | tuple):
-        return [filled_data(value, values) for value in template]
+        return [fill_data(value, values) for value in template]
     return template
 
 

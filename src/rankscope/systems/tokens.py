@@ -3,45 +3,45 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.systems.options import need
 
 PIP = '"rankscope[systems]"'
 NONE = "none"
-LANGUAGE_CODES = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
-    "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
-    "hy": "armenian", "id": "indonesian", "it": "italian", "ko": "korean", "lt": "lithuanian", "ne": "nepali",
-    "nl": "dutch", "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian", "sr": "serbian",
-    "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish", "zh": "chinese",
-}  # fmt: skip
-_STOP_LISTS = (
-    "chinese", "danish", "dutch", "english", "english_plus", "french", "german", "italian", "korean", "norwegian",
-    "portuguese", "russian", "spanish", "swedish", "turkish",
-)  # fmt: skip
+_LANGUAGES = (
+    "ar arabic, ca catalan, da danish, de german, el greek, en english, es spanish, eu basque, fi finnish, fr french, "
+    "ga irish, hi hindi, hu hungarian, hy armenian, id indonesian, it italian, ko korean, lt lithuanian, ne nepali, "
+    "nl dutch, no norwegian, pt portuguese, ro romanian, ru russian, sr serbian, sv swedish, ta tamil, tr turkish, "
+    "yi yiddish, zh chinese"
+)
+LANGUAGE_CODES: Mapping[str, str] = dict(language.split() for language in _LANGUAGES.split(", "))
+"""Two-letter codes of languages, and their names."""
+_WITH_STOP_WORDS = (
+    "chinese danish dutch english english_plus french german italian korean norwegian portuguese russian spanish "
+    "swedish turkish"
+)
+_STOP_LISTS = _WITH_STOP_WORDS.split()
 _STOP_LIST_NAMES = {"english": "EN", "english_plus": "EN_PLUS"}
 
 
-@dataclass(frozen=True)
-class Tokenizer:
+class Tokenizer(msgspec.Struct, frozen=True):
     """Splits texts into the words that are compared; a word's stem is looked up once."""
 
     stop_words: frozenset[str]
     stem: Callable[[str], str] | None
     pattern: re.Pattern[str]
-    _stem_of: dict[str, str] = field(default_factory=dict)
+    _stem_of: dict[str, str] = {}
 
     def words(self, text: str) -> list[str]:
-        """Return the words of a text, in order."""
         kept = [word for word in self.pattern.findall(text.lower()) if word not in self.stop_words]
         return kept if self.stem is None else [self.stemmed(word) for word in kept]
 
     def stemmed(self, word: str) -> str:
-        """Return the stem of a word."""
         known = self._stem_of.get(word)
         if known is None:
             known = self._stem_of[word] = self.stem(word) if self.stem else word

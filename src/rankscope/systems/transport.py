@@ -78,7 +78,6 @@ class Transport:
             If the last byte of the reply has not come within the timeout.
         OSError, http.client.HTTPException
             If there is no connection, or no complete reply.
-
         """
         check_address(request.url)
         deadline = time.monotonic() + self.timeout_s
@@ -116,12 +115,16 @@ class Transport:
             return self._managers[proxy], pool
 
     def _remembered(self, kind: Any) -> Any:
-        """Return a kind of connection that is noted when it is opened: a pool does not know those in use."""
+        """Return a kind of connection that is noted when it is opened, as a pool does not know those in use."""
 
         def connect(connection: HTTPConnection) -> None:
             kind.connect(connection)
             with self._lock:
                 self._open.add(connection)
+                is_closed = self._is_closed
+            if is_closed:  # while it was being opened: nobody would wake up who waits at it
+                connection.close()
+                raise ConnectionAbortedError("stopped")
 
         return type(kind.__name__, (kind,), {"connect": connect})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankscope.analysis.validate import Finding, validate
+from rankscope.analysis.validate import Finding, validate_rows
 from rankscope.io.rows import QrelsRows, RunRows
 
 
@@ -25,7 +25,7 @@ GOOD_RUN = run_of([(query, f"d{i}", 12.0 - i) for query in ("q1", "q2") for i in
 
 
 def finding_of(code: str, *, qrels: QrelsRows = GOOD_QRELS, run: RunRows = GOOD_RUN) -> Finding | None:
-    findings = [finding for finding in validate(qrels, {"run": run}) if finding.code == code]
+    findings = [finding for finding in validate_rows(qrels, {"run": run}) if finding.code == code]
     assert len({finding.where for finding in findings}) == len(findings)
     return findings[0] if findings else None
 

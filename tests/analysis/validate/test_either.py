@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rankscope.analysis.validate import validate
+from rankscope.analysis.validate import validate_rows
 
 
 def test_files_without_rows_are_errors(make_qrels, make_run):
-    findings = validate(make_qrels([]), {"run": make_run([])})
+    findings = validate_rows(make_qrels([]), {"run": make_run([])})
     assert [(finding.where, finding.code) for finding in findings] == [("qrels", "no_rows"), ("run", "no_rows")]
 
 
@@ -37,7 +37,9 @@ def test_damaged_ids(code, name, found, make_qrels, make_run):
 
 @pytest.mark.parametrize("name", ["café", "Ärzte", "S\u00c3O", "日本語", "naïve", "Привет", "a b", "âge"])
 def test_ids_of_all_languages_are_sound(name, make_qrels, make_run):
-    codes = {finding.code for finding in validate(make_qrels([(name, name, 1)]), {"run": make_run([(name, name, 1)])})}
+    codes = {
+        finding.code for finding in validate_rows(make_qrels([(name, name, 1)]), {"run": make_run([(name, name, 1)])})
+    }
     assert codes <= {"depth", "short_rankings", "share_judged", "self_matches", "only_relevant_judged"}
 
 

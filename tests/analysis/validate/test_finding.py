@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankscope.align.finding import percent, shown
+from rankscope.align.finding import percent, quote_id
 from rankscope.analysis.validate import malformed_lines
 from rankscope.errors import BadLine
 
@@ -32,4 +32,4 @@ def test_percent(n, total, expected):
 
 
 def test_what_cannot_be_seen_is_escaped():
-    assert (shown("ä"), shown("a\u200bb"), shown("\udce4")) == ('"ä"', r"'a\u200bb'", r"'\udce4'")
+    assert (quote_id("ä"), quote_id("a\u200bb"), quote_id("\udce4")) == ('"ä"', r"'a\u200bb'", r"'\udce4'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rankscope.align.near_ids import SPELLINGS, nearest, prefixes, suffixes
+from rankscope.align.near_ids import SPELLINGS, find_near_match, prefixes, suffixes
 
 NEAR = {
     "leading zeros": (["7", "8"], ["007", "8"], 'run "007" ~ qrels "7"'),
@@ -46,7 +46,7 @@ def test_every_spelling_is_tried_above():
     ],
 )
 def test_other_ids_do_not_nearly_match(judged, retrieved):
-    assert nearest(judged, retrieved) is None
+    assert find_near_match(judged, retrieved) is None
 
 
 def test_prefixes_end_where_words_do():

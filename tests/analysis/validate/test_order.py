@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.analysis.validate import validate
+from rankscope.analysis.validate import validate_rows
 from rankscope.io.rows import RunRows
 
 SHARED = Path(__file__).parents[3].parent / "shared" / "data"
@@ -71,7 +71,7 @@ def test_inverted_relevant_grades_are_seen_behind_many_docs_of_grade_0(found, ma
 def test_one_inverted_run_among_others_has_distances_for_scores(ranked_by):
     qrels, good = ranked_by(20)
     _, bad = ranked_by(-20)
-    findings = validate(qrels, {"a": good, "b": good, "bad": bad})
+    findings = validate_rows(qrels, {"a": good, "b": good, "bad": bad})
     assert [(finding.where, finding.level) for finding in findings if finding.code == "inverted_scores"] == [
         ("bad", "warning")
     ]

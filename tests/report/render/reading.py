@@ -1,9 +1,9 @@
 """Reads renderings back, as a browser, GitHub or LaTeX would show them."""
 
-import dataclasses
 import re
 
 import html5lib
+import msgspec
 from markdown_it import MarkdownIt
 
 from rankscope.report.document import (
@@ -17,7 +17,7 @@ from rankscope.report.document import (
     Signal,
     Signals,
     TableBlock,
-    Verdict,
+    VerdictBlock,
 )
 from rankscope.report.render.latex_text import SPECIAL
 from rankscope.report.table import Cell, Table
@@ -43,10 +43,10 @@ def texts_of(part):
         yield part.text
     elif isinstance(part, Table):
         yield from texts_of([part.header, part.rows, part.notes])
-    elif dataclasses.is_dataclass(part):
-        for field in dataclasses.fields(part):
-            if field.name not in {"svg", "tone"}:
-                yield from texts_of(getattr(part, field.name))
+    elif isinstance(part, msgspec.Struct):
+        for name in part.__struct_fields__:
+            if name not in {"svg", "tone"}:
+                yield from texts_of(getattr(part, name))
 
 
 def parse_html(text):
@@ -109,7 +109,7 @@ def report_of(texts):
         notes=(text(),),
     )
     blocks = (
-        Verdict(text(), text(), "caution", text(), (text(), text())),
+        VerdictBlock(text(), text(), "caution", text(), (text(), text())),
         Signals(text(), (Signal(text(), "good", text()), Signal(text(), "bad", text()))),
         Estimates(
             text(),

@@ -13,7 +13,7 @@ from rankscope.report.document import (
     Signal,
     Signals,
     TableBlock,
-    Verdict,
+    VerdictBlock,
     marked,
 )
 from rankscope.report.table import Cell, Table
@@ -62,7 +62,7 @@ def chart(number=0, *, width=720, n_bytes=0):
 
 def two_systems(a="bm25", b="dense-v3"):
     """Return the report on two systems of the mock-up in the statistics guide."""
-    verdict = Verdict(
+    verdict = VerdictBlock(
         headline=f"{b} is better.",
         reason="Its nDCG@10 is higher by 0.042 (95% CI 0.011 to 0.073), more than your margin of 0.01.",
         tone="good",
@@ -134,7 +134,7 @@ def many_systems(names, n_queries=60, *, charts=3, chart_bytes=0):
     rng = random.Random(7)
     deltas = [rng.uniform(-0.05, 0.08) for _ in names[1:]]
     verdicts = tuple(
-        Verdict(
+        VerdictBlock(
             headline=words,
             reason=f"Its nDCG@10 differs by {delta:+.3f} (simultaneous 95% CI {delta - 0.03:+.3f} to {delta + 0.03:+.3f}).",
             tone=tone,

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.report.render import Case, to_junit
+from rankscope.report.render.junit import JUnitCase, to_junit
 
 ALLOWED = {
     "testsuites": {"name", "time", "tests", "failures", "errors"},
@@ -36,15 +36,15 @@ CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"testcase"}, "testcase": 
 TIME = re.compile(r"(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]*)?")
 
 CASES = [
-    Case("nDCG@10 >= 0.5", "gates.quality", time_s=0.25),
-    Case(
+    JUnitCase("nDCG@10 >= 0.5", "gates.quality", time_s=0.25),
+    JUnitCase(
         "R@100",
         "gates.quality",
         failed='0.71 < 0.75 & "falling"\nsecond line',
         time_s=1.5,
         properties={"value": "0.71", "limit": "0.75"},
     ),
-    Case("judged@10", "gates.trust", skipped="no qrels <here>"),
+    JUnitCase("judged@10", "gates.trust", skipped="no qrels <here>"),
 ]
 
 
@@ -84,11 +84,11 @@ def test_no_cases_are_a_suite_too():
 
 
 def test_a_case_that_failed_was_not_skipped():
-    suite = check(to_junit([Case("a", "b", failed="x", skipped="y")])).find("testsuite")
+    suite = check(to_junit([JUnitCase("a", "b", failed="x", skipped="y")])).find("testsuite")
     assert (suite.get("failures"), suite.get("skipped")) == ("1", "0")
 
 
 @given(st.text(), st.none() | st.text(), st.none() | st.text(), st.dictionaries(st.text(), st.text(), max_size=2))
 def test_any_text_is_valid_xml(name, failed, skipped, properties):
-    root = check(to_junit([Case(name, name, failed=failed, skipped=skipped, properties=properties)]))
+    root = check(to_junit([JUnitCase(name, name, failed=failed, skipped=skipped, properties=properties)]))
     assert len(list(root.iter("testcase"))) == 1

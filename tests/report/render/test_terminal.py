@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_samples import nasty, two_systems
 
-from rankscope.report.document import Estimate, Estimates, Paragraph, Report, Signal, Signals, Verdict
-from rankscope.report.render import print_report, render, text_interval
-from rankscope.report.render.terminal import to_text, wrapped
+from rankscope.report.document import Estimate, Estimates, Paragraph, Report, Signal, Signals, VerdictBlock
+from rankscope.report.render import render
+from rankscope.report.render.interval import text_interval
+from rankscope.report.render.terminal import print_report, to_text, wrapped
 from rankscope.report.table import width_of
 
 
@@ -40,7 +41,7 @@ def test_the_first_screen_is_laid_out_as_in_the_statistics_guide():
 def test_prose_is_as_wide_as_asked_for():
     report = Report(
         "t",
-        (Verdict("word " * 60, "reason " * 60, "good", cautions=("caution " * 60,)), Paragraph("x " * 200)),
+        (VerdictBlock("word " * 60, "reason " * 60, "good", cautions=("caution " * 60,)), Paragraph("x " * 200)),
         (),
         (("a", "b " * 99),),
     )

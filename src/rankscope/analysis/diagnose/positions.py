@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from rankscope.align.hits import Hits
+from rankscope.analysis.diagnose.records import PositionReport, Positions
 from rankscope.arrays import Ints
 
 TOPS = (3, 5, 10)
-
-
-@dataclass(frozen=True, slots=True)
-class Positions:
-    """The positions of relevant docs: average, best and worst of those found, None where none was."""
-
-    found: int
-    total: int
-    """Relevant docs there are, found or not."""
-    average: float | None
-    best: int | None
-    worst: int | None
-    in_top: Mapping[int, int]
-    """How many stand in the top 3, 5 and 10."""
-
-
-@dataclass(frozen=True, slots=True)
-class PositionReport:
-    """Positions over all relevant docs of all queries together, and by query."""
-
-    overall: Positions
-    queries: Mapping[str, Positions]
 
 
 def position_report(hits: Hits, rel: float, *, tops: Sequence[int] = TOPS) -> PositionReport:
@@ -51,12 +29,12 @@ def position_report(hits: Hits, rel: float, *, tops: Sequence[int] = TOPS) -> Po
 
 def positions_of(ranks: Ints, total: int, tops: Sequence[int]) -> Positions:
     """Summarise the ranks of relevant docs."""
-    there = len(ranks) > 0
+    some = len(ranks) > 0
     return Positions(
         found=len(ranks),
         total=total,
-        average=float(ranks.mean()) if there else None,
-        best=int(ranks.min()) if there else None,
-        worst=int(ranks.max()) if there else None,
+        average=float(ranks.mean()) if some else None,
+        best=int(ranks.min()) if some else None,
+        worst=int(ranks.max()) if some else None,
         in_top={top: int((ranks <= top).sum()) for top in tops},
     )

@@ -1,43 +1,52 @@
-"""What a diagnosis is made of: plain records, ready for a report."""
+"""What a diagnosis is made of: the records that a report reads and `rankscope diagnose --format json` prints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from rankscope.analysis.diagnose.positions import PositionReport
+from msgspec import Meta
+
+from rankscope.records import Record
 
 Severity: TypeAlias = Literal["serious", "moderate", "remark"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "moderate", "remark")
 """Worst first; a remark helps to read the rest and is no complaint."""
 
+Rank: TypeAlias = Annotated[int, Meta(ge=1)]
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
-@dataclass(frozen=True, slots=True)
-class Example:
+
+class FindingExample(Record):
     """One query that shows what a finding is about, in numbers and in words."""
 
     query: str
     numbers: Mapping[str, float | int | None]
+    """What is known of the query, by name."""
     text: str
+    """The same in words that may change between versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class DiagnosisFinding(Record):
     """Something that a run does badly: what, for how many queries, which ones, and what usually helps."""
 
     code: str
-    """A name that programs can rely on."""
+    """What was found, as a name that programs can rely on."""
     severity: Severity
+    """serious: one query in five or more; moderate: one in twenty or more; remark: fewer, or good to know."""
     what: str
-    n_queries: int
-    of_queries: int
-    examples: tuple[Example, ...]
+    """What was found, in words that may change between versions."""
+    n_queries: Count
+    """How many queries it concerns."""
+    of_queries: Count
+    """Out of how many queries."""
+    examples: tuple[FindingExample, ...]
+    """The queries that show it worst, at most three."""
     helps: str
+    """What usually helps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Losses:
+class Losses(Record):
     """Where nDCG@k is lost, as means over queries; score and losses add up to 1."""
 
     score: float
@@ -49,11 +58,10 @@ class Losses:
     """What only docs could add that are not in the pool."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolCut:
+class PoolCut(Record):
     """What the first `depth` docs hold, and what a perfect re-ranker of them would reach."""
 
-    depth: int
+    depth: Rank
     recall: float
     best_recall: float
     """Recall at k, of a perfect order of these docs."""
@@ -61,88 +69,110 @@ class PoolCut:
     """nDCG at k, of a perfect order of these docs."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankBand:
+class RankBand(Record):
     """How many of the relevant docs stand at these ranks; without ranks, how many were not retrieved."""
 
-    first: int | None
-    last: int | None
-    n_docs: int
+    first: Rank | None
+    last: Rank | None
+    n_docs: Count
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class RankRow:
+class RankRow(Record):
     """What stands at one rank, over all queries."""
 
-    rank: int
-    relevant: int
-    nonrelevant: int
+    rank: Rank
+    relevant: Count
+    nonrelevant: Count
     """Judged, and below the relevant grades."""
-    unjudged: int
-    empty: int
+    unjudged: Count
+    empty: Count
     """Queries with fewer docs than that."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedDoc:
+class Positions(Record):
+    """The positions of relevant docs: average, best and worst of those found, None where none was."""
+
+    found: Count
+    total: Count
+    """How many relevant docs there are, found or not."""
+    average: float | None
+    best: Rank | None
+    worst: Rank | None
+    in_top: Mapping[int, int]
+    """How many stand in the top 3, 5 and 10."""
+
+
+class PositionReport(Record):
+    """Positions over all relevant docs of all queries together, and by query."""
+
+    overall: Positions
+    queries: Mapping[str, Positions]
+
+
+class ListedDoc(Record):
     """A doc at its rank; the grade is None where nobody judged it."""
 
-    rank: int
+    rank: Rank
     doc: str
     grade: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class MissedDoc:
+class MissedDoc(Record):
     """A relevant doc that is not in the top k; the rank is None where it was not retrieved."""
 
     doc: str
     grade: float
-    rank: int | None
+    rank: Rank | None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryList:
+class QueryList(Record):
     """One query with its score, its top docs, and the best relevant docs that are not among them."""
 
     query: str
     score: float
-    n_found: int
+    n_found: Count
     """Relevant docs in the top k."""
-    n_relevant: int
+    n_relevant: Count
     docs: tuple[ListedDoc, ...]
     missed: tuple[MissedDoc, ...]
+    """The best relevant docs that are not in the top k."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """A run explained: a summary, findings with evidence, and the numbers behind them."""
+class Diagnosis(Record):
+    """What a run does badly: a summary, findings with evidence, and the numbers behind them."""
 
+    rankscope: str
+    """The version that made the record."""
+    is_fine: bool
+    """Whether there is nothing but remarks."""
     run: str
+    """The name of the run."""
     measure: str
     """The nDCG that scores and losses are about."""
-    k: int
+    k: Rank
     min_rel: float
-    n_queries: int
-    """Queries with relevant docs: those that can be diagnosed."""
-    n_other_queries: int
+    """The lowest relevant grade."""
+    n_queries: Count
+    """Queries with relevant docs: those that can be diagnosed, and that all means are over."""
+    n_other_queries: Count
     """Queries of the qrels without any relevant doc, left out."""
     recall: float
     """Mean recall at k."""
-    unjudged_share: float
-    """The share of the docs in the top k that nobody judged; NaN where nothing was retrieved."""
+    unjudged_share: float | None
+    """The share of the docs in the top k that nobody judged; None where nothing was retrieved."""
     summary: str
+    """What to know first, in words that may change between versions."""
     losses: Losses
-    findings: tuple[Finding, ...]
-    pool: tuple[PoolCut, ...]
+    findings: tuple[DiagnosisFinding, ...]
+    """The most serious first."""
+    pool: Annotated[tuple[PoolCut, ...], Meta(min_length=1)]
+    """What a perfect re-ranker of the first docs would reach, by how many docs it gets."""
     relevant_docs: tuple[RankBand, ...]
+    """In which ranks the relevant docs stand."""
     ranks: tuple[RankRow, ...]
     positions: PositionReport
     worst: tuple[QueryList, ...]
+    """The queries with the lowest score, worst first."""
     best: tuple[QueryList, ...]
-
-    @property
-    def is_fine(self) -> bool:
-        """Whether there is nothing but remarks."""
-        return all(finding.severity == "remark" for finding in self.findings)
+    """The queries with the highest score, best first."""

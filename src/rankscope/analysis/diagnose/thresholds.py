@@ -23,7 +23,7 @@ ORDER_LOSS = 0.2
 3, 2 and 1 upside down."""
 
 UNJUDGED_SHARE = 0.3
-"""The unjudged share of the top from which on a query's score cannot be told: were they all relevant, P@10 would be
+"""The unjudged share of the top from which on a query's score is unknown: were they all relevant, P@10 would be
 0.3 higher, more than systems usually differ by."""
 
 LOW_CEILING = 0.8

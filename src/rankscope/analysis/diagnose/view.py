@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.analysis.diagnose.records import Losses, PoolCut, RankBand, RankRow
+from rankscope.analysis.diagnose.thresholds import SURE_TOP
 from rankscope.arrays import Bools, Floats, Ints, positions_in_segment, safe_divide
+from rankscope.light import replace
 from rankscope.measures.gain import gains_of
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.sets import n_found
 from rankscope.measures.spec import Measure
 
 
-@dataclass(frozen=True, eq=False)
-class View:
+class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A run's hits, for the queries that have relevant docs, seen at a cut-off and within a candidate pool."""
 
     hits: Hits
@@ -39,6 +40,11 @@ class View:
     def depth(self) -> int:
         """How many docs of each query the pool has at most."""
         return self.cuts[-1]
+
+    @property
+    def top(self) -> int:
+        """How many docs make the very top, of which one says that it is right or bad."""
+        return min(SURE_TOP, self.k)
 
     @cached_property
     def n_relevant(self) -> Ints:
@@ -92,7 +98,7 @@ class View:
 
     @cached_property
     def has_nonrelevant(self) -> bool:
-        """Whether the qrels hold docs that were judged and found non-relevant, so that bad results can be told."""
+        """Whether the qrels hold docs that were judged and found non-relevant, so that bad results can be seen."""
         return bool((self.hits.ideal_grades < self.rel).any())
 
     @cached_property
@@ -170,21 +176,27 @@ class View:
         return float((self.found(self.k) / self.n_relevant).mean())
 
     @property
-    def unjudged_share(self) -> float:
-        """The share of the docs in all tops that nobody judged."""
+    def unjudged_share(self) -> float | None:
+        """The share of the docs in all tops that nobody judged; None where there are none."""
         n_shown = int(self.n_shown.sum())
-        return int(self.n_unjudged.sum()) / n_shown if n_shown else math.nan
+        return int(self.n_unjudged.sum()) / n_shown if n_shown else None
 
-    def share_unjudged(self) -> Floats:
-        """Return the unjudged share of each query's top k, 0 where nothing was retrieved."""
+    @cached_property
+    def unjudged_shares(self) -> Floats:
+        """The unjudged share of each query's top k, 0 where nothing was retrieved."""
         return np.nan_to_num(safe_divide(self.n_unjudged.astype(np.float64), self.n_shown))
 
+    @cached_property
+    def repeated_share(self) -> Floats:
+        """The share of each query's top k that nearly repeats an earlier doc, 0 where that is not known."""
+        return np.zeros(len(self)) if self.redundancy is None else np.nan_to_num(self.redundancy)
 
-def view_of(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence[int]) -> View:
+
+def run_view(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence[int]) -> RunView:
     """Return the view of the queries that have relevant docs."""
     with_relevant: Bools = hits.n_relevant(rel) > 0
     kept = hits.select(with_relevant)
-    return View(kept, measure, k, rel, pool_cuts(kept, k, cuts))
+    return RunView(kept, measure, k, rel, pool_cuts(kept, k, cuts))
 
 
 def pool_cuts(hits: Hits, k: int, cuts: Sequence[int]) -> tuple[int, ...]:

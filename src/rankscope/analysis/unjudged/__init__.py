@@ -1,7 +1,7 @@
 """Unjudged docs: how far they could change the difference between two systems, and which judgments would settle it.
 
-A measure takes a doc that nobody judged for useless. If one system returns more such docs than the other, the comparison
-may be unfair to it. Two things are told about that:
+A measure counts a doc that nobody judged as useless. If one system returns more such docs than the other, the comparison
+may be unfair to it. Two things are worked out:
 
 - `TippingTable` (see `tipping`): how often the unjudged docs of the system that is behind would have to be relevant to
   close the gap. This decides whether a verdict stands.
@@ -22,13 +22,20 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged.first import VALUES, FirstProblem
-from rankscope.analysis.unjudged.linear import FORMS, LinearProblem, has_own_scale, zero_is_worthless
-from rankscope.analysis.unjudged.pool import Pool, graded_hits, keeps_unjudged, paired, pool_of
-from rankscope.analysis.unjudged.precision import PrecisionProblem
-from rankscope.analysis.unjudged.records import SameCheck, Sensitivity, SettleDoc, TippingCheck, Unjudged
-from rankscope.analysis.unjudged.settle import Problem, n_to_settle, queue_of
+from rankscope.analysis.aligned import AlignedRun, on_shared_queries
+from rankscope.analysis.unjudged.average_precision import AveragePrecisionBounds
+from rankscope.analysis.unjudged.first_relevant import VALUES, FirstRelevantBounds
+from rankscope.analysis.unjudged.judging_order import DifferenceBounds, judging_queue
+from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_own_scale, zero_is_worthless
+from rankscope.analysis.unjudged.pool import UnjudgedPool, graded_hits, keeps_unjudged, pool_of
+from rankscope.analysis.unjudged.records import (
+    SameCheck,
+    Sensitivity,
+    SettleDoc,
+    TippingCheck,
+    UnjudgedEffect,
+    straddles_zero,
+)
 from rankscope.analysis.unjudged.tipping import TippingTable, supports_tipping
 from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.data.qrels import Qrels
@@ -45,7 +52,7 @@ __all__ = [
     "SettleDoc",
     "TippingCheck",
     "TippingTable",
-    "Unjudged",
+    "UnjudgedEffect",
     "supports",
     "supports_tipping",
     "unjudged_effect",
@@ -68,13 +75,7 @@ def supports(measure: Measure, policies: Policies) -> bool:
     return known and keeps_unjudged(measure, policies) and not has_own_scale(given) and zero_is_worthless(given)
 
 
-def unjudged_effect(
-    qrels: Qrels,
-    run_a: Run,
-    run_b: Run,
-    measure: Measure,
-    policies: Policies,
-) -> Unjudged:
+def unjudged_effect(qrels: Qrels, run_a: Run, run_b: Run, measure: Measure, policies: Policies) -> UnjudgedEffect:
     """Bound what unjudged docs among the first k could do to the difference of two systems, the second minus the first."""
     a, b = (AlignedRun.of(qrels, run, policies) for run in (run_a, run_b))
     return unjudged_effect_of(qrels, a, b, measure, policies)
@@ -82,88 +83,67 @@ def unjudged_effect(
 
 def unjudged_effect_of(
     qrels: Qrels, run_a: AlignedRun, run_b: AlignedRun, measure: Measure, policies: Policies
-) -> Unjudged:
+) -> UnjudgedEffect:
     """Bound what unjudged docs could do to the difference of two runs that are aligned already."""
     if not supports(measure, policies):
         raise MeasureError(
             f"the effect of unjudged docs on {measure.name} cannot be bounded",
             hint=f"it can for {', '.join(SUPPORTED)}, averaged over queries, with unjudged docs left in the lists",
         )
-    hits = paired(run_a.hits, run_b.hits)
-    k = measure.arguments(rel=policies.relevance_level).get("k")
-    pool = pool_of(qrels, (run_a, run_b), hits, k=k)
+    runs = on_shared_queries(run_a, run_b)
+    hits = runs[0].hits, runs[1].hits
+    arguments = measure.arguments(rel=policies.relevance_level)
+    k = arguments.get("k")
+    lowest_relevant = float(arguments.get("rel") or policies.relevance_level)
+    top = max(hits[0].max_grade, lowest_relevant)  # where no judged doc is relevant, others may be
+    pool = pool_of(qrels, runs, k=k)
     counted = np.all([~np.isnan(scores_of(each, measure, policies)) for each in hits], axis=0)
-    return effect_of(qrels, hits, pool, measure, policies, counted=counted)
-
-
-def effect_of(
-    qrels: Qrels, hits: tuple[Hits, Hits], pool: Pool, measure: Measure, policies: Policies, *, counted: Bools
-) -> Unjudged:
-    """Bound what the docs in doubt could do, over the queries that count."""
-    given = measure.arguments(rel=policies.relevance_level)
-    k, top = given.get("k"), top_grade(hits[0], given, policies)
-    problem = problem_of(measure, given, pool, hits, top=top)
-    low, high = problem.extremes(np.arange(len(pool)))
-    queue = queue_of(problem, hits[0].query_ids, counted)
-    judged = Measure.of(REGISTRY["Judged"], {} if k is None else {"k": k})
-    # the share of nothing is undefined, so queries for which nothing was retrieved have no part in it
-    judged_a, judged_b = (mean(scores_of(each, judged, policies)[counted & (each.n_retrieved > 0)]) for each in hits)
+    bounds = difference_bounds(measure, arguments, pool, hits, top=top)
+    low, high = bounds.extremes()
+    queue = judging_queue(bounds, hits[0].query_ids, counted)
     perfect = [
-        graded_hits(each, pool, ranks, grade=top, k=k)
-        for each, ranks in zip(hits, (pool.rank_a, pool.rank_b), strict=True)
+        graded_hits(hits[0], pool, pool.rank_a, grade=top, k=k),
+        graded_hits(hits[1], pool, pool.rank_b, grade=top, k=k),
     ]
-    n_needed = n_to_settle(problem, queue, counted, low, high) if counted.any() else 0
-    return Unjudged(
+    is_open = counted.any() and straddles_zero(float(low[counted].mean()), float(high[counted].mean()))
+    return UnjudgedEffect(
         k=k,
         top_grade=top,
         n_unjudged=int(counted[pool.query].sum()),
-        judged_a=judged_a,
-        judged_b=judged_b,
-        useless=mean(problem.now[counted]),
+        useless=mean(bounds.now[counted]),
         perfect=difference(perfect, measure, policies, counted),
         low=mean(low[counted]),
         high=mean(high[counted]),
-        exact=problem.exact,
+        exact=bounds.exact,
         query_ids=hits[0].query_ids,
         query_low=np.where(counted, low, np.nan),
         query_high=np.where(counted, high, np.nan),
-        n_to_settle=n_needed,
-        n_certain=len(queue.order) if n_needed else 0,
+        n_certain=len(queue.order) if is_open else 0,
         sensitivity=sensitivity_of(qrels, hits, measure, policies, counted),
         docs=queue.first,
     )
 
 
-def top_grade(hits: Hits, given: dict[str, Any], policies: Policies) -> float:
-    """Return the best grade there is; where no judged doc is relevant, the lowest relevant one."""
-    lowest_relevant = float(given.get("rel") or policies.relevance_level)
-    return max(hits.max_grade, lowest_relevant)
-
-
-def problem_of(measure: Measure, given: dict[str, Any], pool: Pool, hits: tuple[Hits, Hits], *, top: float) -> Problem:
-    """Return how the measure depends on the docs in doubt."""
+def difference_bounds(
+    measure: Measure, arguments: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits], *, top: float
+) -> DifferenceBounds:
+    """Return how the difference by a measure depends on the unjudged docs."""
     if measure.base in FORMS:
-        return LinearProblem(FORMS[measure.base](given, top), pool, hits, top=top)
+        return LinearBounds(FORMS[measure.base](arguments, top), pool, hits, top=top)
     if measure.base in VALUES:
-        return FirstProblem(measure.base, given, pool, hits)
-    return PrecisionProblem(given, pool, hits)
+        return FirstRelevantBounds(measure.base, arguments, pool, hits)
+    return AveragePrecisionBounds(arguments, pool, hits)
 
 
 def sensitivity_of(
     qrels: Qrels, hits: tuple[Hits, Hits], measure: Measure, policies: Policies, counted: Bools
 ) -> Sensitivity:
     """Compare by other ways of dealing with unjudged docs."""
-    residual = Measure.of(REGISTRY["RBP_resid"], {}).with_params(
-        {name: value for name, value in measure.params if measure.base == "RBP" and name in ("k", "p")}
-    )
-    residual_a, residual_b = (mean(scores_of(each, residual, policies)[counted]) for each in hits)
     has_threshold = qrels.fractional_row is None or policies.min_rel is not None
     bpref = Measure.of(REGISTRY["Bpref"], {})
     return Sensitivity(
         judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
         bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
-        residual_a=residual_a,
-        residual_b=residual_b,
     )
 
 

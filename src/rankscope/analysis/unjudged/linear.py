@@ -1,23 +1,23 @@
-r"""Measures that are sums over docs, divided by what an ideal list would have: P, R, DCG, nDCG, RBP and their kin.
+r"""Measures that are sums over docs, divided by what an ideal list would have: P, R, DCG, nDCG, RBP and the like.
 
 The difference of one query is
 
     (N + sum of gain(u) * slope(u)) / I,        slope(u) = weight of u's rank in B - weight of u's rank in A
 
-over the docs u in doubt. N is what judged docs make of it. I is a constant for P, DCG and RBP. For recall and nDCG it
-grows with what the docs in doubt are worth, since they then belong to the ideal list, too: with gains that take the
+over the unjudged docs u. N is what the judged docs contribute. I is a constant for P, DCG and RBP. For recall and nDCG it
+grows with what the unjudged docs are worth, since they then belong to the ideal list, too: with gains that take the
 levels 0 < l_1 < l_2 < …, I = sum of (l_j - l_{j-1}) * W(number of docs worth at least l_j), where W adds up the
 weights of the ideal's ranks and bends downwards.
 
 The highest difference, exactly:
 
-1. All docs in doubt worth nothing or the most. For any number m of good ones, I is fixed, so the m with the greatest
+1. All unjudged docs worth nothing or the most. For any number m of good ones, I is fixed, so the m with the greatest
    slopes are best; the best m is found by trying all. For binary gains, and where I is constant, that is all.
 2. With several levels, in between may be better still: a doc that is good, but does not push up the ideal as the best
    ones do. Whether a difference of x can be exceeded is whether N + sum of gain * slope - x * I can exceed 0, and that
    falls apart into one choice of m for every level, each again by trying all. A choice for a higher level never has
    more docs than one for a lower level as long as x >= 0, since fewer judged docs reach it and so each costs more; hence
-   the choices fit together. Setting x to what the choice gives, until it stays (Dinkelbach 1967), ends in a few steps.
+   the sums fit together. Setting x to what the choice gives, until it stays (Dinkelbach 1967), ends in a few steps.
 3. Where even the highest difference is below 0, step 1 is exact: a larger ideal then helps, and helps most when all
    good docs are as good as can be.
 
@@ -27,35 +27,37 @@ The lowest difference is the highest one with the systems exchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.unjudged.pool import Pool
+from rankscope.analysis.unjudged.pool import UnjudgedPool
 from rankscope.arrays import Bools, Floats, Ints, log2, offsets_of, running_sum, segment_sum
 from rankscope.measures.gain import gains_of
 from rankscope.measures.spec import Measure
 
+Arguments: TypeAlias = dict[str, Any]
+Gains: TypeAlias = Callable[[Floats], Floats]
+"""What grades are worth."""
+RankWeights: TypeAlias = Callable[[Ints], Floats]
+"""What ranks from 1 up count."""
 _MOST_STEPS = 100
 _SLACK = 1e-15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
     """A measure as a sum of gain times weight over docs, and what it is divided by."""
 
-    gain: Callable[[Floats], Floats]
-    """What a grade is worth."""
-    weight: Callable[[Ints], Floats]
-    """What a rank from 1 up counts."""
+    gain: Gains
+    weight: RankWeights
     k: int | None = None
     """Ranks below k count nothing."""
     over_shown: bool = False
     """Whether each list's sum is divided by the number of docs shown."""
-    ideal_weight: Callable[[Ints], Floats] | None = None
+    ideal_weight: RankWeights | None = None
     """What a rank of the ideal list adds to the divisor; None where the divisor is `divisor` alone."""
     divisor: float = 1.0
     """The part of the divisor that does not depend on judgments."""
@@ -71,89 +73,87 @@ def log_discount(ranks: Ints) -> Floats:
     return 1 / log2(ranks + 1)
 
 
-def first_ranks(k: int | None, weight: Callable[[Ints], Floats]) -> Callable[[Ints], Floats]:
+def first_ranks(k: int | None, weight: RankWeights) -> RankWeights:
     """Return weights that are 0 below rank k."""
     return weight if k is None else lambda ranks: np.where(ranks <= k, weight(ranks), 0.0)
 
 
-def binary(given: dict[str, Any]) -> Callable[[Floats], Floats]:
+def binary_gain(given: Arguments) -> Gains:
     """Return a gain of 1 for relevant docs."""
     return lambda grades: (grades >= given["rel"]).astype(np.float64)
 
 
-def graded(given: dict[str, Any]) -> Callable[[Floats], Floats]:
+def graded_gain(given: Arguments) -> Gains:
     """Return the gains that the measure asks for."""
     return lambda grades: gains_of(grades, given["gain"], given["rel"])
 
 
-def scaled(given: dict[str, Any], top: float, *, gain: Any) -> Callable[[Floats], Floats]:
+def scaled_gain(given: Arguments, top: float, *, gain: Any) -> Gains:
     """Return gains as a share of the most on the scale."""
     most = float(top if given["max_grade"] is None else given["max_grade"])
     scale = gains_of(np.array([most]), gain, None)[0]
     return lambda grades: gains_of(grades, gain, given.get("rel")) / scale
 
 
-def _precision(given: dict[str, Any], _: float) -> Form:
-    return Form(gain=binary(given), weight=every_rank, k=given["k"], divisor=float(given["k"]))
+def recall_form(given: Arguments, ideal_weight: RankWeights = every_rank) -> LinearForm:
+    """Return recall, whose divisor is the number of relevant docs."""
+    return LinearForm(
+        gain=binary_gain(given), weight=every_rank, k=given.get("k"), ideal_weight=ideal_weight, divisor=0.0
+    )
 
 
-def _precision_of_shown(given: dict[str, Any], _: float) -> Form:
-    return Form(gain=binary(given), weight=every_rank, k=given.get("k"), over_shown=True)
-
-
-def _recall(given: dict[str, Any], _: float) -> Form:
-    k = given.get("k")
-    return Form(gain=binary(given), weight=every_rank, k=k, ideal_weight=every_rank, divisor=0.0)
-
-
-def _capped_recall(given: dict[str, Any], _: float) -> Form:
-    k = given["k"]
-    return Form(gain=binary(given), weight=every_rank, k=k, ideal_weight=first_ranks(k, every_rank), divisor=0.0)
-
-
-def _f_measure(given: dict[str, Any], _: float) -> Form:
+def f_form(given: Arguments) -> LinearForm:
+    """Return F as (1 + b²) found / (b² R + k), for precision found / k and recall found / R."""
     k, beta_squared = given["k"], float(given["beta"]) ** 2
-    share = beta_squared / (1 + beta_squared)  # (1 + b²) found / (b² R + k), for precision found/k and recall found/R
-    return Form(
-        gain=binary(given), weight=every_rank, k=k, ideal_weight=lambda ranks: np.full(len(ranks), share),
+    share = beta_squared / (1 + beta_squared)
+    return LinearForm(
+        gain=binary_gain(given),
+        weight=every_rank,
+        k=k,
+        ideal_weight=lambda ranks: np.full(len(ranks), share),
         divisor=k / (1 + beta_squared),
-    )  # fmt: skip
+    )
 
 
-def _cumulative(weight: Callable[[Ints], Floats], *, normalised: bool) -> Callable[[dict[str, Any], float], Form]:
-    def form(given: dict[str, Any], _: float) -> Form:
-        k = given["k"]
-        if not normalised:
-            return Form(gain=graded(given), weight=weight, k=k)
-        return Form(gain=graded(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
-
-    return form
+def cumulative_form(given: Arguments, weight: RankWeights) -> LinearForm:
+    """Return cumulated gain."""
+    return LinearForm(gain=graded_gain(given), weight=weight, k=given["k"])
 
 
-def _rank_biased(given: dict[str, Any], top: float) -> Form:
+def normalised_form(given: Arguments, weight: RankWeights) -> LinearForm:
+    """Return cumulated gain as a share of that of the ideal list."""
+    k = given["k"]
+    return LinearForm(gain=graded_gain(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
+
+
+def rank_biased_form(given: Arguments, top: float) -> LinearForm:
+    """Return rank-biased precision."""
     gain, p = given["gain"], float(given["p"])
-    gains = binary(given) if gain == "binary" else scaled(given, top, gain=gain)
-    return Form(gain=gains, weight=lambda ranks: (1 - p) * np.power(p, ranks - 1.0), k=given["k"])
+    gains = binary_gain(given) if gain == "binary" else scaled_gain(given, top, gain=gain)
+    return LinearForm(gain=gains, weight=lambda ranks: (1 - p) * np.power(p, ranks - 1.0), k=given["k"])
 
 
-def _mean_gain(given: dict[str, Any], top: float) -> Form:
-    return Form(gain=scaled(given, top, gain="linear"), weight=every_rank, k=given["k"], over_shown=True)
+def share_of_shown(given: Arguments, gain: Gains) -> LinearForm:
+    """Return the mean gain of the docs shown."""
+    return LinearForm(gain=gain, weight=every_rank, k=given.get("k"), over_shown=True)
 
 
-FORMS: dict[str, Callable[[dict[str, Any], float], Form]] = {
-    "P": _precision,
-    "P_ret": _precision_of_shown,
-    "SetP": _precision_of_shown,
-    "R": _recall,
-    "SetR": _recall,
-    "R_cap": _capped_recall,
-    "F": _f_measure,
-    "CG": _cumulative(every_rank, normalised=False),
-    "NCG": _cumulative(every_rank, normalised=True),
-    "DCG": _cumulative(log_discount, normalised=False),
-    "nDCG": _cumulative(log_discount, normalised=True),
-    "RBP": _rank_biased,
-    "MeanGain": _mean_gain,
+FORMS: dict[str, Callable[[Arguments, float], LinearForm]] = {
+    "P": lambda given, _: LinearForm(
+        gain=binary_gain(given), weight=every_rank, k=given["k"], divisor=float(given["k"])
+    ),
+    "P_ret": lambda given, _: share_of_shown(given, binary_gain(given)),
+    "SetP": lambda given, _: share_of_shown(given, binary_gain(given)),
+    "R": lambda given, _: recall_form(given),
+    "SetR": lambda given, _: recall_form(given),
+    "R_cap": lambda given, _: recall_form(given, first_ranks(given["k"], every_rank)),
+    "F": lambda given, _: f_form(given),
+    "CG": lambda given, _: cumulative_form(given, every_rank),
+    "NCG": lambda given, _: normalised_form(given, every_rank),
+    "DCG": lambda given, _: cumulative_form(given, log_discount),
+    "nDCG": lambda given, _: normalised_form(given, log_discount),
+    "RBP": rank_biased_form,
+    "MeanGain": lambda given, top: share_of_shown(given, scaled_gain(given, top, gain="linear")),
 }
 """How each measure is made from its arguments and the top grade."""
 
@@ -164,7 +164,7 @@ def is_sum(measure: Measure, policies: Policies) -> bool:
     return measure.base in FORMS and zero_is_worthless(given) and not has_own_scale(given)
 
 
-def zero_is_worthless(given: dict[str, Any]) -> bool:
+def zero_is_worthless(given: Arguments) -> bool:
     """Tell whether grade 0 is worth nothing, and no grade less."""
     gain, rel = given.get("gain", "binary"), given.get("rel")
     if isinstance(gain, tuple):
@@ -172,17 +172,17 @@ def zero_is_worthless(given: dict[str, Any]) -> bool:
     return gain != "binary" or rel is None or rel > 0
 
 
-def has_own_scale(given: dict[str, Any]) -> bool:
+def has_own_scale(given: Arguments) -> bool:
     """Tell whether the scale of grades is each query's own."""
     return given.get("max_grade") == "query" and given.get("gain") != "binary"
 
 
-class LinearProblem:
-    """The differences of one such measure, for any grades of the docs in doubt."""
+class LinearBounds:
+    """The differences of one such measure, for any grades of the unjudged docs."""
 
     exact = True
 
-    def __init__(self, form: Form, pool: Pool, hits: tuple[Hits, Hits], *, top: float) -> None:
+    def __init__(self, form: LinearForm, pool: UnjudgedPool, hits: tuple[Hits, Hits], *, top: float) -> None:
         self.pool, self.form = pool, form
         weights_a = doc_weights(form, hits[0], pool.query, pool.rank_a)
         self.slopes = doc_weights(form, hits[1], pool.query, pool.rank_b) - weights_a
@@ -200,7 +200,7 @@ class LinearProblem:
         return self.form.ideal_weight is not None
 
     def divisor(self, n_good: Ints, queries: Ints | None = None) -> Floats:
-        """Return the divisor of queries (by default of all) in which so many docs in doubt are worth the most."""
+        """Return the divisor of queries (by default of all) in which so many unjudged docs are worth the most."""
         total = np.full(len(n_good), self.form.divisor)
         for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
             total += step * self.ideal_sums[(judged if queries is None else judged[queries]) + n_good]
@@ -211,7 +211,7 @@ class LinearProblem:
         return np.divide(numerator, divisor, out=np.zeros_like(numerator), where=divisor > 0)
 
     def matters(self) -> Bools:
-        """Tell which docs in doubt can change the difference at all."""
+        """Tell which unjudged docs can change the difference at all."""
         tilts: Bools = self.slopes != 0
         if not self.is_normalised:
             return tilts
@@ -230,27 +230,27 @@ class LinearProblem:
             low, high = np.minimum(low, change), np.maximum(high, change)
         return low, high
 
-    def extremes(self, free: Ints) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest difference of each query when only these docs are in doubt."""
-        return -self.highest(free, -1.0), self.highest(free, 1.0)
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest difference of each query."""
+        return -self.highest(-1.0), self.highest(1.0)
 
-    def highest(self, free: Ints, sign: float) -> Floats:
+    def highest(self, sign: float) -> Floats:
         """Return the highest difference of each query, or with sign -1 of the systems exchanged."""
-        choices = Choices.of(self.pool.query[free], sign * self.slopes[free], self.pool.n_queries)
+        sums = SlopeSums.of(self.pool.query, sign * self.slopes, self.pool.n_queries)
         start = sign * self.judged_part
         most = float(self.levels[-1])
-        divisor = self.divisor(choices.n_good, choices.query)
-        best = choices.best(self.quotient(start[choices.query] + most * choices.slope_sum, divisor))
-        return self.refined(choices, start, best) if self.is_normalised and len(self.levels) > 1 else best
+        divisor = self.divisor(sums.n_good, sums.query)
+        best = sums.best(self.quotient(start[sums.query] + most * sums.slope_sum, divisor))
+        return self.refined(sums, start, best) if self.is_normalised and len(self.levels) > 1 else best
 
-    def refined(self, choices: Choices, start: Floats, best: Floats) -> Floats:
+    def refined(self, sums: SlopeSums, start: Floats, best: Floats) -> Floats:
         """Raise the highest difference where gains in between do better than nothing or the most."""
         for _ in range(_MOST_STEPS):
             numerator, divisor = start.copy(), np.full(len(start), self.form.divisor)
             for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
-                ideal = self.ideal_sums[judged[choices.query] + choices.n_good]
-                chosen = choices.last_best(choices.slope_sum - best[choices.query] * ideal)
-                numerator += step * choices.slope_sum[chosen]
+                ideal = self.ideal_sums[judged[sums.query] + sums.n_good]
+                chosen = sums.last_best(sums.slope_sum - best[sums.query] * ideal)
+                numerator += step * sums.slope_sum[chosen]
                 divisor += step * ideal[chosen]
             better = np.where(best >= 0, np.maximum(best, self.quotient(numerator, divisor)), best)
             if np.all(better - best <= _SLACK):
@@ -259,9 +259,8 @@ class LinearProblem:
         return best
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Choices:
-    """For every query and every number m of docs in doubt: the sum of the m greatest slopes."""
+class SlopeSums(msgspec.Struct, frozen=True, eq=False):
+    """For every query and every number m of unjudged docs: the sum of the m greatest slopes."""
 
     query: Ints
     n_good: Ints
@@ -269,8 +268,8 @@ class Choices:
     starts: Ints
 
     @classmethod
-    def of(cls, doc_query: Ints, slopes: Floats, n_queries: int) -> Choices:
-        """Make the choices of all queries, the empty choice included."""
+    def of(cls, doc_query: Ints, slopes: Floats, n_queries: int) -> SlopeSums:
+        """Return the sums of all queries, those of no doc included."""
         counts = np.bincount(doc_query, minlength=n_queries) + 1
         starts = offsets_of(counts)[:-1]
         query = np.repeat(np.arange(n_queries), counts)
@@ -289,7 +288,7 @@ class Choices:
         return np.maximum.reduceat(np.where(is_best, np.arange(len(values)), -1), self.starts)
 
 
-def doc_weights(form: Form, hits: Hits, query: Ints, ranks: Ints) -> Floats:
+def doc_weights(form: LinearForm, hits: Hits, query: Ints, ranks: Ints) -> Floats:
     """Return what each doc counts at its rank (0: not listed) in one system's list, per unit of gain."""
     counted = (ranks > 0) if form.k is None else (ranks > 0) & (ranks <= form.k)
     weights = np.where(counted, form.weight(np.maximum(ranks, 1)), 0.0)
@@ -299,20 +298,20 @@ def doc_weights(form: Form, hits: Hits, query: Ints, ranks: Ints) -> Floats:
     return weights / np.maximum(shown, 1)[query]
 
 
-def judged_sum(form: Form, hits: Hits) -> Floats:
+def judged_sum(form: LinearForm, hits: Hits) -> Floats:
     """Return what the judged docs of each query add up to."""
     gains = np.where(hits.grades >= 0, form.gain(np.maximum(hits.grades, 0.0)), 0.0)
     return hits.per_query(gains * doc_weights(form, hits, hits.segments, hits.ranks))
 
 
-def gain_levels(form: Form, hits: Hits, top: float) -> Floats:
+def gain_levels(form: LinearForm, hits: Hits, top: float) -> Floats:
     """Return the gains above 0 that a grade from 0 to the top can have, rising: whole grades, and those of the qrels."""
     grades = np.concatenate([np.arange(0.0, top + 1), hits.ideal_grades, [top]])
     gains = np.unique(form.gain(np.unique(grades[grades <= top])))
     return gains[gains > 0] if gains[-1] > 0 else gains[-1:]
 
 
-def ideal_sums(form: Form, hits: Hits, pool: Pool) -> Floats:
+def ideal_sums(form: LinearForm, hits: Hits, pool: UnjudgedPool) -> Floats:
     """Return what an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
     longest = int((np.diff(hits.ideal_offsets) + pool.counts).max(initial=0)) + 1
     if form.ideal_weight is None:

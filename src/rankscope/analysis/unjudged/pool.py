@@ -1,12 +1,12 @@
-"""The docs in doubt: those in the first k ranks of either system that nobody judged, with their ranks in both."""
+"""The pool of unjudged docs: those in the first k ranks of either system that nobody judged, with both ranks."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -18,8 +18,7 @@ from rankscope.light import replace
 from rankscope.measures.spec import Measure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pool:
+class UnjudgedPool(msgspec.Struct, frozen=True, eq=False):
     """One entry per query and unjudged doc, query by query."""
 
     n_queries: int
@@ -35,7 +34,7 @@ class Pool:
 
     @property
     def counts(self) -> Ints:
-        """How many docs of each query are in doubt."""
+        """How many unjudged docs each query has."""
         return np.bincount(self.query, minlength=self.n_queries)
 
 
@@ -45,38 +44,25 @@ def keeps_unjudged(measure: Measure, policies: Policies) -> bool:
     return not (policies.judged_only or measure.options.get("judged_only") or over == "judged")
 
 
-def paired(hits_a: Hits, hits_b: Hits) -> tuple[Hits, Hits]:
-    """Return the hits of the queries that both have."""
-    if hits_a.query_ids == hits_b.query_ids:
-        return hits_a, hits_b
-    both = set(hits_a.query_ids) & set(hits_b.query_ids)
-    a, b = (each.select(np.array([query in both for query in each.query_ids])) for each in (hits_a, hits_b))
-    return a, b
-
-
-def pool_of(qrels: Qrels, runs: tuple[AlignedRun, AlignedRun], hits: tuple[Hits, Hits], *, k: int | None) -> Pool:
-    """Return the docs in doubt; the runs are read only where hits say that there are any."""
-    in_doubt = np.flatnonzero((n_unjudged(hits[0], k) > 0) | (n_unjudged(hits[1], k) > 0)).tolist()
-    query_ids = [hits[0].query_ids[i] for i in in_doubt]
-    lists = leading_lists(runs, query_ids, k=k) if query_ids else ((), ())
+def pool_of(qrels: Qrels, runs: tuple[AlignedRun, AlignedRun], *, k: int | None) -> UnjudgedPool:
+    """Return the unjudged docs of two runs on the same queries; these are read only where the hits say so."""
+    hits_a, hits_b = (run.hits for run in runs)
+    places = np.flatnonzero((n_unjudged(hits_a, k) > 0) | (n_unjudged(hits_b, k) > 0)).tolist()
+    query_ids = [hits_a.query_ids[i] for i in places]
+    lists: Sequence[tuple[tuple[str, ...], ...]] = ((), ())
+    if query_ids:
+        with ThreadPoolExecutor(len(runs)) as threads:
+            lists = list(threads.map(lambda run: run.leading(query_ids, k), runs))
     docs: list[str] = []
     columns = (array("q"), array("q"), array("q"))
-    for i, query, docs_a, docs_b in zip(in_doubt, query_ids, *lists, strict=True):
+    for i, query, docs_a, docs_b in zip(places, query_ids, *lists, strict=True):
         ranks = unjudged_ranks(qrels.judged[query], docs_a, docs_b)
         docs.extend(ranks)
         columns[0].extend([i] * len(ranks))
         columns[1].extend(rank for rank, _ in ranks.values())
         columns[2].extend(rank for _, rank in ranks.values())
     queries, ranks_a, ranks_b = (np.array(column, dtype=np.int64) for column in columns)
-    return Pool(len(hits[0]), queries, docs, ranks_a, ranks_b)
-
-
-def leading_lists(
-    runs: tuple[AlignedRun, AlignedRun], query_ids: Sequence[str], *, k: int | None
-) -> Sequence[tuple[tuple[str, ...], ...]]:
-    """Return the first docs of both runs, which are read at the same time."""
-    with ThreadPoolExecutor(len(runs)) as pool:
-        return list(pool.map(lambda run: run.leading(query_ids, k), runs))
+    return UnjudgedPool(len(hits_a), queries, docs, ranks_a, ranks_b)
 
 
 def n_unjudged(hits: Hits, k: int | None) -> Floats:
@@ -94,10 +80,10 @@ def unjudged_ranks(
     return {doc: (in_a.get(doc, 0), in_b.get(doc, 0)) for doc in in_a | in_b}
 
 
-def graded_hits(hits: Hits, pool: Pool, ranks: Ints, *, grade: float, k: int | None) -> Hits:
-    """Return the hits as if every doc in doubt had been judged, all with the same grade, the best there is."""
+def graded_hits(hits: Hits, pool: UnjudgedPool, ranks: Ints, *, grade: float, k: int | None) -> Hits:
+    """Return the hits as if every unjudged doc had been judged, all with the same grade, the best there is."""
     listed = ranks > 0
-    kept: Bools = ~((hits.grades < 0) & hits.within(k))  # docs that were pooled, but not judged, are in doubt as well
+    kept: Bools = ~((hits.grades < 0) & hits.within(k))  # docs that were pooled, but not judged, are in the pool
     segments = np.concatenate([hits.segments[kept], pool.query[listed]])
     all_ranks = np.concatenate([hits.ranks[kept], ranks[listed]])
     grades = np.concatenate([hits.grades[kept], np.full(int(listed.sum()), grade)])

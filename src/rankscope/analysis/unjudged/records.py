@@ -1,19 +1,20 @@
-"""What is told of unjudged docs: how much they could change, and which of them to judge."""
+"""What is known of unjudged docs: how much they could change, and which of them to judge."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
-from rankscope.arrays import Bools, Floats
+import msgspec
+
+from rankscope.arrays import Floats
+from rankscope.records import Record
 
 NEARLY_ZERO = 1e-9
 """What rounding alone may make of a difference of 0."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettleDoc:
+class SettleDoc(Record):
     """A doc to judge for one query."""
 
     query_id: str
@@ -25,25 +26,20 @@ class SettleDoc:
     rank_b: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(Record):
     """The same comparison by other ways of dealing with unjudged docs."""
 
     judged_only: float
     """The difference when docs without a judgment are removed from both lists."""
     bpref: float
     """The difference by bpref, which looks at judged docs only; NaN where grades are fractions and no threshold is set."""
-    residual_a: float
-    """What rank-biased precision of the first system could still gain, on average (RBP_resid)."""
-    residual_b: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unjudged:
+class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
     """What unjudged docs among the first k could do to the difference between two systems, the second minus the first.
 
     All numbers are means over the queries that count in the comparison. Only docs in the first k ranks of either
-    system are in doubt; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
+    system are looked at; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
     grade these docs from 0 to the top grade, not for judgments of other docs, nor for other judgments of judged ones.
     """
 
@@ -53,9 +49,6 @@ class Unjudged:
     """The best grade that an unjudged doc may turn out to have."""
     n_unjudged: int
     """Pairs of query and doc in the first k ranks of either system that nobody judged."""
-    judged_a: float
-    """The share of the first k docs that is judged, in the first system."""
-    judged_b: float
     useless: float
     """The difference if every unjudged doc gets grade 0; that is how most measures count them."""
     perfect: float
@@ -68,13 +61,9 @@ class Unjudged:
     query_low: Floats
     """The same by query; NaN where a query does not count."""
     query_high: Floats
-    n_to_settle: int
-    """How many docs to judge, best first, until the sign is settled, if they turn out as useless as they count now.
-
-    The fewest possible for measures that are sums (P, DCG, RBP …), few for the others; 0 where it is settled.
-    """
     n_certain: int
-    """How many docs to judge until the sign is settled whatever their grades: all that can change the difference."""
+    """How many docs to judge until the sign is settled whatever their grades: all that can change the difference,
+    0 where it is settled."""
     sensitivity: Sensitivity
     docs: Callable[..., tuple[SettleDoc, ...]]
     """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
@@ -90,8 +79,7 @@ def straddles_zero(low: float, high: float) -> bool:
     return low <= NEARLY_ZERO and high >= -NEARLY_ZERO and high - low > NEARLY_ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class TippingCheck:
+class TippingCheck(Record):
     """Whether the unjudged docs of the system that is behind could close the gap, were they relevant often enough."""
 
     behind: str
@@ -111,13 +99,9 @@ class TippingCheck:
     strength: Literal["stands", "cautious", "not_safe"]
     """stands: the gap stays if the unjudged docs are relevant at 0.8 r95; cautious: only at 0.6 r95; not_safe: it is
     gone at 0.6 r95 already."""
-    counted: Bools = field(repr=False, compare=False)
-    """The queries that count, in the order of the qrels."""
-    weights: Floats | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SameCheck:
+class SameCheck(Record):
     """Whether two systems stay as close as they are when the unjudged docs of either are relevant at 0.8 r95.
 
     All differences are the second system's mean less the first's, better up.

@@ -15,19 +15,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged.drawn import DrawnHits, DrawnPrecisions, DrawnScores, DrawnSums, Retrieved
-from rankscope.analysis.unjudged.draws import N_DRAWS, Draws
-from rankscope.analysis.unjudged.in_doubt import DocsInDoubt, rows_in_other, unjudged_docs
 from rankscope.analysis.unjudged.linear import FORMS, is_sum
 from rankscope.analysis.unjudged.pool import keeps_unjudged
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
 from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
+from rankscope.analysis.unjudged.sampled_docs import SampledDocs, rows_in_other, unjudged_docs
+from rankscope.analysis.unjudged.sampled_scores import (
+    RetrievedDocs,
+    SampledHits,
+    SampledPrecisions,
+    SampledScores,
+    SampledSums,
+)
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
@@ -35,6 +41,7 @@ from rankscope.light import replace
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
 STANDS_AT, CAUTIOUS_AT = 0.8, 0.6
 """The two rates that decide, as shares of r95."""
@@ -67,7 +74,7 @@ def supports_tipping(measure: Measure, policies: Policies) -> bool:
     return of_grades and keeps_unjudged(measure, policies)
 
 
-class RelevantShare(NamedTuple):
+class RelevantShare(Record):
     """How many of a system's judged docs are relevant."""
 
     share: float
@@ -106,29 +113,29 @@ class TippingTable:
         given = measure.arguments(rel=policies.relevance_level)
         self._depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
         relevant = relevant_grades(qrels.ideal[1], given)
-        self._draws = Draws(seed=seed, grades=relevant)
+        self._judgments = RandomJudgments(seed=seed, grades=relevant)
         self._ideal = qrels.ideal
         self._hits, self._scores, self._counts = {}, {}, {}
         for name, found in ((name, run.hits) for name, run in runs.items()):
-            place = places_of(found.query_ids, self.query_ids)
+            place = query_positions(found.query_ids, self.query_ids)
             self._scores[name] = np.full(len(qrels), math.nan)
             self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
             self._hits[name] = on_all_queries(found, place, qrels)
             self._counts[name] = judged_counts(self._hits[name], given, self._depth)
-        self._drawn = self._way_to_score(measure, given)
-        self._retrieved: dict[str, Retrieved] = {}
+        self._sampled = self._way_to_score(measure, given)
+        self._retrieved: dict[str, RetrievedDocs] = {}
 
-    def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> DrawnScores:
+    def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
         """Return the fastest way to score all draws."""
-        relevant, (_, grades) = self._draws.grades, self._ideal
+        relevant, (_, grades) = self._judgments.grades, self._ideal
         if is_sum(measure, self._policies):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
             if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
                 longest = max((int(each.n_retrieved.max(initial=0)) for each in self._hits.values()), default=0)
-                return DrawnSums(form, self._ideal, relevant, longest=min(longest, self._depth or longest))
+                return SampledSums(form, self._ideal, relevant, longest=min(longest, self._depth or longest))
         if measure.base == "AP":
-            return DrawnPrecisions(self._ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
-        return DrawnHits(measure, self._policies, self._ideal, relevant)
+            return SampledPrecisions(self._ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
+        return SampledHits(measure, self._policies, self._ideal, relevant)
 
     def check(
         self, a: str, b: str, *, counted: Bools | None = None, weights: Floats | None = None
@@ -139,7 +146,7 @@ class TippingTable:
         each of them does. None where neither system is behind.
         """
         counted = self._queries_of(a, b, counted, weights)
-        shares = shares_of(counted, weights)
+        shares = query_shares(counted, weights)
         means = [float(shares @ np.nan_to_num(self._scores[name])) for name in (a, b)]
         if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
             return None
@@ -159,17 +166,20 @@ class TippingTable:
             n_judged=relevant.n_judged,
             from_all_systems=relevant.from_all_systems,
             strength=strength,
-            counted=counted,
-            weights=weights,
         )
 
-    def point(self, check: TippingCheck) -> float | None:
+    def point(
+        self, check: TippingCheck, *, counted: Bools | None = None, weights: Floats | None = None
+    ) -> float | None:
         """Return the lowest rate of relevance that closes the gap, or None where no rate does.
+
+        `counted` and `weights` are those that the check was made with.
 
         The mean over the draws need not rise with every step of the rate. So it is looked for where the check says that
         it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
         """
-        gap = self._gap(check.behind, check.ahead, shares_of(check.counted, check.weights))
+        counted = self._queries_of(check.behind, check.ahead, counted, weights)
+        gap = self._gap(check.behind, check.ahead, query_shares(counted, weights))
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
         open_at, end = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}[
             check.strength
@@ -186,7 +196,7 @@ class TippingTable:
     ) -> SameCheck:
         """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
         counted = self._queries_of(a, b, counted, weights)
-        shares = shares_of(counted, weights)
+        shares = query_shares(counted, weights)
         rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
         first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
         return SameCheck(
@@ -203,7 +213,7 @@ class TippingTable:
         self, rate: float, first: str, second: str, *, counted: Bools | None = None, weights: Floats | None = None
     ) -> float:
         """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
-        shares = shares_of(self._queries_of(first, second, counted, weights), weights)
+        shares = query_shares(self._queries_of(first, second, counted, weights), weights)
         return self._gap(first, second, shares).at(rate)
 
     def relevant_share(self, name: str, *, counted: Bools) -> RelevantShare:
@@ -226,53 +236,53 @@ class TippingTable:
         both: Bools = ~np.isnan(self._scores[a] + self._scores[b])
         return both if counted is None else counted
 
-    def _gap(self, first: str, second: str, shares: Floats) -> Gap:
+    def _gap(self, first: str, second: str, shares: Floats) -> ScoreGap:
         """Return how far two systems are apart, depending on the unjudged docs of the first."""
         now = np.nan_to_num(self._scores[first]) - np.nan_to_num(self._scores[second])
         systems = self._system(first), self._system(second)
-        return Gap(self._drawn, self._draws, systems, now, shares=shares, sign=self._sign)
+        return ScoreGap(self._sampled, self._judgments, systems, now, shares=shares, sign=self._sign)
 
-    def _system(self, name: str) -> Retrieved:
+    def _system(self, name: str) -> RetrievedDocs:
         """Return what a system retrieved; its run is read once."""
         if name not in self._retrieved:
             hits = self._hits[name]
-            docs = unjudged_docs(self._runs[name], hits, self._draws, depth=self._depth)
+            docs = unjudged_docs(self._runs[name], hits, self._judgments, depth=self._depth)
             judged = hits.kept((hits.grades >= 0) & hits.within(self._depth))
-            self._retrieved[name] = self._drawn.retrieved(judged, docs)
+            self._retrieved[name] = self._sampled.prepare(judged, docs)
         return self._retrieved[name]
 
 
-class Gap:
+class ScoreGap:
     """The mean difference between two systems, better up, at any rate of relevance among the first's unjudged docs."""
 
     def __init__(
         self,
-        drawn: DrawnScores,
-        draws: Draws,
-        systems: tuple[Retrieved, Retrieved],
+        sampled: SampledScores,
+        judgments: RandomJudgments,
+        systems: tuple[RetrievedDocs, RetrievedDocs],
         now: Floats,
         *,
         shares: Floats,
         sign: float,
     ) -> None:
-        self._drawn, self._draws, self._systems = drawn, draws, systems
+        self._sampled, self._judgments, self._systems = sampled, judgments, systems
         self._shares = shares
         self._sign = sign
         first, second = (each.unjudged for each in systems)
-        in_doubt = (first.counts > 0) & (shares > 0)
-        self._settled = float(shares[~in_doubt] @ now[~in_doubt])
+        has_unjudged = (first.counts > 0) & (shares > 0)
+        self._constant = float(shares[~has_unjudged] @ now[~has_unjudged])
         """What the other queries contribute, whose scores no judgment changes."""
-        self._spans = list(spans(np.flatnonzero(in_doubt), drawn.sizes(*systems)))
+        self._spans = list(spans(np.flatnonzero(has_unjudged), sampled.sizes(*systems)))
         self._other_rows = [rows_in_other(first, second, queries) for queries in self._spans]
         self.n_only_first = sum(int((rows < 0).sum()) for rows in self._other_rows)
-        self._kept: DocsInDoubt | None = None
+        self._kept: SampledDocs | None = None
 
     def at(self, rate: float) -> float:
         """Return the mean difference at a rate, on average over the draws."""
-        total = self._settled
-        for doubt in self._in_doubt():
-            differences = self._drawn.differences(doubt, *self._systems, min(rate, 1.0))
-            total += self._sign * float(self._shares[doubt.queries] @ differences)
+        total = self._constant
+        for sample in self._samples():
+            differences = self._sampled.differences(sample, *self._systems, min(rate, 1.0))
+            total += self._sign * float(self._shares[sample.queries] @ differences)
         return total
 
     def is_closed_at(self, rate: float) -> bool:
@@ -289,15 +299,15 @@ class Gap:
                 open_at = middle
         return closed_at
 
-    def _in_doubt(self) -> Iterator[DocsInDoubt]:
-        """Yield the docs in doubt, some queries at a time; where they are few, they are kept."""
+    def _samples(self) -> Iterator[SampledDocs]:
+        """Yield the unjudged docs, some queries at a time; where they are few, they are kept."""
         if self._kept is not None:
             yield self._kept
             return
         for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
-            doubt = DocsInDoubt.of(self._systems[0].unjudged, queries, other_rows, self._draws)
-            self._kept = doubt if len(self._spans) == 1 else None
-            yield doubt
+            sample = SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._judgments)
+            self._kept = sample if len(self._spans) == 1 else None
+            yield sample
 
 
 def relevant_grades(grades: Floats, given: dict[str, Any]) -> Floats:
@@ -315,7 +325,7 @@ def is_relevant(grades: Floats, given: dict[str, Any]) -> Bools:
     return reached
 
 
-def places_of(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
+def query_positions(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
     """Return where each query stands among all of them."""
     if query_ids == all_ids:
         return np.arange(len(all_ids))
@@ -348,7 +358,7 @@ def judged_counts(hits: Hits, given: dict[str, Any], depth: int | None) -> Float
     return np.stack([hits.per_query(judged), hits.per_query(judged & is_relevant(hits.grades, given))])
 
 
-def shares_of(counted: Bools, weights: Floats | None) -> Floats:
+def query_shares(counted: Bools, weights: Floats | None) -> Floats:
     """Return how much each query contributes to the mean."""
     parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
     return parts / parts.sum() if parts.any() else parts

@@ -2,15 +2,20 @@
 
 Rows are looked at as they were read, since what is wrong with them may be what `Qrels` and `Run` refuse. There are
 checks of either file (`either`), of the qrels (`qrels`), of one run (`run`), of one run against the qrels (`pair`, with
-`near_ids`), and of all runs together (`order`); `validate` makes them all. `tables` holds what they look at, `finding`
-what they return.
+`align.near_ids`), and of all runs together (`order`); `validate_rows` makes them all. `tables` holds what they look at,
+`finding` how they are worded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from typing import Annotated, Literal, TypeVar
 
+import msgspec
+
+from rankscope._version import __version__
 from rankscope.align.finding import LEVELS, Finding
 from rankscope.analysis.validate.either import EITHER_CHECKS
 from rankscope.analysis.validate.finding import malformed_lines, worst_first
@@ -18,23 +23,126 @@ from rankscope.analysis.validate.order import inverted_order
 from rankscope.analysis.validate.pair import PAIR_CHECKS
 from rankscope.analysis.validate.qrels import QRELS_CHECKS
 from rankscope.analysis.validate.run import RUN_CHECKS
-from rankscope.analysis.validate.tables import match, qrels_table, run_table
+from rankscope.analysis.validate.tables import match_run, qrels_table, run_table
+from rankscope.data.loading import ReadOptions
+from rankscope.data.shapes import Path
+from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.records import Record
 
-__all__ = ["LEVELS", "Finding", "malformed_lines", "validate", "worst_first"]
+__all__ = ["LEVELS", "FileInfo", "Finding", "ValidationReport", "malformed_lines", "validate", "validate_rows"]
+
+Rows = TypeVar("Rows", QrelsRows, RunRows)
+
+
+class FileInfo(Record):
+    """A file that was looked at."""
+
+    path: str
+    """As given; - is standard input."""
+    kind: Literal["qrels", "run"]
+    format: str
+    """The format it was read as."""
+    n_rows: int
+    """Rows read, without those of malformed lines."""
+    n_queries: int
+    """Queries among them, and those listed without any row."""
+
+
+class ValidationReport(Record):
+    """What is odd about qrels and runs, as printed by rankscope validate --format json."""
+
+    rankscope: str
+    """The version that made the record."""
+    findings: tuple[Finding, ...]
+    """In the order of the files, the worst of each first; `where` is the path of the file."""
+    files: Annotated[tuple[FileInfo, ...], msgspec.Meta(min_length=2)]
+    """The qrels, then the runs."""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether there is nothing but remarks."""
+        return all(finding.level == "remark" for finding in self.findings)
 
 
 def validate(
+    qrels: Path,
+    runs: Path | Sequence[Path],
+    *,
+    options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
+) -> ValidationReport:
+    r"""Return what is odd about files of qrels and runs.
+
+    Parameters
+    ----------
+    qrels
+        The path of the judgments; - is standard input.
+    runs
+        The path of a run, or several; one that is named twice is looked at once.
+    options, qrels_options
+        How run files and the qrels file are read. By default malformed lines are left out, and are a finding.
+
+    Returns
+    -------
+    ValidationReport
+        The findings, and what is known of each file before anything is checked.
+
+    Raises
+    ------
+    FormatError
+        If a file cannot be read, or has malformed lines and its options are not lenient.
+
+    Examples
+    --------
+    >>> import pathlib, rankscope as rs
+    >>> _ = pathlib.Path("qrels.txt").write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    >>> _ = pathlib.Path("bm25.run").write_text("q1 Q0 d1 1 0.9 bm25\nq1 Q0 d1 2 0.8 bm25\n")
+    >>> [finding.message for finding in rs.validate("qrels.txt", "bm25.run").findings if finding.level == "error"]
+    ['docs listed again for the same query: 1 of 2 rows']
+
+    """
+    paths = [runs] if isinstance(runs, str | os.PathLike) else runs
+    lenient = ReadOptions(lenient=True)
+    judged = read_file(read_qrels, os.fspath(qrels), qrels_options or lenient)
+    files = [read_file(read_run, path, options or lenient) for path in dict.fromkeys(os.fspath(each) for each in paths)]
+    run_rows = {file.path: file.rows for file in files}
+    findings = [
+        *malformed_lines(judged.path, judged.bad_lines),
+        *(finding for file in files for finding in malformed_lines(file.path, file.bad_lines)),
+        *validate_rows(judged.rows, run_rows, qrels_name=judged.path),
+    ]
+    return ValidationReport(
+        rankscope=__version__,
+        findings=worst_first(findings, [judged.path, *run_rows]),
+        files=(file_info(judged, "qrels"), *(file_info(file, "run") for file in files)),
+    )
+
+
+def read_file(reader: Callable[..., ReadFile[Rows]], path: str, options: ReadOptions) -> ReadFile[Rows]:
+    """Read one file with `read_qrels` or `read_run`."""
+    return reader(
+        path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
+    )
+
+
+def file_info(file: ReadFile[Rows], kind: Literal["qrels", "run"]) -> FileInfo:
+    """Return what is known of a file before anything is checked."""
+    n_queries = len({*file.rows.query, *file.rows.empty_queries})
+    return FileInfo(file.path, kind, file.format, len(file.rows), n_queries)
+
+
+def validate_rows(
     qrels_rows: QrelsRows, run_rows: Mapping[str, RunRows], *, qrels_name: str = "qrels"
 ) -> tuple[Finding, ...]:
     """Return what is odd about the qrels, about each run by its name, and about how they fit: worst first for each."""
     qrels = qrels_table(qrels_name, qrels_rows)
     runs = [run_table(name, rows) for name, rows in run_rows.items()]
-    pairs = [match(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
-    found = chain(
+    judged_runs = [match_run(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
+    findings = chain(
         (finding for check in (*QRELS_CHECKS, *EITHER_CHECKS) for finding in check(qrels)),
         (finding for run in runs for check in (*RUN_CHECKS, *EITHER_CHECKS) for finding in check(run)),
-        (finding for pair in pairs for check in PAIR_CHECKS for finding in check(pair)),
-        inverted_order(pairs),
+        (finding for judged_run in judged_runs for check in PAIR_CHECKS for finding in check(judged_run)),
+        inverted_order(judged_runs),
     )
-    return worst_first(found, [qrels_name, *run_rows])
+    return worst_first(findings, [qrels_name, *run_rows])

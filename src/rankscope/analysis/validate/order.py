@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from rankscope.align.finding import N_EXAMPLES, Finding, percent
 from rankscope.analysis.validate.qrels import RELEVANT
-from rankscope.analysis.validate.tables import Pair
+from rankscope.analysis.validate.tables import JudgedRun
 from rankscope.arrays import running_sum
 from rankscope.io.rows import QrelsRows
+from rankscope.records import Record
 
 CLEARLY_INVERTED = 0.65
 MIN_INVERTED_PAIRS = 100
@@ -21,8 +21,7 @@ GRADE_RANGES = {0.0: "differently graded docs", RELEVANT: "differently graded re
 """All grades; then the relevant ones alone, since many docs of grade 0 hide that the others are inverted."""
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedPairs:
+class OrderedPairs(Record):
     """Pairs of differently graded docs of one query, and how many of them are ranked the wrong way round."""
 
     n_wrong: int
@@ -45,7 +44,7 @@ class OrderedPairs:
         return self.n_pairs >= MIN_INVERTED_PAIRS and self.n_wrong - self.n_pairs / 2 > math.sqrt(self.n_pairs)
 
 
-def inverted_order(pairs: Sequence[Pair]) -> Iterator[Finding]:
+def inverted_order(pairs: Sequence[JudgedRun]) -> Iterator[Finding]:
     """Find grades that look inverted, since the runs rank low grades first, or one run that does unlike the others."""
     suspicious = bool(pairs) and lowest_grade_is_rarest(pairs[0].qrels.rows)
     for lowest, what in GRADE_RANGES.items():
@@ -68,23 +67,27 @@ def lowest_grade_is_rarest(rows: QrelsRows) -> bool:
 def inverted_grades(where: str, by_run: Mapping[str, OrderedPairs], total: str, aside: str) -> Finding:
     """Say that the grades seem to run the wrong way."""
     return Finding(
-        "warning", "inverted_grades", where,
+        "warning",
+        "inverted_grades",
+        where,
         f"grades look inverted (1 = best?): in {total} the lower grade is ranked above the higher{aside}",
         tuple(f"{name}: {ordered}" for name, ordered in by_run.items() if ordered.n_pairs)[:N_EXAMPLES],
         "if low codes mean more relevant, turn them round; if the grades are right, are the scores distances?",
-    )  # fmt: skip
+    )
 
 
 def inverted_scores(where: str, ordered: OrderedPairs, what: str) -> Finding:
     """Say that one run seems to rank the wrong way, unlike the others."""
     return Finding(
-        "warning", "inverted_scores", where,
+        "warning",
+        "inverted_scores",
+        where,
         f"scores look inverted: in {ordered} of {what} the lower grade is ranked above the higher",
         hint="other runs rank the other way: if these scores are distances, negate them",
-    )  # fmt: skip
+    )
 
 
-def ordered_pairs(pair: Pair, *, lowest: float) -> OrderedPairs:
+def ordered_pairs(pair: JudgedRun, *, lowest: float) -> OrderedPairs:
     """Count pairs of docs with different grades from the lowest up; tied docs are left out, whose order is chance."""
     run = pair.run
     rows = run.order[((pair.grade >= lowest) & ~run.tied)[run.order]]

@@ -6,61 +6,74 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rankscope.align.finding import Finding, listed, part, percent
-from rankscope.align.near_ids import SPELLING_HINT, both_sides, nearest, one_sided, unmatched_docs
+from rankscope.align.finding import Finding, count_of, first_ids, percent
+from rankscope.align.near_ids import SPELLING_HINT, examples_of_both, find_near_match, only_on_one_side, unmatched_docs
 from rankscope.analysis.validate.qrels import judges_only_relevant
-from rankscope.analysis.validate.tables import Pair
+from rankscope.analysis.validate.tables import JudgedRun
 from rankscope.arrays import safe_divide, segment_sum
 
 ENOUGH_JUDGED = 0.6
 JUDGED_DEPTHS = (10, 100)
 
 
-def queries_on_one_side(pair: Pair) -> Iterator[Finding]:
+def queries_on_one_side(pair: JudgedRun) -> Iterator[Finding]:
     """Find queries that only the qrels or only the run have."""
     judged, retrieved = pair.qrels.queries.ids, pair.run.queries.ids
-    unanswered, unjudged = one_sided(judged, retrieved)
+    unanswered, unjudged = only_on_one_side(judged, retrieved)
     if not pair.overlaps:
         yield Finding(
-            "error", "no_overlap", pair.run.name, "run and qrels have no query in common",
-            both_sides(unanswered, unjudged), "do both files belong together, and are their ids written the same way?",
-        )  # fmt: skip
+            "error",
+            "no_overlap",
+            pair.run.name,
+            "run and qrels have no query in common",
+            examples_of_both(unanswered, unjudged),
+            "do both files belong together, and are their ids written the same way?",
+        )
         return
     if unanswered:
         yield Finding(
-            "warning", "queries_not_answered", pair.run.name,
-            f"not answered: {part(len(unanswered), len(judged), 'queries of the qrels')}",
-            listed(unanswered), "they score 0 and count; --missing skip leaves them out of the mean",
-        )  # fmt: skip
+            "warning",
+            "queries_not_answered",
+            pair.run.name,
+            f"not answered: {count_of(len(unanswered), len(judged), 'queries of the qrels')}",
+            first_ids(unanswered),
+            "they score 0 and count; --missing skip leaves them out of the mean",
+        )
     if unjudged:
         yield Finding(
-            "remark", "queries_not_judged", pair.run.name,
-            f"not in the qrels: {part(len(unjudged), len(retrieved), 'queries of the run')}",
-            listed(unjudged), "they are left out",
-        )  # fmt: skip
+            "remark",
+            "queries_not_judged",
+            pair.run.name,
+            f"not in the qrels: {count_of(len(unjudged), len(retrieved), 'queries of the run')}",
+            first_ids(unjudged),
+            "they are left out",
+        )
 
 
-def nearly_matching_queries(pair: Pair) -> Iterator[Finding]:
+def nearly_matching_queries(pair: JudgedRun) -> Iterator[Finding]:
     """Find queries that would match if both sides wrote their ids the same way."""
-    unanswered, unjudged = one_sided(pair.qrels.queries.ids, pair.run.queries.ids)
-    near = nearest(unanswered, unjudged)
+    unanswered, unjudged = only_on_one_side(pair.qrels.queries.ids, pair.run.queries.ids)
+    near = find_near_match(unanswered, unjudged)
     if near:
         yield Finding(
-            "warning" if pair.overlaps else "error", "query_ids_nearly_match", pair.run.name,
+            "warning" if pair.overlaps else "error",
+            "query_ids_nearly_match",
+            pair.run.name,
             f"query ids differ only by {near.difference}: "
-            f"{part(near.n_matched, len(unanswered), 'unanswered queries')} would match",
-            near.examples, SPELLING_HINT,
-        )  # fmt: skip
+            f"{count_of(near.n_matched, len(unanswered), 'unanswered queries')} would match",
+            near.examples,
+            SPELLING_HINT,
+        )
 
 
-def nearly_matching_docs(pair: Pair) -> Iterator[Finding]:
+def nearly_matching_docs(pair: JudgedRun) -> Iterator[Finding]:
     """Find doc ids that are written differently, or that have nothing in common."""
     found = unmatched_docs(pair.run.name, pair.qrels.docs.ids, pair.run.docs.ids)
     if found:
         yield found
 
 
-def mixed_id_types(pair: Pair) -> Iterator[Finding]:
+def mixed_id_types(pair: JudgedRun) -> Iterator[Finding]:
     """Find ids that are numbers on one side and text on the other."""
     for kind in sorted(pair.qrels.rows.integer_ids ^ pair.run.rows.integer_ids):
         side, other = ("qrels", "run") if kind in pair.qrels.rows.integer_ids else ("run", "qrels")
@@ -68,7 +81,7 @@ def mixed_id_types(pair: Pair) -> Iterator[Finding]:
         yield Finding("remark", "mixed_id_types", pair.run.name, message)
 
 
-def share_judged(pair: Pair) -> Iterator[Finding]:
+def share_judged(pair: JudgedRun) -> Iterator[Finding]:
     """Say how much of what is shown first anybody judged, and find runs that the qrels can hardly judge."""
     if not pair.overlaps:
         return
@@ -82,7 +95,7 @@ def share_judged(pair: Pair) -> Iterator[Finding]:
     yield Finding("warning" if is_low else "remark", "share_judged", pair.run.name, message, (), hint if is_low else "")
 
 
-def judged_at(pair: Pair, k: int) -> float:
+def judged_at(pair: JudgedRun, k: int) -> float:
     """Return the mean of Judged@k over the shared queries that retrieve anything."""
     run = pair.run
     seen = (pair.grade >= 0) & (run.position < k)
@@ -90,7 +103,7 @@ def judged_at(pair: Pair, k: int) -> float:
     return float(np.nanmean(shares[pair.shared_queries])) if (run.n_docs[pair.shared_queries] > 0).any() else 0.0
 
 
-PAIR_CHECKS: tuple[Callable[[Pair], Iterator[Finding]], ...] = (
+PAIR_CHECKS: tuple[Callable[[JudgedRun], Iterator[Finding]], ...] = (
     queries_on_one_side,
     nearly_matching_queries,
     nearly_matching_docs,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rankscope.align.finding import Finding, Level, listed, part
+from rankscope.align.finding import Finding, Level, count_of, first_ids
 from rankscope.analysis.validate.finding import DUPLICATES_HINT, doc_examples, odd_rows
-from rankscope.analysis.validate.tables import QrelsTable, coded, repeated_rows
+from rankscope.analysis.validate.tables import QrelsTable, code_ids, repeated_rows
 from rankscope.arrays import Bools, segment_sum
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE
 from rankscope.io.rows import QrelsRows
@@ -21,18 +21,21 @@ def docs_judged_twice(qrels: QrelsTable) -> Iterator[Finding]:
     rows = qrels.rows
     columns = [qrels.queries.codes, qrels.docs.codes]
     if rows.subtopic is not None:
-        columns.append(coded(rows.subtopic).codes)
+        columns.append(code_ids(rows.subtopic).codes)
     repeated = repeated_rows(*columns)
     if len(repeated):
         n_contradicting = len(repeated) - len(repeated_rows(*columns, rows.grade))
         yield Finding(
-            "error", "duplicate_docs", qrels.name,
+            "error",
+            "duplicate_docs",
+            qrels.name,
             f"docs judged again for the same query{' and subtopic' if rows.subtopic is not None else ''}: "
-            f"{part(len(repeated), len(rows), 'rows')}, {n_contradicting:,} of them with another grade",
+            f"{count_of(len(repeated), len(rows), 'rows')}, {n_contradicting:,} of them with another grade",
             doc_examples(rows, repeated),
-            "several raters judged them: combine their grades into one first" if rows.rater is not None
+            "several raters judged them: combine their grades into one first"
+            if rows.rater is not None
             else DUPLICATES_HINT,
-        )  # fmt: skip
+        )
 
 
 def grades_not_numbers(qrels: QrelsTable) -> Iterator[Finding]:
@@ -47,20 +50,26 @@ def fractional_grades(qrels: QrelsTable) -> Iterator[Finding]:
     """Find grades that are not whole numbers."""
     grade = qrels.rows.grade
     return odd_grades(
-        "remark", "fractional_grades", qrels, np.isfinite(grade) & (np.floor(grade) != grade),
+        "remark",
+        "fractional_grades",
+        qrels,
+        np.isfinite(grade) & (np.floor(grade) != grade),
         "grades that are not whole numbers",
         hint="measures that count relevant docs need --min-rel GRADE; measures of graded gain take them as they are",
-    )  # fmt: skip
+    )
 
 
 def high_grades(qrels: QrelsTable) -> Iterator[Finding]:
     """Find grades far above the usual scales."""
     grade = qrels.rows.grade
     return odd_grades(
-        "warning", "high_grades", qrels, np.isfinite(grade) & (grade > HIGHEST_USUAL_GRADE),
+        "warning",
+        "high_grades",
+        qrels,
+        np.isfinite(grade) & (grade > HIGHEST_USUAL_GRADE),
         f"grades above {HIGHEST_USUAL_GRADE:g}",
         hint="is the right column read as the grade? Gains that grow as 2^grade become huge",
-    )  # fmt: skip
+    )
 
 
 def odd_grades(level: Level, code: str, qrels: QrelsTable, odd: Bools, what: str, *, hint: str) -> Iterator[Finding]:
@@ -76,14 +85,20 @@ def nothing_relevant(qrels: QrelsTable) -> Iterator[Finding]:
         return
     if (grade > 0).any():
         yield Finding(
-            "warning", "no_relevant_docs", qrels.name, f"no grade reaches {RELEVANT:g}, so no doc counts as relevant",
+            "warning",
+            "no_relevant_docs",
+            qrels.name,
+            f"no grade reaches {RELEVANT:g}, so no doc counts as relevant",
             hint="say which grades are relevant with --min-rel GRADE",
-        )  # fmt: skip
+        )
     elif len(grade):
         yield Finding(
-            "error", "no_relevant_docs", qrels.name, "no relevant docs at all",
+            "error",
+            "no_relevant_docs",
+            qrels.name,
+            "no relevant docs at all",
             hint="every measure will be 0 or undefined: is the right column read as the grade?",
-        )  # fmt: skip
+        )
 
 
 def queries_without_relevant(qrels: QrelsTable) -> Iterator[Finding]:
@@ -93,11 +108,13 @@ def queries_without_relevant(qrels: QrelsTable) -> Iterator[Finding]:
     without = np.flatnonzero(n_relevant == 0).tolist()
     if without and relevant.any():
         yield Finding(
-            "remark", "queries_without_relevant_docs", qrels.name,
-            f"queries without any relevant doc: {part(len(without), len(n_relevant), 'queries')}",
-            listed(qrels.queries.ids[i] for i in without),
+            "remark",
+            "queries_without_relevant_docs",
+            qrels.name,
+            f"queries without any relevant doc: {count_of(len(without), len(n_relevant), 'queries')}",
+            first_ids(qrels.queries.ids[i] for i in without),
             "they score 0 and count, as in trec_eval; --no-relevant exclude leaves them out of the mean",
-        )  # fmt: skip
+        )
 
 
 def only_relevant_judged(qrels: QrelsTable) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from operator import eq
 
 import numpy as np
 
-from rankscope.align.finding import N_EXAMPLES, Finding, Level, listed, part, share, shown
+from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_and_share, count_of, first_ids, quote_id
 from rankscope.analysis.validate.finding import DUPLICATES_HINT, odd_rows
 from rankscope.analysis.validate.tables import RunTable, repeated_rows, shared_rows
 from rankscope.arrays import Bools, Ints
@@ -24,17 +24,25 @@ TIE_HINT = "trec_eval orders tied docs by doc id, descending; --ties given keeps
 def docs_listed_twice(run: RunTable) -> Iterator[Finding]:
     """Find docs that a query lists more than once."""
     return odd_rows(
-        "error", "duplicate_docs", run, repeated_rows(run.queries.codes, run.docs.codes),
-        "docs listed again for the same query", hint=DUPLICATES_HINT,
-    )  # fmt: skip
+        "error",
+        "duplicate_docs",
+        run,
+        repeated_rows(run.queries.codes, run.docs.codes),
+        "docs listed again for the same query",
+        hint=DUPLICATES_HINT,
+    )
 
 
 def scores_not_numbers(run: RunTable) -> Iterator[Finding]:
     """Find scores that have no place in an order."""
     return odd_rows(
-        "error", "score_not_a_number", run, np.flatnonzero(np.isnan(run.rows.score)),
-        "scores that are not numbers (NaN)", hint="every retrieved doc needs a score: remove or repair these rows",
-    )  # fmt: skip
+        "error",
+        "score_not_a_number",
+        run,
+        np.flatnonzero(np.isnan(run.rows.score)),
+        "scores that are not numbers (NaN)",
+        hint="every retrieved doc needs a score: remove or repair these rows",
+    )
 
 
 def tied_scores(run: RunTable) -> Iterator[Finding]:
@@ -43,18 +51,24 @@ def tied_scores(run: RunTable) -> Iterator[Finding]:
     n_tied = int(run.tied.sum())
     if len(constant) > MOST * n_compared:
         yield Finding(
-            "warning", "constant_scores", run.name,
-            f"a constant scorer: all docs have one score in {part(len(constant), n_compared, 'queries')}",
-            score_examples(run, np.isin(run.queries.codes, constant)), TIE_HINT,
-        )  # fmt: skip
+            "warning",
+            "constant_scores",
+            run.name,
+            f"a constant scorer: all docs have one score in {count_of(len(constant), n_compared, 'queries')}",
+            score_examples(run, np.isin(run.queries.codes, constant)),
+            TIE_HINT,
+        )
     elif n_tied:
         n_queries = len(np.unique(run.queries.codes[run.tied]))
         yield Finding(
-            tie_level(n_tied, run), "tied_scores", run.name,
-            f"tied scores: {share(n_tied, len(run.rows), 'rows')}, "
-            f"in {part(n_queries, len(run.queries.ids), 'queries')}",
-            score_examples(run, run.tied), TIE_HINT,
-        )  # fmt: skip
+            tie_level(n_tied, run),
+            "tied_scores",
+            run.name,
+            f"tied scores: {count_and_share(n_tied, len(run.rows), 'rows')}, "
+            f"in {count_of(n_queries, len(run.queries.ids), 'queries')}",
+            score_examples(run, run.tied),
+            TIE_HINT,
+        )
 
 
 def tie_level(n_tied: int, run: RunTable) -> Level:
@@ -76,7 +90,7 @@ def score_examples(run: RunTable, picked: Bools) -> tuple[str, ...]:
     """Name the first few different scores among the rows, each with its query."""
     rows = run.order[picked[run.order]][:MAX_EXAMPLE_ROWS].tolist()
     distinct = dict.fromkeys((run.rows.query[i], float(run.rows.score[i])) for i in rows)
-    return tuple(f"query {shown(query)}, score {score!r}" for query, score in list(distinct)[:N_EXAMPLES])
+    return tuple(f"query {quote_id(query)}, score {score!r}" for query, score in list(distinct)[:N_EXAMPLES])
 
 
 def single_precision_ties(run: RunTable) -> Iterator[Finding]:
@@ -87,11 +101,13 @@ def single_precision_ties(run: RunTable) -> Iterator[Finding]:
     n_tied = int(tied.sum())
     if n_tied:
         yield Finding(
-            tie_level(n_tied, run), "single_precision_ties", run.name,
-            f"scores tied only when rounded to 32 bits: {share(n_tied, len(run.rows), 'rows')}",
+            tie_level(n_tied, run),
+            "single_precision_ties",
+            run.name,
+            f"scores tied only when rounded to 32 bits: {count_and_share(n_tied, len(run.rows), 'rows')}",
             score_examples(run, tied),
             "trec_eval 9 and pytrec_eval round them (--precision single), trec_eval 10 does not: numbers may differ",
-        )  # fmt: skip
+        )
 
 
 def ranks_against_scores(run: RunTable) -> Iterator[Finding]:
@@ -106,20 +122,23 @@ def ranks_against_scores(run: RunTable) -> Iterator[Finding]:
     n_wrong, n_compared = int(wrong.sum()), int(compared.sum())
     if n_wrong:
         yield Finding(
-            "warning", "ranks_against_scores", run.name,
-            f"ranks contradict scores: {share(n_wrong, n_compared, 'docs')} "
+            "warning",
+            "ranks_against_scores",
+            run.name,
+            f"ranks contradict scores: {count_and_share(n_wrong, n_compared, 'docs')} "
             "score higher than the doc ranked just above",
             rank_examples(run.rows, rank, above[wrong], below[wrong]),
-            "scores rise down the list: if they are distances, negate them" if n_wrong > NEARLY_ALL * n_compared
+            "scores rise down the list: if they are distances, negate them"
+            if n_wrong > NEARLY_ALL * n_compared
             else "the order is taken from the scores, as in trec_eval: repair the scores if the ranks are right",
-        )  # fmt: skip
+        )
 
 
 def rank_examples(rows: RunRows, rank: Ints, above: Ints, below: Ints) -> tuple[str, ...]:
     """Show the first few pairs of rows, each pair of one query, with their ranks and scores."""
     pairs = zip(above[:N_EXAMPLES].tolist(), below[:N_EXAMPLES].tolist(), strict=True)
     return tuple(
-        f"query {shown(rows.query[a])}: "
+        f"query {quote_id(rows.query[a])}: "
         f"rank {rank[a]} has score {rows.score[a]:g}, rank {rank[b]} has {rows.score[b]:g}"
         for a, b in pairs
     )
@@ -130,10 +149,14 @@ def repeated_ranks(run: RunTable) -> Iterator[Finding]:
     rank = run.rows.rank
     if rank is not None:
         yield from odd_rows(
-            "remark", "repeated_ranks", run, repeated_rows(run.queries.codes, rank),
+            "remark",
+            "repeated_ranks",
+            run,
+            repeated_rows(run.queries.codes, rank),
             "ranks given again within a query",
-            hint="ranks matter only with --ties given", note=lambda i: f": rank {rank[i]}",
-        )  # fmt: skip
+            hint="ranks matter only with --ties given",
+            note=lambda i: f": rank {rank[i]}",
+        )
 
 
 def depth(run: RunTable) -> Iterator[Finding]:
@@ -151,11 +174,13 @@ def short_rankings(run: RunTable) -> Iterator[Finding]:
     short = np.flatnonzero(n_docs < SHORT_RANKING).tolist()
     if short:
         yield Finding(
-            "remark", "short_rankings", run.name,
-            f"fewer than {SHORT_RANKING} docs: {part(len(short), len(n_docs), 'queries')}",
-            tuple(f"query {shown(run.queries.ids[i])}: {n_docs[i]}" for i in short[:N_EXAMPLES]),
+            "remark",
+            "short_rankings",
+            run.name,
+            f"fewer than {SHORT_RANKING} docs: {count_of(len(short), len(n_docs), 'queries')}",
+            tuple(f"query {quote_id(run.queries.ids[i])}: {n_docs[i]}" for i in short[:N_EXAMPLES]),
             f"P@{SHORT_RANKING} divides by {SHORT_RANKING} all the same, as in trec_eval",
-        )  # fmt: skip
+        )
 
 
 def self_matches(run: RunTable) -> Iterator[Finding]:
@@ -163,11 +188,13 @@ def self_matches(run: RunTable) -> Iterator[Finding]:
     own = np.flatnonzero(np.fromiter(map(eq, run.rows.query, run.rows.doc), dtype=np.bool_, count=len(run.rows)))
     if len(own):
         yield Finding(
-            "remark", "self_matches", run.name,
-            f"docs with the query's own id: {part(len(own), len(run.rows), 'rows')}",
-            listed(run.rows.query[i] for i in own.tolist()),
+            "remark",
+            "self_matches",
+            run.name,
+            f"docs with the query's own id: {count_of(len(own), len(run.rows), 'rows')}",
+            first_ids(run.rows.query[i] for i in own.tolist()),
             "where queries are themselves in the collection, BEIR drops these: --self-match drop",
-        )  # fmt: skip
+        )
 
 
 RUN_CHECKS: tuple[Callable[[RunTable], Iterator[Finding]], ...] = (

@@ -1,11 +1,11 @@
-"""What the checks look at: qrels and runs with their ids as numbers, and runs held against qrels."""
+"""What the checks look at: qrels and runs with their ids as numbers, and runs with the grades of their docs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
+import msgspec
 import numpy as np
 
 from rankscope.arrays import Bools, Floats, Ints, positions_in_segment
@@ -13,32 +13,29 @@ from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows, RunRows
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
+class CodedIds(msgspec.Struct, frozen=True, eq=False):
     """A column of ids as numbers, counted in the order in which the ids first appear."""
 
     ids: tuple[str, ...]
     codes: Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QrelsTable:
+class QrelsTable(msgspec.Struct, frozen=True, eq=False):
     """Qrels with their ids coded."""
 
     name: str
     rows: QrelsRows
-    queries: Coded
-    docs: Coded
+    queries: CodedIds
+    docs: CodedIds
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunTable:
+class RunTable(msgspec.Struct, frozen=True, eq=False):
     """A run with its ids coded and its rows ranked."""
 
     name: str
     rows: RunRows
-    queries: Coded
-    docs: Coded
+    queries: CodedIds
+    docs: CodedIds
     tied: Bools
     """Per row: whether another row of the query has the same score."""
     order: Ints
@@ -52,9 +49,8 @@ class RunTable:
         return np.bincount(self.queries.codes, minlength=len(self.queries.ids))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """A run held against the qrels."""
+class JudgedRun(msgspec.Struct, frozen=True, eq=False):
+    """A run with the grades that the qrels give to its docs."""
 
     qrels: QrelsTable
     run: RunTable
@@ -69,29 +65,29 @@ class Pair:
         return bool(self.shared_queries.any())
 
 
-def coded(column: Sequence[str], more: Iterable[str] = ()) -> Coded:
+def code_ids(column: Sequence[str], more: Iterable[str] = ()) -> CodedIds:
     """Return the ids of a column as numbers, and after them those that are known but have no row."""
     code_of = {name: code for code, name in enumerate(dict.fromkeys(chain(column, more)))}
     codes = np.fromiter(map(code_of.__getitem__, column), dtype=np.int64, count=len(column))
-    return Coded(tuple(code_of), codes)
+    return CodedIds(tuple(code_of), codes)
 
 
 def qrels_table(name: str, rows: QrelsRows) -> QrelsTable:
     """Prepare qrels for the checks."""
-    return QrelsTable(name, rows, coded(rows.query, rows.empty_queries), coded(rows.doc))
+    return QrelsTable(name, rows, code_ids(rows.query, rows.empty_queries), code_ids(rows.doc))
 
 
 def run_table(name: str, rows: RunRows) -> RunTable:
     """Prepare a run for the checks."""
-    queries, docs = coded(rows.query, rows.empty_queries), coded(rows.doc)
+    queries, docs = code_ids(rows.query, rows.empty_queries), code_ids(rows.doc)
     tied = shared_rows(queries.codes, rows.score)
-    order = np.lexsort((places_of_tied(docs, tied), -rows.score, queries.codes))
+    order = np.lexsort((tie_order(docs, tied), -rows.score, queries.codes))
     position = np.empty(len(rows), dtype=np.int64)
     position[order] = positions_in_segment(queries.codes[order], len(queries.ids))
     return RunTable(name, rows, queries, docs, tied, order, position)
 
 
-def places_of_tied(docs: Coded, tied: Bools) -> Ints:
+def tie_order(docs: CodedIds, tied: Bools) -> Ints:
     """Return a sort key per row that puts equally scored docs in trec_eval's order: by id, descending by bytes."""
     place = np.zeros(len(docs.ids), dtype=np.int64)
     codes = np.unique(docs.codes[tied]).tolist()
@@ -100,27 +96,28 @@ def places_of_tied(docs: Coded, tied: Bools) -> Ints:
     return place[docs.codes]
 
 
-def match(qrels: QrelsTable, run: RunTable) -> Pair:
+def match_run(qrels: QrelsTable, run: RunTable) -> JudgedRun:
     """Look up every row of a run in the qrels; over several subtopics a doc's grade is the best one."""
     n_docs = len(qrels.docs.ids)
-    by_key = np.lexsort((-qrels.rows.grade, keys := qrels.queries.codes * n_docs + qrels.docs.codes))
+    keys = qrels.queries.codes * n_docs + qrels.docs.codes
+    by_key = np.lexsort((-qrels.rows.grade, keys))
     known, first = np.unique(keys[by_key], return_index=True)
     query_codes, doc_codes = codes_within(run.queries, qrels.queries), codes_within(run.docs, qrels.docs)
     query, doc = query_codes[run.queries.codes], doc_codes[run.docs.codes]
-    asked = np.where((query >= 0) & (doc >= 0), query * n_docs + doc, -1)
-    at = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-    grade = np.where(known[at] == asked, qrels.rows.grade[by_key][first][at], np.nan)
-    return Pair(qrels, run, query_codes >= 0, grade)
+    wanted = np.where((query >= 0) & (doc >= 0), query * n_docs + doc, -1)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    grade = np.where(known[at] == wanted, qrels.rows.grade[by_key][first][at], np.nan)
+    return JudgedRun(qrels, run, query_codes >= 0, grade)
 
 
-def codes_within(ids: Coded, others: Coded) -> Ints:
+def codes_within(ids: CodedIds, others: CodedIds) -> Ints:
     """Return for each id the code it has on the other side, -1 where it has none."""
     code_of = {name: code for code, name in enumerate(others.ids)}
     return np.fromiter((code_of.get(name, -1) for name in ids.ids), dtype=np.int64, count=len(ids.ids))
 
 
-def side_by_side(*columns: Ints | Floats) -> tuple[Ints, Bools]:
-    """Return an order that puts equal rows side by side, and which of them equal the one before."""
+def sort_equal_rows(*columns: Ints | Floats) -> tuple[Ints, Bools]:
+    """Return an order that puts equal rows next to one another, and which of them equal the one before."""
     order = np.lexsort(columns[::-1])
     same = np.zeros(len(order), dtype=np.bool_)
     same[1:] = True
@@ -132,13 +129,13 @@ def side_by_side(*columns: Ints | Floats) -> tuple[Ints, Bools]:
 
 def repeated_rows(*columns: Ints | Floats) -> Ints:
     """Return the rows that equal an earlier one in all columns, in the order given."""
-    order, same = side_by_side(*columns)
+    order, same = sort_equal_rows(*columns)
     return np.sort(order[same])
 
 
 def shared_rows(*columns: Ints | Floats) -> Bools:
-    """Tell of each row whether any other equals it in all columns."""
-    order, same = side_by_side(*columns)
+    """Tell for each row whether any other equals it in all columns."""
+    order, same = sort_equal_rows(*columns)
     shared = np.zeros(len(order), dtype=np.bool_)
     shared[order[same]] = True
     shared[order[np.flatnonzero(same) - 1]] = True

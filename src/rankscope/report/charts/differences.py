@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Self
 
-from rankscope.comparison.records import Compared, Comparison
+from rankscope.comparison.records import Comparison, PairResult
 from rankscope.records import replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import axis_name, draw_y_axis, plot_box
@@ -16,7 +16,7 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, BAD, GOOD
 from rankscope.report.charts.scale import Scale, linear_axis
-from rankscope.report.charts.sources import all_queries, better_of, identifier
+from rankscope.report.charts.sources import all_queries, better_of, differences_of, identifier
 from rankscope.report.charts.svg import element, number, rectangle, straight, tip
 
 MOST_BARS = 300
@@ -37,10 +37,10 @@ class DifferencesChart(Chart):
     better: Better = "higher"
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, compared: Compared | None = None) -> DifferencesChart:
+    def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> DifferencesChart:
         """Return the differences of a pair, by default the first."""
-        pair = (compared or next(iter(comparison))).pair
-        values = zip(all_queries(comparison.scores), pair.differences.tolist(), strict=True)
+        pair = pair or next(iter(comparison))
+        values = zip(all_queries(comparison.scores), differences_of(comparison, pair).tolist(), strict=True)
         known = [(query, value) for query, value in values if not math.isnan(value)]
         return cls(
             [query for query, _ in known],
@@ -49,8 +49,8 @@ class DifferencesChart(Chart):
             measure=pair.measure,
             names=(pair.a, pair.b),
             better=better_of(comparison.scores, pair.measure),
-            subtitle=pair.group,
-            prefix=identifier("differences", pair.group, pair.a, pair.b),
+            subtitle=pair.group or "",
+            prefix=identifier("differences", pair.group or "", pair.a, pair.b),
         )
 
     def checked(self) -> Self:

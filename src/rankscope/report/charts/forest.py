@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from rankscope.comparison.records import Comparison, Group
+from rankscope.comparison.records import Comparison, QueryGroup
 from rankscope.comparison.verdict import level_words, short_words
 from rankscope.errors import OptionError
-from rankscope.records import Record, replace
+from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import draw_x_axis
 from rankscope.report.charts.chart import Better, Chart
@@ -50,22 +50,22 @@ class ForestChart(Chart):
     margin: float | None = None
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, group: Group | None = None) -> ForestChart:
+    def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> ForestChart:
         """Return every pair of a group, by default the first, with its difference."""
         group = group or comparison.groups[0]
         rows = [
             ForestRow(
-                c.pair.b if comparison.baseline else f"{c.pair.b} - {c.pair.a}",
-                c.pair.delta,
-                c.pair.ci.low,
-                c.pair.ci.high,
-                note=short_words(c.verdict.code, c.pair),
-                tone=VERDICT_TONES.get(c.verdict.code, "neutral"),
+                c.b if comparison.baseline else f"{c.b} - {c.a}",
+                or_nan(c.delta),
+                or_nan(c.ci.low),
+                or_nan(c.ci.high),
+                note=short_words(c.final_verdict.code, c),
+                tone=VERDICT_TONES.get(c.final_verdict.code, "neutral"),
             )
             for c in group.compared
         ]
         against = f" against {comparison.baseline}" if comparison.baseline else ""
-        intervals = level_words(group.compared[0].pair).replace("CI", "intervals")
+        intervals = level_words(group.compared[0]).replace("CI", "intervals")
         return cls(
             rows,
             title=f"Difference in {comparison.primary}{against}",
@@ -73,17 +73,15 @@ class ForestChart(Chart):
             measure=comparison.primary,
             better=better_of(comparison.scores, comparison.primary),
             margin=comparison.settings.margin or None,
-            prefix=identifier("forest", group.name),
+            prefix=identifier("forest", group.name or ""),
         )
 
     def checked(self) -> Self:
         n.require(self.rows, "comparisons")
-        rows = []
         for row in self.rows:
             if row.tone not in TONES:
                 raise OptionError(f"tone = {row.tone!r} is none of {', '.join(TONES)}")
-            low, high = n.checked_interval(row.low, row.high, row.label)
-            rows.append(replace(row, value=n.checked(row.value, row.label), low=low, high=high))
+        rows = [n.checked_estimate(row, row.label) for row in self.rows]
         n.require_defined((row.value for row in rows), "difference")
         if self.margin is not None and not n.checked(self.margin, "margin") > 0:
             hint = "leave it out where every difference matters"

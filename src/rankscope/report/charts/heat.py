@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from rankscope.comparison.records import Comparison, Group
+from rankscope.comparison.records import Comparison, QueryGroup
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
-from rankscope.records import Record, replace
+from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
@@ -63,11 +63,7 @@ class HeatChart(Chart):
 
     def checked(self) -> Self:
         n.require(self.cells, "cells")
-        cells = []
-        for cell in self.cells:
-            where = f"{cell.row}, {cell.column}"
-            low, high = n.checked_interval(cell.low, cell.high, where)
-            cells.append(replace(cell, value=n.checked(cell.value, where), low=low, high=high))
+        cells = [n.checked_estimate(cell, f"{cell.row}, {cell.column}") for cell in self.cells]
         n.require_defined((cell.value for cell in cells), "value")
         if len({(cell.row, cell.column) for cell in cells}) < len(cells):
             raise OptionError("a row and column appear twice", hint="give one value for each pair")
@@ -117,21 +113,21 @@ class StrataChart(HeatChart):
     difference: bool = False
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, group: Group | None = None) -> StrataChart:
+    def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> StrataChart:
         """Return each stratum's difference for every pair of a group, by default the first."""
         group = group or comparison.groups[0]
         cells = [
             HeatCell(
                 f"{part.attribute} {part.value}",
-                c.pair.b,
-                part.pair.delta,
-                part.pair.ci.low,
-                part.pair.ci.high,
-                part.pair.n_queries,
+                c.b,
+                or_nan(part.delta),
+                or_nan(part.ci.low),
+                or_nan(part.ci.high),
+                part.n_queries,
             )
             for c in group.compared
-            for part in c.slices
-            if part.asked_for or not any(other.asked_for for other in c.slices)
+            for part in c.strata or ()
+            if part.asked_for or not any(other.asked_for for other in c.strata or ())
         ]
         level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own"
         return cls(
@@ -141,7 +137,7 @@ class StrataChart(HeatChart):
             better=better_of(comparison.scores, comparison.primary),
             difference=True,
             subtitle=", ".join(filter(None, (group.name, level))),
-            prefix=identifier("strata", group.name),
+            prefix=identifier("strata", group.name or ""),
         )
 
     @property

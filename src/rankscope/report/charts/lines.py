@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
-from rankscope.analysis.chart_data import RECALLS, at_cuts, precision_recall
+from rankscope.analysis.overview import RECALLS, precision_by_recall, scores_by_cutoff
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
@@ -93,7 +93,7 @@ class CurvesChart(Chart):
     @classmethod
     def from_runs(cls, data: RunData) -> CurvesChart:
         """Return the first measure at many cut-offs, with intervals where there is one run."""
-        cuts, scores = at_cuts(data.qrels, data.runs, data.primary, **data.options)
+        cuts, scores = scores_by_cutoff(data.qrels, data.runs, data.primary, **data.options)
         lines = []
         for name, run in scores.items():
             means = [mean_of(run, at_cut) for at_cut in scores.measures]
@@ -164,7 +164,7 @@ class PrecisionRecallChart(CurvesChart):
     @classmethod
     def from_runs(cls, data: RunData) -> PrecisionRecallChart:
         """Return the mean of interpolated precision at the eleven usual levels of recall."""
-        scores = precision_recall(data.qrels, data.runs, **data.options)
+        scores = precision_by_recall(data.qrels, data.runs, **data.options)
         lines = [
             ChartLine(name, RECALLS, [aggregate.value for aggregate in run.mean().values()])
             for name, run in scores.items()

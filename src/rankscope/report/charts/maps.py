@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from rankscope.errors import OptionError
 from rankscope.experiment.results import CollectionResult
 from rankscope.measures.parse import parse_measure, parse_measures
-from rankscope.measures.spec import Family
+from rankscope.measures.spec import MeasureFamily
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, plot_with_axes
@@ -184,7 +184,7 @@ class RelevanceDiversityChart(MapChart):
     @classmethod
     def from_runs(cls, data: RunData) -> RelevanceDiversityChart:
         """Return the runs by a measure of relevance and one of diversity: the first of each kind among those given."""
-        families = (Family.DIVERSITY, Family.EMBEDDING, Family.VARIETY)
+        families = (MeasureFamily.DIVERSITY, MeasureFamily.EMBEDDING, MeasureFamily.VARIETY)
         parsed = parse_measures(data.measures) if data.measures else ()
         diverse = next((m for m in parsed if m.spec.family in families), None)
         relevant = next((m for m in parsed if m.spec.family not in families), parse_measure("nDCG@10"))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from rankscope.errors import OptionError
+from rankscope.records import Record, replace
 
 Item = TypeVar("Item")
+Row = TypeVar("Row", bound=Record)
 
 LARGEST = 1e100
 """Beyond it is an error of the caller, and sums would overflow; below its inverse there is nothing but zero."""
@@ -43,6 +45,13 @@ def checked_interval(low: float, high: float, what: str) -> tuple[float, float]:
     if ends[0] > ends[1]:
         raise OptionError(f"{what} has an interval from {low} to {high}", hint="the lower end comes first")
     return ends
+
+
+def checked_estimate(row: Row, what: str) -> Row:
+    """Return a record with `value`, `low` and `high` that can be drawn."""
+    estimate: Any = row
+    low, high = checked_interval(estimate.low, estimate.high, what)
+    return cast("Row", replace(estimate, value=checked(estimate.value, what), low=low, high=high))
 
 
 def require(items: Sequence[Any], what: str) -> None:

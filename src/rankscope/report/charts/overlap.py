@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from rankscope.analysis.chart_data import SEEN, overlap
+from rankscope.analysis.overview import SEEN_DOCS, run_overlap
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
@@ -67,8 +67,8 @@ class OverlapChart(Chart):
         """Return what every two runs have in common among their first ten docs, by the policies of the evaluation."""
         if len(data.runs) < 2:
             raise OptionError("overlap needs at least two runs")
-        depth = min(SEEN, data.policies.depth or SEEN)
-        found = overlap(data.qrels, data.runs, data.policies, depth=depth)
+        depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
+        found = run_overlap(data.qrels, data.runs, data.policies, depth=depth)
         matrices = found.shared.tolist(), found.rbo.tolist()
         return cls(found.names, *matrices, found.depth, title="What the systems have in common")
 

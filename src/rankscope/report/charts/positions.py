@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self
 
-from rankscope.analysis.chart_data import BANDS, first_positions
+from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.errors import OptionError
 from rankscope.records import Record
 from rankscope.report.charts import numbers as n
@@ -58,9 +58,9 @@ class PositionsChart(Chart):
     @classmethod
     def from_runs(cls, data: RunData) -> PositionsChart:
         """Return the counts of every run."""
-        counts = first_positions(data.qrels, data.runs, **data.options)
+        counts = first_hit_bands(data.qrels, data.runs, **data.options)
         systems = [BandCounts(name, values) for name, values in counts.items()]
-        return cls(BANDS, systems, title="Where the first relevant doc stands")
+        return cls(RANK_BANDS, systems, title="Where the first relevant doc stands")
 
     def checked(self) -> Self:
         n.require(self.bands, "bands")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rankscope.comparison.records import Compared, Comparison
+from rankscope.comparison.records import Comparison, PairResult
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, plot_with_axes
@@ -17,7 +17,7 @@ from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
 from rankscope.report.charts.palette import AXIS, BAD, BG, GOOD, MUTED, marker
 from rankscope.report.charts.scale import Scale, linear_axis
-from rankscope.report.charts.sources import all_queries, better_of, column_of, identifier
+from rankscope.report.charts.sources import all_queries, better_of, column_of, differences_of, identifier
 from rankscope.report.charts.svg import Attributes, group, straight, tip
 
 MOST_POINTS = 300
@@ -66,10 +66,10 @@ class ScatterChart(Chart):
     better: Better = "higher"
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, compared: Compared | None = None) -> ScatterChart:
+    def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> ScatterChart:
         """Return the scores of a pair, by default the first, on the queries that count."""
-        pair = (compared or next(iter(comparison))).pair
-        ids, known = all_queries(comparison.scores), ~np.isnan(pair.differences)
+        pair = pair or next(iter(comparison))
+        ids, known = all_queries(comparison.scores), ~np.isnan(differences_of(comparison, pair))
         a, b = (column_of(comparison.scores, name, pair.measure, ids)[known] for name in (pair.a, pair.b))
         return cls(
             [query for query, counts in zip(ids, known.tolist(), strict=True) if counts],
@@ -79,8 +79,8 @@ class ScatterChart(Chart):
             measure=pair.measure,
             names=(pair.a, pair.b),
             better=better_of(comparison.scores, pair.measure),
-            subtitle=pair.group,
-            prefix=identifier("scatter", pair.group, pair.a, pair.b),
+            subtitle=pair.group or "",
+            prefix=identifier("scatter", pair.group or "", pair.a, pair.b),
         )
 
     def checked(self) -> Self:

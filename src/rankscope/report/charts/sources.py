@@ -21,8 +21,10 @@ from rankscope.light import names_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scores import Scores
 from rankscope.records import Record
+from rankscope.stats.units import paired_differences
 
 if TYPE_CHECKING:
+    from rankscope.comparison.records import Comparison, PairResult
     from rankscope.report.charts.chart import Better
 
 
@@ -79,6 +81,15 @@ def column_of(scores: Scores, name: str, measure: str, ids: Sequence[str]) -> Fl
     """Return one system's scores in a given order of queries."""
     values = dict(zip(scores[name].query_ids, scores[name].column(measure).tolist(), strict=True))
     return np.array([values.get(query, math.nan) for query in ids])
+
+
+def differences_of(comparison: Comparison, pair: PairResult) -> Floats:
+    """Return what every query says of a pair, in the order of `all_queries`; NaN where it takes no part."""
+    ids = all_queries(comparison.scores)
+    group = next(group for group in comparison.groups if group.name == pair.group)
+    counted = set(group.query_ids).difference(group.uncounted)
+    a, b = (column_of(comparison.scores, name, pair.measure, ids) for name in (pair.a, pair.b))
+    return np.where([query in counted for query in ids], paired_differences(a, b), math.nan)
 
 
 def weighted_words(scores: Scores) -> str:

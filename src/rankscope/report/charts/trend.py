@@ -86,8 +86,7 @@ class TrendChart(Chart):
             at = n.checked(i if point.at is None else point.at, point.label)
             if math.isnan(at):
                 raise OptionError("a point has no place in time (NaN)", hint="leave the point out")
-            low, high = n.checked_interval(point.low, point.high, point.label)
-            points.append(replace(point, value=n.checked(point.value, "the trend"), low=low, high=high, at=at))
+            points.append(replace(n.checked_estimate(point, point.label), at=at))
         n.require_defined((point.value for point in points), "value")
         target = None if self.target is None else n.checked(self.target, "target")
         return replace(self, points=sorted(points, key=lambda point: point.at or 0), target=target)

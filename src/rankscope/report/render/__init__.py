@@ -1,20 +1,41 @@
-"""Renderings of a report: text, Markdown, HTML and LaTeX, and test cases as JUnit XML."""
+"""Renderings of a report: text, Markdown, HTML and LaTeX, and test cases as JUnit XML (`junit.py`)."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal, get_args
+import os.path
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, get_args
 
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.report.document import Report
-from rankscope.report.render.interval import text_interval
-from rankscope.report.render.junit import Case, to_junit
-from rankscope.report.render.terminal import print_report
+from rankscope.registry import Entry, Registry
 
-__all__ = ["FORMS", "Case", "Form", "form_of", "print_report", "render", "text_interval", "to_junit"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rankscope.report.document import Report
+    from rankscope.report.table import Table
+
+__all__ = ["FORMS", "Form", "form_of", "render", "render_table"]
 
 Form = Literal["text", "markdown", "html", "latex"]
 FORMS: tuple[Form, ...] = get_args(Form)
+RENDERERS: Registry[Callable[[Report], str]] = Registry(
+    "form of a report",
+    {
+        "text": Entry("rankscope.report.render.terminal:to_text"),
+        "markdown": Entry("rankscope.report.render.markdown:to_markdown"),
+        "html": Entry("rankscope.report.render.html:to_html"),
+        "latex": Entry("rankscope.report.render.latex:to_latex"),
+    },
+)
+TABLE_RENDERERS: Registry[Callable[[Table], str]] = Registry(
+    "form of a table",
+    {
+        "markdown": Entry("rankscope.report.render.markdown_text:markdown_table"),
+        "latex": Entry("rankscope.report.render.latex_table:latex_table"),
+        "csv": Entry("rankscope.report.table:to_csv"),
+    },
+)
 ENDINGS: dict[str, Form] = {
     ".html": "html",
     ".htm": "html",
@@ -30,21 +51,18 @@ def render(report: Report, form: Form) -> str:
     if form not in FORMS:
         hint = did_you_mean(form, FORMS) or f"the forms are {', '.join(FORMS)}"
         raise OptionError(f"a report cannot be written as {form!r}", hint=hint)
-    if form == "html":
-        from rankscope.report.render.html import to_html as rendering
-    elif form == "markdown":
-        from rankscope.report.render.markdown import to_markdown as rendering
-    elif form == "latex":
-        from rankscope.report.render.latex import to_latex as rendering
-    else:
-        from rankscope.report.render.terminal import to_text as rendering
-    return rendering(report)
+    return RENDERERS[form](report)
+
+
+def render_table(table: Table, form: str) -> str:
+    """Return a table by itself as Markdown, LaTeX or CSV."""
+    return TABLE_RENDERERS[form](table)
 
 
 def form_of(path: str | Path) -> Form:
     """Return the form that the ending of a file's name asks for."""
     try:
-        return ENDINGS[Path(path).suffix.lower()]
+        return ENDINGS[os.path.splitext(path)[1].lower()]  # noqa: PTH122 (pathlib takes long to load)
     except KeyError:
         endings = ", ".join(ENDINGS)
         raise OptionError(f"{path}: the ending does not say what to write", hint=f"use one of {endings}") from None

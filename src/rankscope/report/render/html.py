@@ -9,27 +9,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 
+from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
-from rankscope.report.document import (
-    Block,
-    Bullets,
-    Estimate,
-    Estimates,
-    Figure,
-    Paragraph,
-    Report,
-    Section,
-    Signals,
-    TableBlock,
-    Tone,
-    Verdict,
-)
 from rankscope.report.render.interval import Axis, shared_axis, signed
 from rankscope.report.render.texts import DIGITS, MARKS, TONE_WORDS, cleaned
 from rankscope.report.table import Cell, Table
@@ -44,7 +30,7 @@ TRACK = 400
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
-SHAPES: dict[Tone, str] = {
+SHAPES: dict[doc.Tone, str] = {
     "good": '<circle cx="8" cy="8" r="6.5"/>',
     "caution": '<path d="M8 1.2 15.2 14.4H.8Z"/>',
     "bad": '<path d="M2 2H14V14H2Z"/>',
@@ -52,7 +38,7 @@ SHAPES: dict[Tone, str] = {
 }
 
 
-class Page:
+class PageIds:
     """Hands out ids, so that each is used once on the page."""
 
     def __init__(self) -> None:
@@ -70,30 +56,39 @@ class Page:
         return name
 
 
-def to_html(report: Report) -> str:
+def to_html(report: doc.Report) -> str:
     """Return the report as a page."""
     report = cleaned(report)
-    page = Page()
-    anchors = [page.id_for("section", section.title) for section in report.sections]
-    body = [
+    return document(report.title, report_body(report))
+
+
+def fragment(block: doc.Block, *, ids: PageIds | None = None, level: int = 2) -> str:
+    """Return one block, to be put into a page of one's own that has the style of `page_style`.
+
+    Blocks on one page share `ids`; their titles are headings of that level.
+    """
+    return block_part(cleaned(block), ids or PageIds(), level=level)
+
+
+def report_body(report: doc.Report) -> list[str]:
+    """Return what stands in the body of a report's page."""
+    ids = PageIds()
+    anchors = [ids.id_for("section", section.title) for section in report.sections]
+    sections = zip(anchors, report.sections, strict=True)
+    return [
         '<a class="skip" href="#report">Skip to the report</a>',
         f"<header><h1>{escape(report.title)}</h1></header>",
         '<div class="columns">',
         contents(report.sections, anchors),
         '<main id="report" tabindex="-1">',
         '<section class="first" aria-label="In short">',
-        *(part for block in report.first_screen for part in block_parts(block, page, level=2)),
+        *(block_part(block, ids, level=2) for block in report.first_screen),
         "</section>",
-        *(
-            part
-            for name, section in zip(anchors, report.sections, strict=True)
-            for part in section_parts(name, section, page)
-        ),
+        *(part for name, section in sections for part in section_parts(name, section, ids)),
         "</main>",
         "</div>",
         *footer_parts(report.footer),
     ]
-    return document(report.title, body)
 
 
 def document(title: str, body: Sequence[str]) -> str:
@@ -107,10 +102,15 @@ def document(title: str, body: Sequence[str]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         f"<title>{escape(title)}</title>",
-        f"<style>{PAGE_CSS}\n{data_file('page.css')}</style>",
+        f"<style>{page_style()}</style>",
         "</head>\n<body>",
     ]
     return "\n".join([*head, *body, f"<script>{script}</script>", "</body>\n</html>"]) + "\n"
+
+
+def page_style() -> str:
+    """Return the style sheet of all blocks, charts included."""
+    return f"{PAGE_CSS}\n{data_file('page.css')}"
 
 
 def data_file(name: str) -> str:
@@ -118,7 +118,7 @@ def data_file(name: str) -> str:
     return files("rankscope.report.render").joinpath(name).read_text("utf-8")
 
 
-def contents(sections: Sequence[Section], anchors: Sequence[str]) -> str:
+def contents(sections: Sequence[doc.Section], anchors: Sequence[str]) -> str:
     """Return the table of contents."""
     links = [
         f'<li><a href="#{name}">{escape(section.title)}</a>' for name, section in zip(anchors, sections, strict=True)
@@ -127,35 +127,34 @@ def contents(sections: Sequence[Section], anchors: Sequence[str]) -> str:
     return f'<nav aria-label="Contents"><ol>{"".join(links)}</ol></nav>'
 
 
-def section_parts(name: str, section: Section, page: Page) -> Iterator[str]:
+def section_parts(name: str, section: doc.Section, ids: PageIds) -> Iterator[str]:
     """Yield a section."""
     yield f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
     if section.intro:
         yield f'<p class="intro">{escape(section.intro)}</p>'
     for block in section.blocks:
-        yield from block_parts(block, page, level=3)
+        yield block_part(block, ids, level=3)
     yield "</section>"
 
 
-def block_parts(block: Block, page: Page, *, level: int) -> Iterator[str]:
-    """Yield a block; its title is a heading of that level."""
-    if isinstance(block, Verdict):
-        yield verdict_part(block, level)
-    elif isinstance(block, Paragraph):
-        yield f"<p>{escape(block.text)}</p>"
-    elif isinstance(block, TableBlock):
-        yield table_block(block, page, level)
-    elif isinstance(block, Figure):
-        yield figure_part(block, page, level)
-    else:
-        yield f'<div class="block">{heading(block.title, level)}{list_part(block)}</div>'
+def block_part(block: doc.Block, ids: PageIds, *, level: int) -> str:
+    """Return a block; its title is a heading of that level."""
+    if isinstance(block, doc.VerdictBlock):
+        return verdict_part(block, level)
+    if isinstance(block, doc.Paragraph):
+        return f"<p>{escape(block.text)}</p>"
+    if isinstance(block, doc.TableBlock):
+        return table_block(block, ids, level)
+    if isinstance(block, doc.Figure):
+        return figure_part(block, ids, level)
+    return f'<div class="block">{heading(block.title, level)}{list_part(block)}</div>'
 
 
-def list_part(block: Bullets | Signals | Estimates) -> str:
+def list_part(block: doc.Bullets | doc.Signals | doc.Estimates) -> str:
     """Return a list."""
-    if isinstance(block, Bullets):
+    if isinstance(block, doc.Bullets):
         return f'<ul class="bullets">{"".join(f"<li>{escape(item)}" for item in block.items)}</ul>'
-    if isinstance(block, Estimates):
+    if isinstance(block, doc.Estimates):
         return estimates_part(block)
     items = [
         f'<li class="{signal.tone}">{shape(signal.tone)}<span class="word">{TONE_WORDS[signal.tone]}</span>'
@@ -176,12 +175,12 @@ def labelled(title: str, name: str) -> str:
     return f'aria-labelledby="{name}"' if title else 'aria-label="Untitled"'
 
 
-def shape(tone: Tone) -> str:
+def shape(tone: doc.Tone) -> str:
     """Return the shape of a tone; its meaning stands beside it in words."""
     return f'<svg class="shape" viewBox="0 0 16 16" aria-hidden="true">{SHAPES[tone]}</svg>'
 
 
-def verdict_part(verdict: Verdict, level: int) -> str:
+def verdict_part(verdict: doc.VerdictBlock, level: int) -> str:
     """Return the answer, what it is about, and what limits it."""
     subject = f'<p class="subject">{escape(verdict.subject)}</p>' if verdict.subject else ""
     cautions = "".join(
@@ -195,7 +194,7 @@ def verdict_part(verdict: Verdict, level: int) -> str:
     )
 
 
-def estimates_part(block: Estimates) -> str:
+def estimates_part(block: doc.Estimates) -> str:
     """Return estimates on one axis, the ends of which are printed below."""
     axis = shared_axis(block)
     rows = [
@@ -208,15 +207,14 @@ def estimates_part(block: Estimates) -> str:
     return f'<ul class="estimates">{"".join(rows)}</ul><p class="note">{key}.</p>'
 
 
-def drawn_estimate(row: Estimate, margin: float, axis: Axis) -> str:
+def drawn_estimate(row: doc.Estimate, margin: float, axis: Axis) -> str:
     """Draw an estimate; its numbers stand beside it in words."""
-    numbers = (row.low, row.value, row.high)
     left, right, zero = (place(number, axis) for number in (-margin, margin, 0.0))
     parts = [f'<path class="axis" d="M0 14H{TRACK}"/>', f'<path class="zero" d="M{zero} 1V27"/>']
     if margin:
         parts.insert(0, f'<rect class="margin" x="{left}" y="1" width="{right - left:g}" height="26"/>')
-    if all(map(math.isfinite, numbers)):
-        low, value, high = (place(number, axis) for number in numbers)
+    if row.numbers:
+        low, value, high = (place(number, axis) for number in row.numbers)
         parts += [
             f'<path class="interval" d="M{low} 14H{high}"/>',
             f'<circle class="value" cx="{value}" cy="14" r="6"/>',
@@ -230,18 +228,18 @@ def place(number: float, axis: Axis) -> float:
     return round((number - start) / (end - start) * TRACK, 1)
 
 
-def figure_part(figure: Figure, page: Page, level: int) -> str:
+def figure_part(figure: doc.Figure, ids: PageIds, level: int) -> str:
     """Return a chart with what it shows in words below; it draws its title itself, so the heading is only heard."""
-    name = page.id_for("figure", figure.title)
+    name = ids.id_for("figure", figure.title)
     title = f'<h{level} class="label" id="{name}">{escape(figure.title)}</h{level}>' if figure.title else ""
     svg = re.sub(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", "", figure.svg)
     caption = f"<figcaption>{escape(figure.alt)}</figcaption>"
     return f'<figure {labelled(figure.title, name)}>{title}<div class="chart">{svg}</div>{caption}</figure>'
 
 
-def table_block(block: TableBlock, page: Page, level: int) -> str:
+def table_block(block: doc.TableBlock, ids: PageIds, level: int) -> str:
     """Return a table under its title, folded where it is long detail."""
-    name = page.id_for("table", block.title)
+    name = ids.id_for("table", block.title)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in block.table.notes)
     shown = table_part(block.table, labelled(block.title, name)) + notes
     if not block.folded:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from rankscope.report.document import Estimates
+if TYPE_CHECKING:
+    from rankscope.report.document import Estimate, Estimates
 
 Axis = tuple[float, float]
 AXIS, INSIDE, MARGIN, ZERO, ZERO_INSIDE, VALUE = "·━:|┿●"
@@ -21,7 +24,7 @@ def text_interval(
     """
     if not all(map(math.isfinite, (low, value, high))):
         return ""
-    start, end = axis or axis_of([(low, value, high)], margin=margin)
+    start, end = axis or axis_of((low, value, high), margin=margin)
     track = [AXIS] * width
 
     def place(number: float) -> int:
@@ -35,16 +38,24 @@ def text_interval(
     return f"[{signed(start)} {''.join(track)} {signed(end)}]"
 
 
-def axis_of(intervals: list[tuple[float, float, float]], *, margin: float) -> Axis:
-    """Return an axis that reaches over all intervals, zero and the margin."""
-    numbers = [number for interval in intervals for number in interval if math.isfinite(number)]
-    start, end = min([-margin, 0.0, *numbers]), max([margin, 0.0, *numbers])
+def axis_of(numbers: Iterable[float], *, margin: float) -> Axis:
+    """Return an axis that reaches over all numbers, zero and the margin."""
+    reached = [-margin, 0.0, margin, *numbers]
+    start, end = min(reached), max(reached)
     return (start, end) if start < end else (start - 0.01, end + 0.01)
 
 
 def shared_axis(block: Estimates) -> Axis:
     """Return the axis on which all estimates of a block are drawn."""
-    return axis_of([(row.low, row.value, row.high) for row in block.estimates], margin=block.margin)
+    numbers = (number for row in block.estimates for number in (row.low, row.value, row.high) if number is not None)
+    return axis_of(numbers, margin=block.margin)
+
+
+def text_estimate(row: Estimate, block: Estimates, *, width: int = 40) -> str:
+    """Draw an estimate in one line on the axis that all of its block share; nothing where it is undefined."""
+    if row.numbers is None:
+        return ""
+    return text_interval(*row.numbers, margin=block.margin, width=width, axis=shared_axis(block))
 
 
 def signed(number: float) -> str:

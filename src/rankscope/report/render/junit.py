@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from rankscope.records import Record
 from rankscope.report.render.texts import clean
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class JUnitCase(Record):
     """One check, e.g. a gate on a measure: its name, the group it belongs to, and how it went."""
 
     name: str
@@ -24,11 +23,11 @@ class Case:
     """Why it could not be checked, which is no less bad than failing; None where it could."""
     message: str | None = None
     """What has to be known though it passed."""
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = {}
     """What else is known, printed as the case's output: the schema of Jenkins has no other place for it."""
 
 
-def to_junit(cases: Iterable[Case], *, suite: str = "rankscope") -> str:
+def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
     """Return the cases as one test suite in JUnit XML."""
     listed = list(cases)
     root = Element("testsuites", {"name": clean(suite), **counts(listed)})
@@ -39,7 +38,7 @@ def to_junit(cases: Iterable[Case], *, suite: str = "rankscope") -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def counts(cases: Sequence[Case]) -> dict[str, str]:
+def counts(cases: Sequence[JUnitCase]) -> dict[str, str]:
     """Return the attributes that count cases."""
     n_failed = sum(case.failed is not None and case.error is None for case in cases)
     time_s = sum(case.time_s for case in cases)
@@ -47,12 +46,12 @@ def counts(cases: Sequence[Case]) -> dict[str, str]:
     return {"tests": str(len(cases)), "failures": str(n_failed), "errors": str(n_errors), "time": f"{time_s:.3f}"}
 
 
-def n_skipped(cases: Sequence[Case]) -> int:
+def n_skipped(cases: Sequence[JUnitCase]) -> int:
     """Return how many cases were not checked; one that failed was."""
     return sum(case.skipped is not None and case.failed is None and case.error is None for case in cases)
 
 
-def add_case(suite: Element, case: Case) -> None:
+def add_case(suite: Element, case: JUnitCase) -> None:
     """Add a case to its suite."""
     names = {"classname": clean(case.classname), "name": clean(case.name)}
     element = SubElement(suite, "testcase", {**names, "time": f"{case.time_s:.3f}"})

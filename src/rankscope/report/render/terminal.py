@@ -5,23 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
-from rankscope.report.document import (
-    Block,
-    Bullets,
-    Estimate,
-    Estimates,
-    Figure,
-    Paragraph,
-    Report,
-    Section,
-    Signals,
-    TableBlock,
-    Verdict,
-)
-from rankscope.report.render.interval import Axis, shared_axis, text_interval
+from rankscope.records import Record
+from rankscope.report import document as doc
+from rankscope.report.render.interval import text_estimate
 from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned, encodable, with_texts
 from rankscope.report.table import Table, fitted, plain_lines, rich_table, shown_notes, width_of
 
@@ -38,8 +26,7 @@ AXIS_ENDS_WIDTH = 18
 STYLES = {"good": "green", "caution": "yellow", "bad": "red", "neutral": "dim"}
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class TextLine(Record):
     """A line of the report: what stands in the margin in a style, and the text."""
 
     text: str = ""
@@ -47,15 +34,15 @@ class Line:
     style: str = ""
 
 
-Item = Line | Table
+Item = TextLine | Table
 
 
-def to_text(report: Report, *, width: int = PIPE_WIDTH, details: bool = True) -> str:
+def to_text(report: doc.Report, *, width: int = PIPE_WIDTH, details: bool = True) -> str:
     """Return the report as plain text; without details, folded tables are named but left out."""
     return plain_text(report_items(cleaned(report), width, details=details))
 
 
-def print_report(report: Report, *, file: TextIO | None = None, details: bool = True) -> None:
+def print_report(report: doc.Report, *, file: TextIO | None = None, details: bool = True) -> None:
     """Print the report as the stream can show it: in colour or plain, in Unicode or ASCII."""
     stream = file or sys.stdout
     encoding = stream.encoding or "utf-8"
@@ -77,7 +64,7 @@ def plain_text(items: Iterator[Item]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def print_rich_report(report: Report, stream: TextIO, encoding: str, *, details: bool) -> None:
+def print_rich_report(report: doc.Report, stream: TextIO, encoding: str, *, details: bool) -> None:
     """Print the report with colour, as wide as the terminal."""
     from rich.console import Console
     from rich.padding import Padding
@@ -95,81 +82,72 @@ def print_rich_report(report: Report, stream: TextIO, encoding: str, *, details:
             console.print(Text.assemble((label, item.style), text), soft_wrap=True)
 
 
-def report_items(report: Report, width: int, *, details: bool) -> Iterator[Item]:
+def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[Item]:
     """Yield what is printed, from top to bottom."""
-    yield Line(label=report.title, style="bold")
+    yield TextLine(label=report.title, style="bold")
     for block in report.first_screen:
-        yield Line()
+        yield TextLine()
         yield from block_items(block, width, details=details)
     for section in report.sections:
         yield from section_items(section, width, details=details)
     if report.footer:
-        yield Line()
+        yield TextLine()
         footer = " · ".join(f"{name} {value}" for name, value in report.footer)
         yield from prose(footer, width)
 
 
-def section_items(section: Section, width: int, *, details: bool) -> Iterator[Item]:
+def section_items(section: doc.Section, width: int, *, details: bool) -> Iterator[Item]:
     """Yield a section with its heading."""
-    yield Line()
-    yield Line(label=section.title, style="bold")
-    yield Line(label="─" * width_of(section.title), style="dim")
+    yield TextLine()
+    yield TextLine(label=section.title, style="bold")
+    yield TextLine(label="─" * width_of(section.title), style="dim")
     if section.intro:
         yield from prose(section.intro, width)
     for i, block in enumerate(section.blocks):
         if i or section.intro:
-            yield Line()
+            yield TextLine()
         yield from block_items(block, width, details=details)
 
 
-def block_items(block: Block, width: int, *, details: bool) -> Iterator[Item]:
+def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item]:
     """Yield the lines of a block, and its table where it is one."""
-    if isinstance(block, Verdict):
+    if isinstance(block, doc.VerdictBlock):
         yield from verdict_lines(block, width)
-    elif isinstance(block, Estimates):
+    elif isinstance(block, doc.Estimates):
         yield from estimates_lines(block, width)
-    elif isinstance(block, Signals):
+    elif isinstance(block, doc.Signals):
         yield from signals_lines(block, width)
-    elif isinstance(block, Paragraph):
+    elif isinstance(block, doc.Paragraph):
         yield from prose(block.text, width)
-    elif isinstance(block, Bullets):
+    elif isinstance(block, doc.Bullets):
         yield from title_lines(block.title)
         for item in block.items:
             yield from hanging(f"{' ' * INDENT}- ", item, width)
-    elif isinstance(block, Figure):
+    elif isinstance(block, doc.Figure):
         yield from title_lines(block.title)
         yield from hanging(f"{' ' * INDENT}chart: ", block.alt, width, style="dim")
     else:
         yield from table_items(block, details=details)
 
 
-def verdict_lines(verdict: Verdict, width: int) -> Iterator[Line]:
+def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
     """Yield what it is about, the answer, and what limits it."""
     if verdict.subject:
-        yield Line(verdict.subject)
-        yield Line()
-    yield from hanging(label("VERDICT"), f"{verdict.headline} {verdict.reason}", width, style=bold(verdict.tone))
-    for caution in verdict.cautions:
-        yield from hanging(label("CAUTION"), caution, width, style=bold("caution"))
+        yield TextLine(verdict.subject)
+        yield TextLine()
+    statements = [("VERDICT", f"{verdict.headline} {verdict.reason}", STYLES[verdict.tone])]
+    statements += (("CAUTION", caution, STYLES["caution"]) for caution in verdict.cautions)
+    for word, text, style in statements:
+        yield from hanging(f"{' ' * INDENT}{word:<{LABEL_WIDTH}}", text, width, style=f"bold {style}")
 
 
-def label(word: str) -> str:
-    """Return a word for the margin."""
-    return f"{' ' * INDENT}{word:<{LABEL_WIDTH}}"
-
-
-def bold(tone: str) -> str:
-    """Return the style of a tone for a word that must be seen."""
-    return f"bold {STYLES[tone]}"
-
-
-def title_lines(title: str) -> Iterator[Line]:
+def title_lines(title: str) -> Iterator[TextLine]:
     """Yield the title of a block where it has one."""
     if title:
-        yield Line(label=f"{' ' * INDENT}{title}", style="bold")
+        yield TextLine(label=f"{' ' * INDENT}{title}", style="bold")
 
 
-def signals_lines(block: Signals, width: int) -> Iterator[Line]:
+def signals_lines(block: doc.Signals, width: int) -> Iterator[TextLine]:
     """Yield the signals: a shape, a word, a name, and what there is to say."""
     yield from title_lines(block.title)
     name_width = common_width([signal.name for signal in block.signals])
@@ -179,7 +157,7 @@ def signals_lines(block: Signals, width: int) -> Iterator[Line]:
         yield from hanging(margin, signal.words, width, style=STYLES[signal.tone])
 
 
-def estimates_lines(block: Estimates, width: int) -> Iterator[Line]:
+def estimates_lines(block: doc.Estimates, width: int) -> Iterator[TextLine]:
     """Yield one line per estimate, drawn on one axis where there is room for it."""
     yield from title_lines(block.title)
     name_width = common_width([row.name for row in block.estimates])
@@ -188,41 +166,35 @@ def estimates_lines(block: Estimates, width: int) -> Iterator[Line]:
     for row in block.estimates:
         name = row.name
         if width_of(name) > name_width:
-            yield Line(f"{' ' * INDENT}{name}")
+            yield TextLine(f"{' ' * INDENT}{name}")
             name = ""
         margin = f"{' ' * INDENT}{padded(name, name_width)}  "
         if room >= NARROWEST_TRACK:
-            yield Line(f"{margin}{drawn_estimate(row, block, min(room, WIDEST_TRACK))}  {row.words}")
+            yield TextLine(f"{margin}{text_estimate(row, block, width=min(room, WIDEST_TRACK))}  {row.words}")
         else:
             yield from hanging(margin, row.words, width)
-            yield Line(f"{' ' * INDENT}{drawn_estimate(row, block, NARROWEST_TRACK)}")
+            yield TextLine(f"{' ' * INDENT}{text_estimate(row, block, width=NARROWEST_TRACK)}")
 
 
-def drawn_estimate(row: Estimate, block: Estimates, width: int) -> str:
-    """Draw an estimate on the axis that all of its block share."""
-    axis: Axis = shared_axis(block)
-    return text_interval(row.low, row.value, row.high, margin=block.margin, width=width, axis=axis)
-
-
-def table_items(block: TableBlock, *, details: bool) -> Iterator[Item]:
+def table_items(block: doc.TableBlock, *, details: bool) -> Iterator[Item]:
     """Yield a table below its title, or say that it is left out."""
     yield from title_lines(block.title)
     if block.folded and not details:
-        yield Line(f"{' ' * INDENT}{len(block.table.rows):,} rows, not shown here")
+        yield TextLine(f"{' ' * INDENT}{len(block.table.rows):,} rows, not shown here")
     else:
         yield block.table
 
 
-def prose(text: str, width: int) -> Iterator[Line]:
+def prose(text: str, width: int) -> Iterator[TextLine]:
     """Yield a paragraph."""
     return hanging(" " * INDENT, text, width)
 
 
-def hanging(margin: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:
+def hanging(margin: str, text: str, width: int, *, style: str = "") -> Iterator[TextLine]:
     """Yield a text whose first line follows what stands in the margin; the others are indented as far."""
     place = width_of(margin)
     for i, line in enumerate(wrapped(text, max(width - place, LABEL_WIDTH * 2))):
-        yield Line(line, label=" " * place if i else margin, style=style)
+        yield TextLine(line, label=" " * place if i else margin, style=style)
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from rankscope.report.document import Report
 from rankscope.report.table import Cell, Table
+
+Part = TypeVar("Part")
 
 NOT_READ = frozenset({"svg", "tone"})
 """Fields that hold a text which nobody reads."""
@@ -38,9 +38,9 @@ ASCII = pairs("""
 """) | {"\xa0": " ", "\u202f": " "}
 
 
-def cleaned(report: Report) -> Report:
-    """Return the report with texts that every medium can hold."""
-    return with_texts(report, clean)
+def cleaned(part: Part) -> Part:
+    """Return a report, or a part of one, with texts that every medium can hold."""
+    return with_texts(part, clean)
 
 
 def clean(text: str) -> str:
@@ -78,28 +78,20 @@ def encodable_character(char: str, encoding: str) -> str:
     return char
 
 
-def with_texts(report: Report, change: Callable[[str], str]) -> Report:
-    """Return the report with every text that is read changed in the same way."""
-    changed: Report = part_with_texts(report, change)
-    return changed
-
-
-def part_with_texts(part: Any, change: Callable[[str], str]) -> Any:
-    """Return a part of a report with its texts changed."""
+def with_texts(part: Part, change: Callable[[str], str]) -> Part:
+    """Return a report, or a part of one, with every text that is read changed in the same way."""
+    changed: Any = part
     if isinstance(part, str):
-        return change(part)
-    if isinstance(part, tuple):
-        return tuple(part_with_texts(item, change) for item in part)
-    if isinstance(part, Table):
-        return table_with_texts(part, change)
-    if isinstance(part, int | float):
-        return part
-    names = [field.name for field in fields(part) if field.name not in NOT_READ]
-    return replace(part, **{name: part_with_texts(getattr(part, name), change) for name in names})
+        changed = change(part)
+    elif isinstance(part, tuple):
+        changed = tuple(with_texts(item, change) for item in part)
+    elif isinstance(part, Table):
+        rows = [[Cell(change(cell.text), change(cell.raw), cell.best) for cell in row] for row in part.rows]
+        header, notes = ([change(text) for text in texts] for texts in (part.header, part.notes))
+        changed = Table(header, rows, part.n_name_columns, notes, part.optional)
+    elif part is not None and not isinstance(part, int | float):
+        from rankscope.records import replace
 
-
-def table_with_texts(table: Table, change: Callable[[str], str]) -> Table:
-    """Return a table with its texts changed."""
-    rows = [[Cell(change(cell.text), change(cell.raw), cell.best) for cell in row] for row in table.rows]
-    header, notes = ([change(text) for text in texts] for texts in (table.header, table.notes))
-    return Table(header, rows, table.n_name_columns, notes, table.optional)
+        names = [name for name in changed.__struct_fields__ if name not in NOT_READ]
+        changed = replace(changed, **{name: with_texts(getattr(part, name), change) for name in names})
+    return cast("Part", changed)

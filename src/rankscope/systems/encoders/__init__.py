@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankscope.systems.encoders.base import Encoder, Role, checked_vectors
-from rankscope.systems.encoders.make import EncoderOptions, make_encoder
+from rankscope.systems.encoders.base import Encoder, Role, check_vectors
+from rankscope.systems.encoders.registry import ProviderName, make_encoder
 
-__all__ = ["Encoder", "EncoderOptions", "Role", "checked_vectors", "make_encoder"]
+__all__ = ["Encoder", "ProviderName", "Role", "check_vectors", "make_encoder"]

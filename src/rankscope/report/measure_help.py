@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
-from rankscope.measures.spec import IF_UNDEFINED, Example, MeasureSpec
+from rankscope.measures.spec import IF_UNDEFINED, MeasureExample, MeasureSpec
 
 WIDTH = 100
 
@@ -46,7 +46,7 @@ def default_in_words(name: str, default: object, *, graded: bool) -> str:
     return {"k": "default: all ranks", "rel": "default: --min-rel, which is 1"}.get(name, "default: from the qrels")
 
 
-def example_lines(example: Example) -> Iterator[str]:
+def example_lines(example: MeasureExample) -> Iterator[str]:
     """Say what the example's ranking looks like and what it scores."""
     shown = ", ".join("unjudged" if grade is None else f"{grade:g}" for grade in example.grades)
     judged = ", ".join(f"{grade:g}" for grade in sorted(example.judged, reverse=True))
@@ -55,11 +55,14 @@ def example_lines(example: Example) -> Iterator[str]:
     yield f"score{f' with {params}' if params else ''}: {example.score:.4f} ({example.working})"
 
 
-_WORDS = {
-    "sum": "Σ", "prod": "Π", "cdot": "·", "le": "≤", "ge": "≥", "beta": "β", "epsilon": "ε", "quad": " ", "left": "",
-    "right": "", ";": "", ",": "", "{": "{", "}": "}", " ": " ", "cap": "∩", "cup": "∪", "bigcup": "∪", "alpha": "α",
-    "in": "∈", "max": "max", "min": "min",
-}  # fmt: skip
+_SIGNS = "sum Σ prod Π cdot · le ≤ ge ≥ alpha α beta β epsilon ε cap ∩ cup ∪ bigcup ∪ in ∈"
+_WORDS: dict[str, str] = dict(re.findall(r"(\w+) (\S)", _SIGNS)) | {
+    "quad": " ",
+    "left": "",
+    "right": "",
+    ";": "",
+    ",": "",
+}
 """How the words of LaTeX read in a terminal; others, such as log and min, stay as they are."""
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.systems import vectors
+from rankscope.systems import vector_index
 from rankscope.systems.base import best_first
-from rankscope.systems.topk import DocIds
-from rankscope.systems.vectors import VectorIndex
+from rankscope.systems.top_docs import DocIds
+from rankscope.systems.vector_index import VectorIndex
 
 
 def index_of(matrix, *, block=3):
@@ -59,7 +59,7 @@ def test_the_size_of_blocks_changes_nothing(cloud, block):
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_the_number_of_threads_changes_nothing(cloud, monkeypatch, n):
     docs, queries = cloud
-    monkeypatch.setattr(vectors, "n_threads", lambda: n)
+    monkeypatch.setattr(vector_index, "n_threads", lambda: n)
     index = index_of(docs, block=100)
     together = index.search(queries, k=25)
     assert together == [index.search(query[None, :], k=25)[0] for query in queries]
@@ -87,7 +87,7 @@ def test_vectors_come_back_in_the_order_asked_for(cloud):
     assert (index_of(docs, block=64).vectors_of(["d650", "d0", "d65"]) == docs[[650, 0, 65]]).all()
 
 
-@pytest.mark.skipif(vectors.visible_gpu() is None, reason="torch sees no GPU")
+@pytest.mark.skipif(vector_index.visible_gpu() is None, reason="torch sees no GPU")
 @pytest.mark.parametrize("k", [1, 25, 900])
 def test_a_gpu_finds_the_same(cloud, k):
     docs, queries = cloud

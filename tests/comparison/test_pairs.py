@@ -8,7 +8,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from rankscope.errors import OptionError
-from rankscope.stats.compare import Contest, Settings, compare_contests
+from rankscope.comparison.pairs import Contest, compare_contests
+from rankscope.comparison.request import Settings
 from rankscope.stats.paired import sign_flip_test
 from rankscope.stats.slices import contrast_p, counted_bins
 from rankscope.stats.units import Units
@@ -26,7 +27,7 @@ def contest(differences, *, b="B", role="primary", base=0.4, lower=False, group=
 
 def compared(contests, settings=QUICK, *, clusters=None, weights=None, **options):
     units = Units.of(len(contests[0].mask), clusters, weights)
-    return compare_contests(contests, settings, units=units, systems=None, **options)
+    return [each.result for each in compare_contests(contests, settings, units=units, systems=None, **options)]
 
 
 def only(differences, settings=QUICK, *, clusters=None, weights=None, **options):
@@ -42,39 +43,39 @@ def test_a_pair_has_scipys_numbers(noisy):
     pair = only(noisy)
     theirs = scipy_stats.ttest_1samp(noisy, 0)
     ci = theirs.confidence_interval()
-    assert (pair.ci_t.low, pair.ci_t.high) == (pytest.approx(ci.low), pytest.approx(ci.high))
+    assert (pair.ci_check.t.low, pair.ci_check.t.high) == (pytest.approx(ci.low), pytest.approx(ci.high))
     assert pair.p.alone_t == pytest.approx(theirs.pvalue)
     assert pair.p.adjusted == pair.p.alone_permutation == sign_flip_test(noisy, n_resamples=999).p
     assert pair.delta == pytest.approx(noisy.mean())
-    assert (pair.mean_a, pair.mean_b) == (pytest.approx(0.4), pytest.approx(0.4 + noisy.mean()))
-    assert pair.ci_bootstrap is None  # 60 queries, hardly skewed
+    assert (pair.mean.a, pair.mean.b) == (pytest.approx(0.4), pytest.approx(0.4 + noisy.mean()))
+    assert pair.ci_check.bca is None  # 60 queries, hardly skewed
     assert pair.effect.d_z == pytest.approx(noisy.mean() / noisy.std(ddof=1))
-    assert pair.error == pytest.approx(noisy.std(ddof=1) / math.sqrt(60))
+    assert pair.standard_error == pytest.approx(noisy.std(ddof=1) / math.sqrt(60))
     assert (pair.ci.low, pair.ci.high) == (
-        pytest.approx(pair.delta - pair.critical * pair.error),
-        pytest.approx(pair.delta + pair.critical * pair.error),
+        pytest.approx(pair.delta - pair.mde.critical * pair.standard_error),
+        pytest.approx(pair.delta + pair.mde.critical * pair.standard_error),
     )
 
 
 def test_what_can_be_found_follows_the_critical_value(noisy):
     pair = only(noisy)
     t80 = scipy_stats.t.ppf(0.8, 59)
-    assert pair.mde == pytest.approx((pair.critical + t80) * pair.error)
-    assert pair.n_needed == math.ceil(60 * (pair.mde / 0.01) ** 2)
+    assert pair.mde.value == pytest.approx((pair.mde.critical + t80) * pair.standard_error)
+    assert pair.n_needed == math.ceil(60 * (pair.mde.value / 0.01) ** 2)
     assert only(noisy, Settings(n_resamples=999, margin=0.0)).n_needed is None
 
 
 def test_few_or_skewed_queries_get_a_bootstrap_interval_in_the_record(noisy):
-    assert only(noisy[:20]).ci_bootstrap.method == "BCa bootstrap"
-    assert only(np.where(np.arange(60) < 50, 0.01, -0.4)).ci_bootstrap is not None
+    assert only(noisy[:20]).ci_check.bca.method == "BCa bootstrap"
+    assert only(np.where(np.arange(60) < 50, 0.01, -0.4)).ci_check.bca is not None
 
 
 def test_several_challengers_share_one_critical_value(noisy):
     rng = np.random.default_rng(0)
     differences = [noisy + rng.normal(shift, 0.05, 60) for shift in (0.0, -0.02, -0.05)]
     pairs = compared([contest(d, b=f"B{i}") for i, d in enumerate(differences)])
-    assert len({pair.critical for pair in pairs}) == 1
-    assert pairs[0].critical > only(differences[0]).critical
+    assert len({pair.mde.critical for pair in pairs}) == 1
+    assert pairs[0].mde.critical > only(differences[0]).mde.critical
     assert all(pair.p.adjusted >= pair.p.alone_permutation for pair in pairs)
     assert {pair.p.family_size for pair in pairs} == {3}
     alone = compared([contest(d, b=f"B{i}") for i, d in enumerate(differences)], correction="none")
@@ -100,9 +101,10 @@ def test_clusters_are_units_everywhere():
     pair = only(d, clusters=np.repeat(np.arange(12), 4))
     alone = only(d[::4])
     assert (pair.n_queries, pair.n_units) == (48, 12)
-    for name in ("delta", "error", "critical", "mde", "skew"):
+    for name in ("delta", "standard_error", "skew"):
         assert getattr(pair, name) == pytest.approx(getattr(alone, name)), name
-    assert (pair.ci.low, pair.ci_t.low) == (pytest.approx(alone.ci.low), pytest.approx(alone.ci_t.low))
+    assert (pair.mde.critical, pair.mde.value) == (pytest.approx(alone.mde.critical), pytest.approx(alone.mde.value))
+    assert (pair.ci.low, pair.ci_check.t.low) == (pytest.approx(alone.ci.low), pytest.approx(alone.ci_check.t.low))
     assert (pair.p.adjusted, pair.p.alone_t) == (pytest.approx(alone.p.adjusted), pytest.approx(alone.p.alone_t))
     assert pair.effect.d_z == pytest.approx(alone.effect.d_z)
     assert pair.bayes.better == pytest.approx(alone.bayes.better)
@@ -113,7 +115,7 @@ def test_weights_repeat_queries_in_the_mean_but_not_in_the_evidence():
     d, w = np.array([0.2, -0.1, 0.4, 0.0] * 5), np.array([1.0, 2.0, 3.0, 1.0] * 5)
     pair = only(d, weights=w)
     assert pair.delta == pytest.approx((w * d).sum() / w.sum())
-    assert pair.mean_b == pytest.approx(0.4 + pair.delta)
+    assert pair.mean.b == pytest.approx(0.4 + pair.delta)
     assert pair.n_units == 20
     assert pair.n_effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
 
@@ -126,7 +128,7 @@ def test_lower_is_better_turns_everything_but_the_difference(noisy):
     assert down.effect.superiority == up.effect.superiority
     assert down.effect.d_z == pytest.approx(up.effect.d_z)
     assert down.bayes.better == pytest.approx(up.bayes.better)
-    assert (down.gain_ci.low, down.gain_ci.high) == (pytest.approx(up.ci.low), pytest.approx(up.ci.high))
+    assert (down.lowest_gain, -down.ci.low) == (pytest.approx(up.ci.low), pytest.approx(up.ci.high))
 
 
 def test_rounding_wins_nothing():
@@ -139,18 +141,20 @@ def test_one_query_says_nothing_and_does_not_stop(noisy):
     for correction in ("maxt", "bonferroni", "none"):
         pairs = compared([contest(noisy[:1]), contest(-noisy[:1], b="C")], correction=correction)
         assert [pair.p.adjusted for pair in pairs] == [1.0, 1.0]
-        assert math.isnan(pairs[0].ci.low)
+        assert pairs[0].ci.low is None
 
 
 def test_the_query_that_carries_most_is_known():
     d = np.append(np.random.default_rng(0).normal(0.1, 0.05, 29), 0.9)
-    rest, alone = only(d).without_top_unit, only(d[:29])
+    found = compare_contests([contest(d)], QUICK, units=Units.of(30), systems=None)[0]
+    rest, alone = found.without_top_unit, only(d[:29])
     assert rest.unit == 29
     assert rest.delta == pytest.approx(d[:29].mean())
     assert rest.error == pytest.approx(d[:29].std(ddof=1) / math.sqrt(29))
     assert rest.is_exact
-    assert rest.critical == pytest.approx(alone.critical)  # made anew without it
-    assert only(d - 0.1).without_top_unit is None  # what is not called rests on nothing
+    assert rest.critical == pytest.approx(alone.mde.critical)  # made anew without it
+    uncalled = compare_contests([contest(d - 0.1)], QUICK, units=Units.of(30), systems=None)[0]
+    assert uncalled.without_top_unit is None  # what is not called rests on nothing
 
 
 def test_all_pairs_of_systems_equal_pair_by_pair():
@@ -163,8 +167,8 @@ def test_all_pairs_of_systems_equal_pair_by_pair():
     ]
     quick = compare_contests(contests, QUICK, units=Units.of(30), systems=scores)
     slow = compare_contests(contests, QUICK, units=Units.of(30), systems=None)
-    assert [pair.p.adjusted for pair in quick] == [pair.p.adjusted for pair in slow]
-    assert [pair.ci.low for pair in quick] == pytest.approx([pair.ci.low for pair in slow])
+    assert [each.result.p.adjusted for each in quick] == [each.result.p.adjusted for each in slow]
+    assert [each.result.ci.low for each in quick] == pytest.approx([each.result.ci.low for each in slow])
 
 
 def test_a_measure_of_the_whole_set_is_shown_and_not_tested(noisy):
@@ -172,9 +176,9 @@ def test_a_measure_of_the_whole_set_is_shown_and_not_tested(noisy):
         "A", "B", "Gini", "exploratory", np.full(60, 0.2), np.full(60, 0.3), np.ones(60, dtype=bool), can_test=False
     )
     pair = compared([contest(noisy), whole])[1]
-    assert (pair.mean_a, pair.mean_b) == (pytest.approx(0.2), pytest.approx(0.3))
-    assert math.isnan(pair.p.adjusted)
-    assert math.isnan(pair.ci.low)
+    assert (pair.mean.a, pair.mean.b) == (pytest.approx(0.2), pytest.approx(0.3))
+    assert pair.p.adjusted is None
+    assert pair.ci.low is None
 
 
 @pytest.mark.parametrize(

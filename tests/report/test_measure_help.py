@@ -3,7 +3,7 @@
 import pytest
 
 from rankscope.measures.registry import REGISTRY
-from rankscope.report.teaching import measure_markdown, plain_formula
+from rankscope.report.measure_help import measure_markdown, plain_formula
 
 
 @pytest.mark.parametrize(

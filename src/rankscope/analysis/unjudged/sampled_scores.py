@@ -1,30 +1,29 @@
 """The scores of two systems when the unjudged docs of one are judged at random, in all draws at once.
 
-`DrawnHits` asks the measure itself, whatever it is: each draw of each query becomes a query of its own, so the measure is
-called once per system. `DrawnSums` (for measures that are sums over docs, see `linear`) and `DrawnPrecisions` (for average
+`SampledHits` calls the measure itself, whatever it is: each draw of each query becomes a query of its own, so there is one
+call per system. `SampledSums` (for measures that are sums over docs, see `linear`) and `SampledPrecisions` (for average
 precision) return the same several times faster.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.unjudged.draws import N_DRAWS
-from rankscope.analysis.unjudged.in_doubt import DocsInDoubt, UnjudgedDocs, rows_of
-from rankscope.analysis.unjudged.linear import Form, doc_weights, judged_sum
+from rankscope.analysis.unjudged.linear import LinearForm, doc_weights, judged_sum
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS
+from rankscope.analysis.unjudged.sampled_docs import SampledDocs, UnjudgedDocs, rows_of
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.light import replace
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Retrieved:
+class RetrievedDocs(msgspec.Struct, frozen=True, eq=False):
     """What one system retrieved within the depth of the measure."""
 
     judged: Hits
@@ -35,26 +34,26 @@ class Retrieved:
     """What the judged docs of each query add up to, where the measure is such a sum; else empty."""
 
 
-class DrawnScores(Protocol):
-    """A way to score two systems in all draws."""
+class SampledScores(Protocol):
+    """A way to score two systems in all random draws of judgments."""
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
-        """Return what it needs to know of a system."""
+    def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
+        """Return what is needed of a system."""
         ...
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         """Return about how many numbers each query makes in one draw."""
         ...
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
-        """Return, for each query in doubt, the first system's score less the second's, on average over the draws.
+    def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
+        """Return, for each query of the sample, the first system's score minus the second's, averaged over the draws.
 
-        The docs in doubt are those of the first system; they are relevant at a rate, also where the second has them.
+        The sample has unjudged docs of the first system; they are relevant at a rate, also where the second has them.
         """
         ...
 
 
-class DrawnHits:
+class SampledHits:
     """Scores by any measure of hits."""
 
     def __init__(self, measure: Measure, policies: Policies, ideal: tuple[Ints, Floats], relevant: Floats) -> None:
@@ -65,50 +64,47 @@ class DrawnHits:
         self.ideal_levels = np.searchsorted(-self.levels, -grades)
         self.relevant_levels = np.searchsorted(-self.levels, -relevant)
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
-        """Return what it needs to know of a system."""
-        top = max(judged.max_grade, float(self.relevant.max()))  # where no judged doc is relevant, drawn ones are
-        return Retrieved(replace(judged, max_grade=top), unjudged, np.empty(0), np.empty(0))
+    def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
+        top = max(judged.max_grade, float(self.relevant.max()))  # where no judged doc is relevant, others are
+        return RetrievedDocs(replace(judged, max_grade=top), unjudged, np.empty(0), np.empty(0))
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:
-        """Return about how many numbers each query makes in one draw."""
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         n_judged = np.diff(first.judged.offsets) + np.diff(second.judged.offsets) + np.diff(self.ideal_offsets)
         return np.asarray(first.unjudged.counts + n_judged + len(self.levels))
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
-        """Return the differences of scores, on average over the draws."""
-        is_relevant = doubt.chances < rate
-        grades = np.where(is_relevant, self.relevant[doubt.picks], -1.0)
-        ideal = self.ideal(doubt, is_relevant)
-        shared = doubt.other_rows >= 0
-        ranks, other_ranks = first.unjudged.ranks[doubt.rows], second.unjudged.ranks[doubt.other_rows[shared]]
+    def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
+        is_relevant = sample.chances < rate
+        grades = np.where(is_relevant, self.relevant[sample.picks], -1.0)
+        ideal = self.ideal(sample, is_relevant)
+        shared = sample.other_rows >= 0
+        ranks, other_ranks = first.unjudged.ranks[sample.rows], second.unjudged.ranks[sample.other_rows[shared]]
         stacks = (
-            stacked(first.judged, doubt.queries, doubt.query, ranks, grades, ideal=ideal),
-            stacked(second.judged, doubt.queries, doubt.query[shared], other_ranks, grades[shared], ideal=ideal),
+            stack_draws(first.judged, sample.queries, sample.query, ranks, grades, ideal=ideal),
+            stack_draws(second.judged, sample.queries, sample.query[shared], other_ranks, grades[shared], ideal=ideal),
         )
         scores = [np.nan_to_num(score_hits(each, [self.measure], self.policies)[0][:, 0]) for each in stacks]
         return np.asarray((scores[0] - scores[1]).reshape(N_DRAWS, -1).mean(axis=0))
 
-    def ideal(self, doubt: DocsInDoubt, is_relevant: Bools) -> tuple[Ints, Floats]:
-        """Return all grades of each draw of each query, best first: those of judged docs, and those drawn."""
-        n_queries, n_levels = len(doubt.queries), len(self.levels)
-        rows, query = rows_of(self.ideal_offsets, doubt.queries)
+    def ideal(self, sample: SampledDocs, is_relevant: Bools) -> tuple[Ints, Floats]:
+        """Return all grades of each draw of each query, best first: those of judged docs, and the random ones."""
+        n_queries, n_levels = len(sample.queries), len(self.levels)
+        rows, query = rows_of(self.ideal_offsets, sample.queries)
         judged = np.bincount(query * n_levels + self.ideal_levels[rows], minlength=n_queries * n_levels)
         doc, draw = np.nonzero(is_relevant)
-        levels = self.relevant_levels[doubt.picks[doc, draw]]
-        stack = draw * n_queries + doubt.query[doc]
+        levels = self.relevant_levels[sample.picks[doc, draw]]
+        stack = draw * n_queries + sample.query[doc]
         added = np.bincount(stack * n_levels + levels, minlength=N_DRAWS * n_queries * n_levels)
         counts = np.tile(judged, N_DRAWS) + added
         offsets = offsets_of(counts.reshape(-1, n_levels).sum(axis=1))
         return offsets, np.repeat(np.tile(self.levels, N_DRAWS * n_queries), counts)
 
 
-def stacked(
+def stack_draws(
     judged: Hits, queries: Ints, doc_query: Ints, doc_ranks: Ints, doc_grades: Floats, *, ideal: tuple[Ints, Floats]
 ) -> Hits:
     """Return the hits of some queries in every draw, one draw after the other.
 
-    `doc_grades` (docs x draws) are the grades that chance gave to unjudged docs, below 0 where it gave none;
+    `doc_grades` (docs x draws) are the random grades of unjudged docs, below 0 where a doc is not relevant;
     `doc_query` is each doc's query by its place in `queries`.
     """
     rows, query = rows_of(judged.offsets, queries)
@@ -136,10 +132,10 @@ def stacked(
     )
 
 
-class DrawnSums:
+class SampledSums:
     """Scores by a measure that is a sum over docs, divided by what an ideal list would have."""
 
-    def __init__(self, form: Form, ideal: tuple[Ints, Floats], relevant: Floats, *, longest: int) -> None:
+    def __init__(self, form: LinearForm, ideal: tuple[Ints, Floats], relevant: Floats, *, longest: int) -> None:
         self.form = form
         self.gains = form.gain(relevant)
         offsets, grades = ideal
@@ -156,37 +152,34 @@ class DrawnSums:
         self.ideal_sums = np.concatenate([[0.0], np.cumsum(weights)])
         """What an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
-        """Return what it needs to know of a system."""
+    def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
         query = np.repeat(np.arange(len(judged)), unjudged.counts)
         weights = doc_weights(self.form, judged, query, unjudged.ranks)
-        return Retrieved(judged, unjudged, weights, judged_sum(self.form, judged))
+        return RetrievedDocs(judged, unjudged, weights, judged_sum(self.form, judged))
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:  # noqa: ARG002 (docs that only the second has stay as they are)
-        """Return about how many numbers each query makes in one draw."""
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:  # noqa: ARG002 (docs that only the second has stay as they are)
         return first.unjudged.counts
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
-        """Return the differences of scores, on average over the draws."""
-        slopes = first.weights[doubt.rows]
-        shared = np.flatnonzero(doubt.other_rows >= 0)
-        slopes[shared] -= second.weights[doubt.other_rows[shared]]
-        is_relevant = doubt.chances < rate
-        gains: Floats = is_relevant * (self.gains[doubt.picks] if len(self.levels) > 1 else self.gains[0])
-        sums = np.add.reduceat(gains * slopes[:, None], doubt.starts, axis=0)
-        sums += (first.judged_sums - second.judged_sums)[doubt.queries, None]
+    def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
+        slopes = first.weights[sample.rows]
+        shared = np.flatnonzero(sample.other_rows >= 0)
+        slopes[shared] -= second.weights[sample.other_rows[shared]]
+        is_relevant = sample.chances < rate
+        gains: Floats = is_relevant * (self.gains[sample.picks] if len(self.levels) > 1 else self.gains[0])
+        sums = np.add.reduceat(gains * slopes[:, None], sample.starts, axis=0)
+        sums += (first.judged_sums - second.judged_sums)[sample.queries, None]
         if self.form.ideal_weight is None:
             return np.asarray(sums.mean(axis=1) / self.form.divisor)
         divisor = np.full(sums.shape, self.form.divisor)
         for level, step, n_judged in zip(
-            self.levels.tolist(), self.steps.tolist(), self.n_judged[doubt.queries].T, strict=True
+            self.levels.tolist(), self.steps.tolist(), self.n_judged[sample.queries].T, strict=True
         ):
-            n_drawn = np.add.reduceat(gains >= level, doubt.starts, axis=0, dtype=np.int64)
+            n_drawn = np.add.reduceat(gains >= level, sample.starts, axis=0, dtype=np.int64)
             divisor += step * self.ideal_sums[n_judged[:, None] + n_drawn]
         return np.asarray(np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0).mean(axis=1))
 
 
-class DrawnPrecisions:
+class SampledPrecisions:
     """Scores by average precision."""
 
     def __init__(self, ideal: tuple[Ints, Floats], *, rel: float, most: int | None) -> None:
@@ -195,24 +188,21 @@ class DrawnPrecisions:
         """`most` is the number of relevant docs beyond which the divisor does not rise."""
         self.n_relevant = np.diff(np.concatenate([[0.0], np.cumsum(grades >= rel)])[offsets])
 
-    def retrieved(self, judged: Hits, unjudged: UnjudgedDocs) -> Retrieved:
-        """Return what it needs to know of a system."""
-        return Retrieved(judged.kept(judged.grades >= self.rel), unjudged, np.empty(0), np.empty(0))
+    def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
+        return RetrievedDocs(judged.kept(judged.grades >= self.rel), unjudged, np.empty(0), np.empty(0))
 
-    def sizes(self, first: Retrieved, second: Retrieved) -> Ints:
-        """Return about how many numbers each query makes in one draw."""
+    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         return np.asarray(first.unjudged.counts + np.diff(first.judged.offsets) + np.diff(second.judged.offsets))
 
-    def differences(self, doubt: DocsInDoubt, first: Retrieved, second: Retrieved, rate: float) -> Floats:
-        """Return the differences of scores, on average over the draws."""
-        is_relevant = doubt.chances < rate
-        n_relevant = np.add.reduceat(is_relevant, doubt.starts, axis=0, dtype=np.float64)
-        n_relevant += self.n_relevant[doubt.queries, None]
+    def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
+        is_relevant = sample.chances < rate
+        n_relevant = np.add.reduceat(is_relevant, sample.starts, axis=0, dtype=np.float64)
+        n_relevant += self.n_relevant[sample.queries, None]
         divisor = n_relevant if self.most is None else np.minimum(n_relevant, self.most)
-        shared = doubt.other_rows >= 0
-        ranks, other_ranks = first.unjudged.ranks[doubt.rows], second.unjudged.ranks[doubt.other_rows[shared]]
-        sums = precision_sums(first.judged, doubt.queries, doubt.query, ranks, is_relevant)
-        sums -= precision_sums(second.judged, doubt.queries, doubt.query[shared], other_ranks, is_relevant[shared])
+        shared = sample.other_rows >= 0
+        ranks, other_ranks = first.unjudged.ranks[sample.rows], second.unjudged.ranks[sample.other_rows[shared]]
+        sums = precision_sums(first.judged, sample.queries, sample.query, ranks, is_relevant)
+        sums -= precision_sums(second.judged, sample.queries, sample.query[shared], other_ranks, is_relevant[shared])
         return np.asarray(np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0).mean(axis=1))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankscope.errors import DuplicateError
 from rankscope.io.ids import byte_order
-from rankscope.systems.base import Ranking
+from rankscope.systems.base import RankedDocs
 
 
 class DocIds:
@@ -36,7 +36,7 @@ class DocIds:
             self._place = place  # only now that it is whole: other threads may be searching
         return self._place
 
-    def ranking(self, rows: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> Ranking:
+    def ranking(self, rows: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> RankedDocs:
         """Return the best k of some rows."""
         order = np.lexsort((self.place[rows], -scores))[:k]
         picked = zip(rows[order].tolist(), scores[order].tolist(), strict=True)

@@ -1,22 +1,21 @@
-"""The unjudged docs of one system, and where they stand in another one."""
+"""The unjudged docs of one system, where they stand in another one, and their random judgments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged.draws import Draws, Keys
+from rankscope.analysis.unjudged.random_judgments import Keys, RandomJudgments
 from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.errors import InputError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnjudgedDocs:
+class UnjudgedDocs(msgspec.Struct, frozen=True, eq=False):
     """The unjudged docs that one system retrieved within the depth of a measure, query by query, by rank."""
 
     ranks: Ints
@@ -31,7 +30,7 @@ class UnjudgedDocs:
         return np.diff(self.offsets)
 
 
-def unjudged_docs(run: AlignedRun, hits: Hits, draws: Draws, *, depth: int | None) -> UnjudgedDocs:
+def unjudged_docs(run: AlignedRun, hits: Hits, judgments: RandomJudgments, *, depth: int | None) -> UnjudgedDocs:
     """Return the unjudged docs of a system; the run is read only where the hits say that there are any."""
     n_shown = hits.n_retrieved if depth is None else np.minimum(hits.n_retrieved, depth)
     starts = offsets_of(n_shown)
@@ -42,23 +41,22 @@ def unjudged_docs(run: AlignedRun, hits: Hits, draws: Draws, *, depth: int | Non
     unjudged[starts[hits.segments[judged]] + hits.ranks[judged] - 1] = False
     counts = np.bincount(query[unjudged], minlength=len(hits))
     keys: Keys = np.empty(0, dtype=np.uint64)
-    in_doubt = np.flatnonzero(counts)
-    if len(in_doubt):
-        query_ids = [hits.query_ids[i] for i in in_doubt.tolist()]
+    places = np.flatnonzero(counts)
+    if len(places):
+        query_ids = [hits.query_ids[i] for i in places.tolist()]
         lists = run.leading(query_ids, int(n_shown.max()) if depth is None else depth)
-        if [len(docs) for docs in lists] != n_shown[in_doubt].tolist():
+        if [len(docs) for docs in lists] != n_shown[places].tolist():
             raise InputError(
                 f"the hits of {run.run.name or 'a run'} do not belong to it",
                 hint="give what align returns for the same run under the same policies",
             )
         doc_ids = list(compress(chain.from_iterable(lists), unjudged[(counts > 0)[query]].tolist()))
-        keys = draws.keys(hits.query_ids, query[unjudged], doc_ids)
+        keys = judgments.keys(hits.query_ids, query[unjudged], doc_ids)
     return UnjudgedDocs(ranks[unjudged], keys, offsets_of(counts))
 
 
-@dataclass(frozen=True, eq=False)
-class DocsInDoubt:
-    """The unjudged docs of one system for some queries, with what chance says of them."""
+class SampledDocs(msgspec.Struct, frozen=True, eq=False, dict=True):
+    """The unjudged docs of one system for some queries, with their random judgments."""
 
     queries: Ints
     """The queries, by position; each has at least one doc."""
@@ -71,24 +69,24 @@ class DocsInDoubt:
     other_rows: Ints
     """Where it stands among those of the other system; -1 where the other did not retrieve it."""
     keys: Keys
-    draws: Draws
+    judgments: RandomJudgments
 
     @classmethod
-    def of(cls, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, draws: Draws) -> DocsInDoubt:
+    def of(cls, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, judgments: RandomJudgments) -> SampledDocs:
         """Return the unjudged docs of some queries."""
         rows, query = rows_of(docs.offsets, queries)
         starts = offsets_of(docs.counts[queries])[:-1]
-        return cls(queries, query, starts, rows, other_rows, docs.keys[rows], draws)
+        return cls(queries, query, starts, rows, other_rows, docs.keys[rows], judgments)
 
     @cached_property
     def chances(self) -> Floats:
         """The rate above which each doc is relevant, docs x draws."""
-        return self.draws.chances(self.keys)
+        return self.judgments.chances(self.keys)
 
     @cached_property
     def picks(self) -> Ints:
         """Which of the relevant grades each doc has where it is relevant, docs x draws."""
-        return self.draws.picks(self.keys)
+        return self.judgments.picks(self.keys)
 
 
 def rows_in_other(docs: UnjudgedDocs, other: UnjudgedDocs, queries: Ints) -> Ints:

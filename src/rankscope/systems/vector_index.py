@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.native import n_cores
-from rankscope.systems.base import Ranking
-from rankscope.systems.topk import DocIds
+from rankscope.systems.base import RankedDocs
+from rankscope.systems.top_docs import DocIds
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -58,7 +58,6 @@ class OnCpu:
         self._starts = starts_of(blocks)
 
     def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
-        """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
         kept = Candidates(len(queries), k, margin=margin)
         at_once = max(
             _CPU_BLOCKS, -(-8 * k // BLOCK_DOCS)
@@ -74,7 +73,6 @@ class OnCpu:
         return kept.pairs()
 
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
-        """Return the products of pairs of a query and a doc, summed in double precision."""
         exact = np.empty(len(rows), dtype=np.float32)
         order = np.argsort(rows, kind="stable")
         ends = np.searchsorted(rows[order], self._starts)
@@ -117,7 +115,6 @@ class OnGpu:
         return best[:, -1]
 
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
-        """Return the products of pairs of a query and a doc, summed in double precision."""
         asked = self._torch.from_numpy(queries).cuda()
         exact = np.empty(len(rows), dtype=np.float32)
         for start in range(0, len(rows), _GPU_DOCS):
@@ -138,10 +135,9 @@ class VectorIndex:
 
     @property
     def n_bytes(self) -> int:
-        """How much the vectors take."""
         return sum(int(block.nbytes) for block in self.blocks)
 
-    def search(self, queries: Vectors, *, k: int) -> list[Ranking]:
+    def search(self, queries: Vectors, *, k: int) -> list[RankedDocs]:
         """Return the k docs with the largest product for each query; a query that is all zeros finds nothing."""
         size = min(_MOST_QUERIES, -(-len(queries) // n_threads()))
         parts = [queries[start : start + size] for start in range(0, len(queries), size)]
@@ -151,7 +147,7 @@ class VectorIndex:
             found = pool.map(lambda part: self._search_part(part, k), parts)
             return [ranking for rankings in found for ranking in rankings]
 
-    def _search_part(self, queries: Vectors, k: int) -> list[Ranking]:
+    def _search_part(self, queries: Vectors, k: int) -> list[RankedDocs]:
         """Search with as many queries as are compared at a time."""
         lengths = np.linalg.norm(queries, axis=1)
         margin = (_ROUNDING * self._longest * lengths).astype(np.float32)

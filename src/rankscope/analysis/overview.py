@@ -1,13 +1,16 @@
-"""Numbers for charts that need more than the scores asked for: other cut-offs, other measures, or the docs."""
+"""Overviews of runs that a chart shows: a measure over its cut-off, precision over recall, first hits, common docs.
+
+Each needs more than the scores of an evaluation: other cut-offs, other measures, or the docs themselves.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rankscope.align.policies import Policies
@@ -16,21 +19,21 @@ from rankscope.arrays import Floats
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError, RankscopeWarning
-from rankscope.evaluation import evaluate
+from rankscope.evaluation import EvaluateRequest, evaluate, evaluate_request
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.stats.agreement import overlap_share, rbo
 
-CUTS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 RECALLS = tuple(i / 10 for i in range(11))
-BANDS = ("1", "2-3", "4-10", "11-100", "101+", "not found")
+RANK_BANDS = ("1", "2-3", "4-10", "11-100", "101+", "not found")
 BAND_STARTS = (2, 4, 11, 101)
-SEEN = 10
+SEEN_DOCS = 10
+"""How many docs of each run are compared, where nothing else is asked for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlap:
-    """How much the systems' first docs have in common, on average over the queries."""
+class RunOverlap(msgspec.Struct, frozen=True, eq=False):
+    """How much the first docs of every two runs have in common, on average over the queries."""
 
     names: tuple[str, ...]
     depth: int
@@ -39,11 +42,11 @@ class Overlap:
     rbo: Floats
 
 
-def at_cuts(qrels: Any, runs: Any, measure: str, **options: Any) -> tuple[Sequence[int], Scores]:
+def scores_by_cutoff(qrels: Any, runs: Any, measure: str, **options: Any) -> tuple[Sequence[int], Scores]:
     """Return a measure at many cut-offs, up to the one asked for or 100, whichever is deeper."""
     parsed = parse_measure(measure)
     deepest = max(parsed.options.get("k") or 0, 100)
-    cuts = sorted({k for k in CUTS if k <= deepest} | {deepest})
+    cuts = sorted({k for k in CUTOFFS if k <= deepest} | {deepest})
     base = measure.partition("@")[0]
     names = [f"{base}@{k}" for k in cuts]
     try:
@@ -52,27 +55,29 @@ def at_cuts(qrels: Any, runs: Any, measure: str, **options: Any) -> tuple[Sequen
         raise MeasureError(f"{base} has no cut-off to draw it over: {error.message}", hint="try nDCG, P or R") from None
 
 
-def precision_recall(qrels: Any, runs: Any, **options: Any) -> Scores:
+def precision_by_recall(qrels: Any, runs: Any, **options: Any) -> Scores:
     """Return interpolated precision at the eleven usual levels of recall."""
     return evaluate(qrels, runs, [f"IPrec@{recall:.1f}" for recall in RECALLS], **options)
 
 
-def first_positions(qrels: Any, runs: Any, **options: Any) -> dict[str, list[int]]:
+def first_hit_bands(qrels: Any, runs: Any, **options: Any) -> dict[str, list[int]]:
     """Return for every run how many queries have their first relevant doc in each band of ranks."""
-    with warnings.catch_warnings():  # where nothing was found there is no rank, but a band
-        warnings.filterwarnings("ignore", ".*: FirstRel is undefined", RankscopeWarning)
-        scores = evaluate(qrels, runs, ["FirstRel"], **{**options, "undefined": "skip"})
-    return {name: band_counts(run.column(scores.measures[0])) for name, run in scores.items()}
+    request = EvaluateRequest.decide("FirstRel", **{**options, "undefined": "skip"})
+    scores = evaluate_request(request, qrels, runs)
+    for note in scores.notes:
+        if "FirstRel is undefined" not in note:  # where nothing was found there is no rank, but a band
+            warnings.warn(note, RankscopeWarning, stacklevel=2)
+    return {name: count_by_band(run.column(scores.measures[0])) for name, run in scores.items()}
 
 
-def band_counts(ranks: Floats) -> list[int]:
+def count_by_band(ranks: Floats) -> list[int]:
     """Count ranks by band; a rank that is undefined was not found."""
     found = ranks[~np.isnan(ranks)]
     places = np.searchsorted(BAND_STARTS, found, side="right")
-    return [*np.bincount(places, minlength=len(BANDS) - 1).tolist(), int(np.isnan(ranks).sum())]
+    return [*np.bincount(places, minlength=len(RANK_BANDS) - 1).tolist(), int(np.isnan(ranks).sum())]
 
 
-def overlap(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, depth: int = SEEN) -> Overlap:
+def run_overlap(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, depth: int = SEEN_DOCS) -> RunOverlap:
     """Return how much every two runs have in common among their first docs."""
     tops = [top_docs(run, qrels.query_ids, policies, depth=depth).docs for run in runs]
     n = len(runs)
@@ -83,4 +88,4 @@ def overlap(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, depth: int
             if both:
                 shared[i, j] = float(np.mean([overlap_share(a, b) for a, b in both]))
                 agreed[i, j] = float(np.mean([rbo(a, b) for a, b in both]))
-    return Overlap(tuple(run.name or "run" for run in runs), depth, shared, agreed)
+    return RunOverlap(tuple(run.name or "run" for run in runs), depth, shared, agreed)

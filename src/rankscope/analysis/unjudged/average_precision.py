@@ -1,7 +1,7 @@
-"""Average precision, where the docs in doubt lift one another, so that bounds are safe rather than exact.
+"""Average precision, where unjudged docs raise one another's value, so that bounds are safe rather than exact.
 
 With z = 1/rank, or 0 for a doc that is not listed, the precisions at the relevant docs of a list add up to the sum of
-min(z_d, z_e) over all pairs of relevant docs, each doc paired with itself as well. So for a set S of m docs in doubt that
+min(z_d, z_e) over all pairs of relevant docs, each doc paired with itself as well. So for a set S of m unjudged docs that
 turn out relevant, the difference of one query is (q + sum over S of a_u + sum over pairs in S of c_uv) / R(m), with
 c_uv = min(z_u, z_v) in B less the same in A, and a_u what the doc adds by itself and with the judged docs. Which S is
 best is hard to find, since pairs may pull either way. Two limits that no S of size m exceeds are easy:
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.analysis.unjudged.pool import Pool
+from rankscope.analysis.unjudged.pool import UnjudgedPool
 from rankscope.arrays import Bools, Floats, Ints, offsets_of, segment_sum
 from rankscope.measures.rank import precision_terms
 
@@ -30,10 +30,10 @@ _LONGEST_FOR_PAIRS = 256
 _BATCH_CELLS = 1 << 21
 
 
-class PrecisionProblem:
-    """The differences of average precision, for any grades of the docs in doubt."""
+class AveragePrecisionBounds:
+    """The differences of average precision, for any grades of the unjudged docs."""
 
-    def __init__(self, given: dict[str, Any], pool: Pool, hits: tuple[Hits, Hits]) -> None:
+    def __init__(self, given: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits]) -> None:
         self.pool = pool
         self.cap = given["k"] if given["norm"] == "min" else None
         k, rel = given["k"], float(given["rel"])
@@ -56,7 +56,7 @@ class PrecisionProblem:
         return np.divide(numerator, n_relevant, out=np.zeros_like(numerator), where=n_relevant > 0)
 
     def matters(self) -> Bools:
-        """Tell which docs in doubt can change the difference at all."""
+        """Tell which unjudged docs can change the difference at all."""
         moved: Bools = self.pool.rank_a != self.pool.rank_b
         moves = segment_sum(moved, self.pool.query, self.pool.n_queries) + (self.sums[0] != self.sums[1])
         matters: Bools = moved | (moves[self.pool.query] > 0) | (self.added[0] != self.added[1])
@@ -69,13 +69,12 @@ class PrecisionProblem:
         change = self.over_relevant(numerator, np.ones(len(query)), query) - self.now[query]
         return np.minimum(change, 0.0), np.maximum(change, 0.0)
 
-    def extremes(self, free: Ints) -> tuple[Floats, Floats]:
-        """Return bounds of the difference of each query when only these docs are in doubt."""
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return bounds of the difference of each query."""
         low, high = self.now.copy(), self.now.copy()
-        for queries, docs in batches(self.pool.query[free], self.pool.n_queries):
-            places = np.where(docs >= 0, free[docs], -1)
-            high[queries] = self.limit(queries, places, better=1)
-            low[queries] = -self.limit(queries, places, better=0)
+        for queries, docs in batches(self.pool.query, self.pool.n_queries):
+            high[queries] = self.limit(queries, docs, better=1)
+            low[queries] = -self.limit(queries, docs, better=0)
         return low, high
 
     def limit(self, queries: Ints, docs: Ints, *, better: int) -> Floats:
@@ -99,8 +98,8 @@ class PrecisionProblem:
         return highest
 
 
-def own_parts(hits: Hits, pool: Pool, ranks: Ints, *, k: int | None, rel: float) -> Floats:
-    """Return what each doc in doubt would add to the precisions of a list, by itself and with the judged docs."""
+def own_parts(hits: Hits, pool: UnjudgedPool, ranks: Ints, *, k: int | None, rel: float) -> Floats:
+    """Return what each unjudged doc would add to the precisions of a list, by itself and with the judged docs."""
     relevant = np.flatnonzero((hits.grades >= rel) & hits.within(k))
     segments, judged_ranks = hits.segments[relevant], hits.ranks[relevant]
     scale = int(max(judged_ranks.max(initial=0), ranks.max(initial=0))) + 1

@@ -33,8 +33,8 @@ _FRACTION_BITS = 53
 _IDS_AT_ONCE = 1 << 16
 
 
-class Draws:
-    """What chance says of every doc: from which rate of relevance on it is relevant, and its grade where it is."""
+class RandomJudgments:
+    """The random judgments of every doc: from which rate of relevance on it is relevant, and its grade where it is."""
 
     def __init__(self, *, seed: int, grades: Floats) -> None:
         self.grades = np.sort(grades)
@@ -43,8 +43,8 @@ class Draws:
 
     def keys(self, query_ids: Sequence[str], query: Ints, doc_ids: Sequence[str]) -> Keys:
         """Return a number for each pair of query (by position) and doc, from which all of its draws follow."""
-        of_query = scrambled(text_hashes(query_ids) + self._start)
-        return scrambled(text_hashes(doc_ids) + of_query[query])
+        of_query = scramble(text_hashes(query_ids) + self._start)
+        return scramble(text_hashes(doc_ids) + of_query[query])
 
     def chances(self, keys: Keys) -> Floats:
         """Return, for every doc and draw, the rate above which the doc is relevant: evenly between 0 and 1."""
@@ -56,7 +56,7 @@ class Draws:
         return (fractions(keys[:, None] + further) * len(self.grades)).astype(np.int64)
 
 
-def scrambled(numbers: Keys) -> Keys:
+def scramble(numbers: Keys) -> Keys:
     """Return numbers in which every bit depends on all bits of the one given (the last part of SplitMix64)."""
     mixed = (numbers ^ (numbers >> np.uint64(30))) * _FACTORS[0]
     mixed ^= mixed >> np.uint64(27)
@@ -67,7 +67,7 @@ def scrambled(numbers: Keys) -> Keys:
 
 def fractions(numbers: Keys) -> Floats:
     """Return numbers from 0 up to, but not including, 1."""
-    mixed = scrambled(numbers)
+    mixed = scramble(numbers)
     mixed >>= np.uint64(64 - _FRACTION_BITS)
     return mixed.astype(np.float64) * 2.0**-_FRACTION_BITS
 

@@ -320,7 +320,7 @@ def test_a_fault_of_ours_is_no_verdict(rankscope, folder, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("unforeseen")
 
-    monkeypatch.setattr(comparing, "compare", broken)
+    monkeypatch.setattr(comparing, "compare_runs", broken)
     files = [folder / name for name in ("qrels", "base.run", "better.run")]
     done = rankscope("compare", *files, "-m", "nDCG@10", "--fail-if-worse")
     assert done.code == 2

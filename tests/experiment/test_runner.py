@@ -22,7 +22,7 @@ from rankscope.experiment.file_names import file_name
 from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import RunOptions, run_project
 from rankscope.experiment.splits import make_split, reveals
-from rankscope.experiment.tuning import choose, mean_score, select_qrels
+from rankscope.experiment.tuning import choose, mean_score
 from rankscope.systems.base import Query
 from rankscope.systems.working_directory import load_module, working_directory
 
@@ -456,7 +456,7 @@ class TestChoosing:
 
     def test_lower_may_be_better(self):
         qrels = Qrels({"a": {"d1": 1}, "b": {"d1": 1}, "c": {"d1": 1}})
-        some = select_qrels(qrels, ["a", "b"])
+        some = qrels.select(["a", "b"])
         assert some.query_ids == ("a", "b")
         first, second = (
             {query: [("x", 3.0), ("d1", score)] for query in "ab"} for score in (4.0, 2.0)

@@ -85,7 +85,7 @@ def compare(
     --------
     >>> import rankscope as rs
     >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
-    >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}}
+    >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["d"] for q in qrels} | {"q0": ["x", "y", "d"]}}
     >>> rs.compare(qrels, runs, "RR")
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
@@ -150,7 +150,7 @@ def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Compariso
     --------
     >>> import rankscope as rs
     >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
-    >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}}
+    >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["d"] for q in qrels} | {"q0": ["x", "y", "d"]}}
     >>> rs.compare_scores(rs.evaluate(qrels, runs, "RR"))
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """

@@ -95,7 +95,7 @@ class EvidenceSource:
         qrels, runs = self.qrels, self.aligned.by_name
         if len(query_ids) != len(qrels):
             inside = set(query_ids)
-            qrels = Qrels({query: dict(qrels.judged[query]) for query in query_ids if query in qrels.judged})
+            qrels = qrels.select(query_ids)
             top = float(qrels.ideal[1].max(initial=0.0))
             runs = {
                 name: run.select(np.array([query in inside for query in run.hits.query_ids]), max_grade=top)
@@ -203,8 +203,14 @@ class GroupEvidence:
 
 def bounds_of(effect: UnjudgedEffect) -> Bounds:
     """Return the worst case, for the details."""
-    ends = map(or_none, (effect.low, effect.high, effect.useless, effect.perfect))
-    return Bounds(*ends, exact=effect.exact, depth=effect.k)
+    return Bounds(
+        low=or_none(effect.low),
+        high=or_none(effect.high),
+        useless=or_none(effect.useless),
+        perfect=or_none(effect.perfect),
+        exact=effect.exact,
+        depth=effect.k,
+    )
 
 
 def docs_to_judge(effect: UnjudgedEffect) -> tuple[DocToJudge, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
@@ -142,12 +142,9 @@ class CompareRequest(Options):
                 f"correction {self.correction} is not offered: {NOT_OFFERED[self.correction]}",
                 hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
             )
-        for what, name, known in (
-            ("correction", self.correction, CORRECTIONS),
-            *(("test", name, ON_REQUEST) for name in self.tests),
-        ):
-            if name not in known:
-                raise OptionError(f"{what} {name!r} is not one of {', '.join(known)}", hint=did_you_mean(name, known))
+        check_name("correction", self.correction, CORRECTIONS)
+        for name in self.tests:
+            check_name("test", name, ON_REQUEST)
         self.settings(0.0 if self.margin is None else self.margin)
 
     @property
@@ -163,9 +160,9 @@ class CompareRequest(Options):
     def scoring(self) -> EvaluateRequest:
         """Decide how runs are scored; a query that a run does not answer counts as empty unless said otherwise."""
         own = {"measures", "queries", *ScoreOptions.__annotations__, "unjudged", "missing"} - {"weights"}
-        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
-        given["anyway"] = self.anyway or self.problems is not None
-        return EvaluateRequest.decide(self.measures, caller="compare", missing=self.missing or "zero", **given)
+        given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
+        given |= {"anyway": self.anyway or self.problems is not None, "missing": self.missing or "zero"}
+        return EvaluateRequest.decide(self.measures, caller="compare", **given)
 
     def settings(self, margin: float) -> Settings:
         """Return what the statistics are made with; the margin is the one given, or the usual one of the measure."""
@@ -176,6 +173,13 @@ class CompareRequest(Options):
             n_resamples=self.n_resamples,
             seed=self.seed,
         )
+
+
+def check_name(what: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not known, and say which are."""
+    names = list(known)
+    if name not in names:
+        raise OptionError(f"{what} {name!r} is not one of {', '.join(names)}", hint=did_you_mean(name, names))
 
 
 class ScoreOptions(TypedDict, total=False):

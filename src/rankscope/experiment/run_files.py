@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rankscope.data.loading import FileSource
-from rankscope.data.run import Origin, Run
+from rankscope.data.run import Run
+from rankscope.data.sources import FileSource, Origin
 from rankscope.experiment.answer_store import AnswerLog
 from rankscope.experiment.file_names import file_name
 from rankscope.io.rows import RunRows

@@ -15,7 +15,6 @@ from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.collection import Collection, counted
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Choice, SystemResult, TrainTestSplit
-from rankscope.experiment.tuning import select_qrels
 from rankscope.experiment.warning_notes import collect_notes
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
@@ -37,7 +36,7 @@ def score_runs(
     """
     if not runs:
         return None, [], []
-    qrels = select_qrels(collection.qrels, split.measured)
+    qrels = collection.qrels.select(split.measured)
     weights = collection.spec.weights
     comparisons: list[Comparison] = []
     notes: list[str] = []

@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec import field
 
-from rankscope.data.doc_fields import whole_value
+from rankscope.data.docs import whole_value
 from rankscope.data.queries import QueryTable
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.fingerprint import queries_digest

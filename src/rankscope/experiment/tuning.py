@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
@@ -17,7 +15,6 @@ from rankscope.experiment.builder import ConfiguredSystem
 from rankscope.experiment.manifest import fingerprint_of
 from rankscope.experiment.project import SystemEntry
 from rankscope.experiment.results import Choice, Trial
-from rankscope.io.rows import QrelsRows
 from rankscope.systems.base import RankedDocs
 from rankscope.systems.registry import system_names_in
 
@@ -83,7 +80,7 @@ class Tuner:
 
     @cached_property
     def _train_qrels(self) -> Qrels:
-        return select_qrels(self._session.collection.qrels, self._session.split.train)
+        return self._session.collection.qrels.select(self._session.split.train)
 
     def tune_weights(self, configured: ConfiguredSystem) -> ConfiguredSystem:
         """Return a system whose weights were tuned on the train queries; what was found is kept for the next time."""
@@ -138,32 +135,6 @@ def choose(system: str, measure: str, trials: Sequence[tuple[dict[str, Any], flo
     sign = -1 if parse_measure(measure).spec.better == "lower" else 1
     shown = tuple(Trial(options, None if math.isnan(score) else sign * score) for options, score in trials)
     return Choice(system, measure, n_queries, trials[best][0], shown)
-
-
-def select_qrels(qrels: Qrels, query_ids: Sequence[str]) -> Qrels:
-    """Return the judgments of some queries."""
-    wanted = set(query_ids)
-    if wanted.issuperset(qrels.query_ids):
-        return qrels
-    rows = qrels.rows
-    kept = np.array([query in wanted for query in rows.query], dtype=np.bool_)
-
-    def select(column: Sequence[str] | None) -> list[str] | None:
-        return None if column is None else [value for value, keep in zip(column, kept, strict=True) if keep]
-
-    return Qrels(
-        QrelsRows(
-            select(rows.query) or [],
-            select(rows.doc) or [],
-            rows.grade[kept],
-            select(rows.subtopic),
-            select(rows.rater),
-            select(rows.time),
-            rows.integer_ids,
-            tuple(query for query in rows.empty_queries if query in wanted),
-        ),
-        origin=qrels.origin,
-    )
 
 
 def mean_score(qrels: Qrels, rankings: Mapping[str, RankedDocs], measure: str, doc_data: Mapping[str, Any]) -> float:

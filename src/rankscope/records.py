@@ -138,7 +138,7 @@ def find_misfit(kind: type[Any], data: Any, error: msgspec.ValidationError) -> M
     if found := re.fullmatch(r"(.*) - at (?:`key` in )?`\$\.?(.*?)`", message, re.DOTALL):
         message, place = found[1], found[2]
     steps = _full_steps(kind, data, re.findall(r"[^.\[\]]+|\.\.\.", place))
-    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+    path = _path_of(steps)
     named = re.fullmatch(r"Object (contains unknown|missing required) field `(.+)`", message)
     owner, n_inside, words = _innermost_record(kind, [*steps, named[2]] if named else steps)
     known = tuple(field.encode_name for field in msgspec.structs.fields(owner)) if owner else ()
@@ -148,8 +148,7 @@ def find_misfit(kind: type[Any], data: Any, error: msgspec.ValidationError) -> M
     about = field_docs(owner).get(_field_name(owner, steps[n_inside]), "") if owner and len(steps) > n_inside else ""
     if words:
         steps = steps[: n_inside + 1]
-        path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
-        return Misfit("wrong", path, _value_at(data, steps), words, about)
+        return Misfit("wrong", _path_of(steps), _value_at(data, steps), words, about)
     if wrong := re.fullmatch(r"Expected `([^`]+)`(.*?)(?:, got `.*`)?", message):
         wanted = " or ".join(_WORDS.get(name, name) for name in wrong[1].split(" | ") if name != "null")
         return Misfit("wrong", path, _value_at(data, steps), f"{wanted}{wrong[2]}", about)
@@ -174,6 +173,10 @@ def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]
                 found.append(key)
                 break
     return found
+
+
+def _path_of(steps: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 def _value_at(data: Any, steps: Sequence[str | int]) -> Any:

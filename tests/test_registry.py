@@ -27,7 +27,7 @@ def test_names_and_summaries_come_without_loading():
 def test_an_unknown_name_is_an_error_with_the_closest_one(numbers):
     with pytest.raises(OptionError, match=r"there is no number 'tua'\nHint: did you mean tau\?"):
         numbers["tua"]
-    with pytest.raises(OptionError, match="there are pi, tau, and your own"):
+    with pytest.raises(OptionError, match=r"there are pi, tau, and your own"):
         numbers["q"]
 
 

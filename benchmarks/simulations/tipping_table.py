@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 import rankscope
-from rankscope.align.leading import leading_docs
+from rankscope.align.top import leading_docs
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "runs" / "trec-covid-round1"
 MEASURE, DEPTH = "nDCG@10", 10

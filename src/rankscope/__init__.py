@@ -76,8 +76,6 @@ __all__ = ["__version__", *PUBLIC]  # noqa: PLE0604 (they are texts)
 def __getattr__(name: str) -> Any:
     """Load a part of the library when it is first used, so that importing it costs almost nothing."""
     if name in PUBLIC:
-        import rankscope.data.loading  # noqa: F401 (it teaches Run and Qrels to read files)
-
         module, _, target = PUBLIC[name].partition(":")
         value = getattr(import_module(module), target)
     else:

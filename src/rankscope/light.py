@@ -135,6 +135,7 @@ class LightRecord:
 
     def __init_subclass__(cls, *, eq: bool = True, kw_only: bool = False, many: bool = False) -> None:
         """Note the fields of a new kind of record."""
+        super().__init_subclass__()
         own = own_fields(cls, kw_only=kw_only)
         cls.__record_fields__ = {**cls.__record_fields__, **own}
         fields = cls.__record_fields__.values()

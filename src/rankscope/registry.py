@@ -30,6 +30,8 @@ class Entry(NamedTuple):
 
     target: str
     summary: str = ""
+    endings: tuple[str, ...] | None = None
+    """How the names of its files end, where the part is a format of files; None: in its own name."""
 
 
 class Registry(Mapping[str, Part], Generic[Part]):
@@ -55,11 +57,11 @@ class Registry(Mapping[str, Part], Generic[Part]):
         self._load_more = load_more
         self._error = error
 
-    def add(self, name: str, part: Part | str, summary: str = "") -> None:
+    def add(self, name: str, part: Part | str, summary: str = "", *, endings: tuple[str, ...] | None = None) -> None:
         """Register a part, or where it is as "module:object"; a name that is taken is an error."""
         if name in self.entries:
             raise self._error(f"there is already a {self.what} {name!r}")
-        self.entries[name] = Entry(part if isinstance(part, str) else "", summary)
+        self.entries[name] = Entry(part if isinstance(part, str) else "", summary, endings)
         if not isinstance(part, str):
             self._loaded[name] = part
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import rankscope.align.leading as module
-from rankscope.align.leading import leading_docs, narrowed_run
+import rankscope.align.top as module
 from rankscope.align.policies import Policies
-from rankscope.align.top import top_docs
+from rankscope.align.top import leading_docs, narrowed_run, top_docs
 from rankscope.data.loading import ReadOptions, load_run
-from rankscope.data.run import Run, TableSource
+from rankscope.data.run import Run
+from rankscope.data.sources import TableSource
 
 QUERIES = ("p", "q", "r", "d1")
 DOCS = tuple(f"d{i}" for i in range(9))

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from rankscope.align.alignment import align
-from rankscope.align.leading import leading_docs
 from rankscope.align.policies import Policies
-from rankscope.align.top import top_docs
+from rankscope.align.top import leading_docs, top_docs
 from rankscope.analysis.movement import movement
 from rankscope.analysis.unjudged import unjudged_effect
 from rankscope.data.loading import load_qrels, load_run

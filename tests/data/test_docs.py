@@ -8,8 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rankscope.data.doc_fields import DocTable
-from rankscope.data.docs import load_docs
+from rankscope.data.docs import DocTable, load_docs
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, IdError, InputError
 
 ROWS = [
@@ -150,7 +149,7 @@ def test_files_that_are_not_right_are_refused(tmp_path):
     broken.write_text("3")
     assert refused(broken, "a single JSON value", FormatError)
     (tmp_path / "docs.parquet").write_bytes(b"PAR1nonsense")
-    assert refused(tmp_path / "docs.parquet", "cannot be read as a table", FormatError)
+    assert refused(tmp_path / "docs.parquet", "cannot be read as Parquet", FormatError)
 
 
 def test_the_id_is_a_field_of_every_table():

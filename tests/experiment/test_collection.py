@@ -184,7 +184,7 @@ def test_docs_are_streamed(write):
 
 
 def test_parquet_is_read_in_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(doc_files, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("rankscope.io.polars_file._ROWS_AT_ONCE", 7)
     path = tmp_path / "many.parquet"
     pl.DataFrame({"id": list(range(50)), "text": ["x"] * 50}).write_parquet(path, row_group_size=11)
     assert [(number, doc.id) for number, doc in DocFile(path).numbered()] == [(i + 1, str(i)) for i in range(50)]

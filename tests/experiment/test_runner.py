@@ -21,7 +21,7 @@ from rankscope.experiment.progress_files import file_name
 from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import Wishes, run_project
 from rankscope.experiment.splits import make_split, reveals
-from rankscope.experiment.tuning import choice_of, mean_score, qrels_of
+from rankscope.experiment.tuning import choice_of, mean_score
 from rankscope.systems.base import Query
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -462,7 +462,7 @@ class TestChoosing:
 
     def test_lower_may_be_better(self):
         qrels = Qrels({"a": {"d1": 1}, "b": {"d1": 1}, "c": {"d1": 1}})
-        some = qrels_of(qrels, ["a", "b"])
+        some = qrels.select(["a", "b"])
         assert some.query_ids == ("a", "b")
         first, second = (
             {query: [("x", 3.0), ("d1", score)] for query in "ab"} for score in (4.0, 2.0)

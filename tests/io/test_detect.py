@@ -104,4 +104,4 @@ def test_an_empty_file(write_file, content):
 
 def test_every_format_is_described_in_a_sentence():
     assert list(FORMATS) == ["trec", "beir", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
-    assert all(description.endswith(".") for description in FORMATS.values())
+    assert all(FORMATS.summary(name).endswith(".") for name in FORMATS)

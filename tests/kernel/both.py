@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.align import kernel
+from rankscope import native
 from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
@@ -25,7 +25,7 @@ KERNEL = os.environ.get("RANKSCOPE_KERNEL") or "kernel"  # a path, where another
 def load_kernel() -> Any | None:
     """Return the kernel under test, also where the reference has been asked for."""
     with engine(KERNEL if KERNEL != "python" else "kernel"):
-        return kernel.load_kernel()
+        return native.load_kernel()
 
 
 @contextmanager

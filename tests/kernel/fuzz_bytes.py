@@ -24,11 +24,10 @@ from rankscope.align.policies import Policies
 from rankscope.data.qrels import IndexedQrels, Qrels
 from rankscope.data.run import Run
 from rankscope.io import trec
-from rankscope.io.formats import HANDLERS
-from rankscope.io.kinds import QRELS, RUN, Kind
-from rankscope.io.read import settle
+from rankscope.io.read import check_collected
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.source import Reading
+from rankscope.io.source import FileReading
+from rankscope.io.table import QRELS, RUN, RowKind
 from rankscope.io.text import bad_run_lines
 from rankscope.native import index_qrels_text
 
@@ -123,11 +122,11 @@ def array_of(data: bytes) -> Any:
     return np.array(bytearray(data), dtype=np.uint8)
 
 
-def read_rows(data: bytes, kind: Kind[Any], *, lenient: bool) -> Any:
+def read_rows(data: bytes, kind: RowKind[Any], *, lenient: bool) -> Any:
     """Read bytes as the reference does."""
-    reading = Reading(NAME, io.BytesIO(data))
+    reading = FileReading(NAME, io.BytesIO(data))
     collected = trec.read(reading, kind)
-    settle(reading, collected, kind, handler=HANDLERS["trec"], lenient=lenient)
+    check_collected(reading, collected, kind, handler=trec.TREC, lenient=lenient)
     return kind.build(collected)
 
 

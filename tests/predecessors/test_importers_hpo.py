@@ -9,7 +9,7 @@ import pytest
 
 import rankscope as rs
 from rankscope import predecessors as compat
-from rankscope.errors import FormatError
+from rankscope.errors import BadLinesError, FormatError
 from rankscope.io.files import read_json
 from rankscope.predecessors.importers import import_file, problems_of, write_collection
 from rankscope.predecessors.importers import test_case_schema as case_schema
@@ -275,7 +275,7 @@ class TestRunDirectory:
 
     def test_a_broken_line_is_named(self, tmp_path):
         (tmp_path / "cases.jsonl").write_text('{"case_id": 0}\n{"case_id": \n')
-        with pytest.raises(FormatError, match=r"cases\.jsonl:2: not valid JSON"):
+        with pytest.raises(BadLinesError, match=r"cases\.jsonl:2: not valid JSON"):
             import_file(tmp_path)
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankscope.align.found import Found
-from rankscope.align.hits import Hits
+from rankscope.align.hits import Hits, KernelHits
 from rankscope.align.kernel import find_with_kernel
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, offsets_of
@@ -41,7 +40,7 @@ def apply_policies(hits: Hits, policies: Policies) -> Hits:
     return hits.select(hits.answered) if policies.missing == "skip" else hits
 
 
-def hits_of(qrels: Qrels, found: Found) -> Hits:
+def hits_of(qrels: Qrels, found: KernelHits) -> Hits:
     """Put what was found beside what there is to be found."""
     ideal_offsets, ideal_grades = qrels.ideal
     return Hits(

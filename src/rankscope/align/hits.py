@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +18,22 @@ from rankscope.arrays import (
     segment_sum,
 )
 from rankscope.light import LightRecord, replace
+
+
+class KernelHits(LightRecord, eq=False):
+    """What alignment finds in a run before the policies are applied; the kernel and the reference both return this."""
+
+    answered: Bools
+    n_retrieved: Ints
+    n_hits: Ints
+    ranks: Ints
+    grades: Floats
+    n_other_queries: int
+    """Queries of the run that the qrels do not have."""
+    other_queries: Sequence[str] = ()
+    """The first of them."""
+    duplicate: tuple[str, str] | None = None
+    """The first query that lists a doc twice, and that doc, where this is an error."""
 
 
 class Hits(LightRecord, eq=False):

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.align.found import Found
+from rankscope.align.hits import KernelHits
 from rankscope.align.policies import Policies
-from rankscope.arrays import Bools, Floats, Ints
 from rankscope.data.qrels import Qrels
-from rankscope.data.run import DictSource, RowsSource, Run, TableSource
+from rankscope.data.run import Run
+from rankscope.data.sources import DictSource, RowsSource, TableSource
 from rankscope.native import kernel, n_threads
 
 _LARGEST_DEPTH = (1 << 63) - 1
 
 
-def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Found | None:
+def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> KernelHits | None:
     """Find the judged docs of every query in the run, or return None where the reference has to do it."""
     module = kernel()
     if module is None:
@@ -45,8 +45,8 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
     return find_in_text(module, index, source, call, threads) if hasattr(source, "trec_text") else None
 
 
-def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> Found | None:
-    """Find in TREC text that lies in memory, is mapped there, or arrives bit by bit."""
+def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> KernelHits | None:
+    """Find in TREC text that lies in memory, is mapped there, or arrives in pieces."""
     data = source.trec_text()
     if data is None:
         return None
@@ -58,10 +58,10 @@ def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], thr
             stream.feed(chunk)
         *answer, tag, bad_lines = stream.finish()
     source.accept(bad_lines, n_rows=answer[1], tag=tag)
-    return found_of(*answer)
+    return hits_in(*answer)
 
 
-def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, Any]) -> Found | None:
+def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, Any]) -> KernelHits | None:
     """Find in a dict of dicts."""
     docs_of = source.docs_of
     odd = type(docs_of) is not dict or not docs_of or call["ties"] == "given" or set(map(type, docs_of)) != {str}
@@ -71,12 +71,12 @@ def find_in_dict(module: Any, index: Any, source: DictSource, call: dict[str, An
     if answer is None:
         return None
     arrays, n_other_queries = answer
-    return found_of(arrays, len(docs_of), n_other_queries, list(docs_of)[:1000] if n_other_queries else [], None)
+    return hits_in(arrays, len(docs_of), n_other_queries, list(docs_of)[:1000] if n_other_queries else [], None)
 
 
 def find_in_rows(
     module: Any, index: Any, source: RowsSource, call: dict[str, Any], threads: int | None
-) -> Found | None:
+) -> KernelHits | None:
     """Find in columns of Python texts."""
     rows = source.rows
     if rows.empty_queries or not isinstance(rows.query, list) or not isinstance(rows.doc, list):
@@ -84,18 +84,18 @@ def find_in_rows(
     scores = np.ascontiguousarray(rows.score, dtype=np.float64)
     ranks = None if rows.rank is None else np.ascontiguousarray(rows.rank, dtype=np.int64)
     answer = module.align_rows(index, rows.query, rows.doc, scores, ranks, **call, threads=n_threads(threads))
-    return None if answer is None else found_of(*answer)
+    return None if answer is None else hits_in(*answer)
 
 
 def find_in_table(
     module: Any, index: Any, source: TableSource, call: dict[str, Any], threads: int | None
-) -> Found | None:
+) -> KernelHits | None:
     """Find in the columns of an Arrow table."""
     at = source.column_of
     rank = at.get("rank", -1) if call["ties"] == "given" else -1
     columns = (at["query"], at["doc"], at["score"], rank)
     answer = module.align_table(index, source.table, *columns, **call, threads=n_threads(threads))
-    return None if answer is None else found_of(*answer)
+    return None if answer is None else hits_in(*answer)
 
 
 def kernel_qrels(module: Any, qrels: Qrels) -> Any:
@@ -105,37 +105,22 @@ def kernel_qrels(module: Any, qrels: Qrels) -> Any:
     return qrels.kernel_index
 
 
-def found_of(
+def hits_in(
     arrays: tuple[bytes, ...],
     _n_rows: int,
     n_other_queries: int,
     other_queries: list[str],
     duplicate: tuple[str, str] | None,
-) -> Found:
+) -> KernelHits:
     """Make arrays of the bytes that the kernel returns."""
     answered, n_retrieved, n_hits, ranks, grades = arrays
-    return Found(
-        answered=bools(answered),
-        n_retrieved=ints(n_retrieved),
-        n_hits=ints(n_hits),
-        ranks=ints(ranks),
-        grades=floats(grades),
+    return KernelHits(
+        answered=np.frombuffer(answered, dtype=np.bool_),
+        n_retrieved=np.frombuffer(n_retrieved, dtype=np.int64),
+        n_hits=np.frombuffer(n_hits, dtype=np.int64),
+        ranks=np.frombuffer(ranks, dtype=np.int64),
+        grades=np.frombuffer(grades, dtype=np.float64),
         n_other_queries=n_other_queries,
         other_queries=other_queries,
         duplicate=duplicate,
     )
-
-
-def bools(data: bytes) -> Bools:
-    """Return bytes as truth values."""
-    return np.frombuffer(data, dtype=np.bool_)
-
-
-def ints(data: bytes) -> Ints:
-    """Return bytes as 64-bit whole numbers."""
-    return np.frombuffer(data, dtype=np.int64)
-
-
-def floats(data: bytes) -> Floats:
-    """Return bytes as 64-bit floats."""
-    return np.frombuffer(data, dtype=np.float64)

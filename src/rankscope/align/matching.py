@@ -17,7 +17,8 @@ import numpy as np
 from rankscope.align.hits import Counts
 from rankscope.align.policies import Policies
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE, Qrels
-from rankscope.data.run import DictSource, Run, TableSource
+from rankscope.data.run import Run
+from rankscope.data.sources import DictSource, TableSource
 from rankscope.errors import InputError, RankscopeWarning
 
 if TYPE_CHECKING:

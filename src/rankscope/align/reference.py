@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankscope.align.found import Found
+from rankscope.align.hits import KernelHits
 from rankscope.align.policies import Policies
 from rankscope.align.ranking import ranks_of
 from rankscope.arrays import Bools, Floats, Ints
@@ -24,14 +24,14 @@ def answered_queries(qrels: Qrels, run: Run) -> Bools:
     return np.array([query in run.rankings for query in qrels.query_ids], dtype=np.bool_)
 
 
-def find_in_python(qrels: Qrels, run: Run, policies: Policies, answered: Bools) -> Found:
+def find_in_python(qrels: Qrels, run: Run, policies: Policies, answered: Bools) -> KernelHits:
     """Find the judged docs of every query in the run, with their ranks."""
     per_query = [
         judged_hits(considered(run, query, policies), qrels.judged[query], policies) if is_answered else _NOTHING
         for query, is_answered in zip(qrels.query_ids, answered.tolist(), strict=True)
     ]
     others = [query for query in run.rankings.query_ids() if query not in qrels.judged]
-    return Found(
+    return KernelHits(
         answered=answered,
         n_retrieved=np.array([n for n, _, _ in per_query], dtype=np.int64),
         n_hits=np.array([len(ranks) for _, ranks, _ in per_query], dtype=np.int64),

@@ -1,14 +1,35 @@
-"""The docs themselves: which ones stand at the top of each query's ranking, for measures that look beyond grades."""
+"""The docs themselves: which ones stand at the top of each query's ranking, for measures that look beyond grades.
+
+`top_docs` reads a whole run into Python, which takes long where a run has millions of rows and ten docs a query are
+needed. `leading_docs` gives the same and drops rows that cannot be among the first as early as possible: TREC text and
+polars tables are searched by the column, other runs query by query.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
 
 from rankscope.align.policies import Policies
-from rankscope.align.ranking import ranked_docs
+from rankscope.align.ranking import compared_scores, ranked_docs
 from rankscope.align.reference import considered
-from rankscope.data.run import Run
+from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.data.run import Ranking, Run
+from rankscope.data.sources import RowsSource, TableSource
+from rankscope.io.rows import RunRows
 from rankscope.light import LightRecord
+
+_BLOCK_BYTES = 1 << 23
+_LONGEST_LINE = 1 << 16
+_OTHER_BLANKS = (b"\t", b"\v", b"\f")
+_ALL_FIELDS = tuple(f"column_{i}" for i in range(1, 7))
+_FIELDS = {"query": "column_1", "doc": "column_3", "rank": "column_4", "score": "column_5"}
+"""What is needed of a line of TREC text, and the names that polars gives to columns without a name."""
+_FRAGMENTED = 4
+"""Rows of one query that lie together number at least this many on average, or else they are brought together."""
 
 
 class TopDocs(LightRecord, eq=False):
@@ -30,3 +51,168 @@ def top_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: i
         for query in query_ids
     )
     return TopDocs(tuple(query_ids), found)
+
+
+def leading_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: int | None) -> TopDocs:
+    """Return the first docs of every query, best first: the same as `top_docs`, sooner where the depth is small."""
+    if depth is None or policies.duplicates == "first":  # which of two equal docs is the first, only all rows tell
+        return top_docs(run, query_ids, policies, depth=depth)
+    n_kept = depth + (policies.self_match == "drop")
+    narrow = narrowed_run(run, query_ids, policies, n_kept)
+    docs = tuple(
+        tuple(ranked_docs(narrowed(considered(narrow, query, policies), policies, depth), policies)[:depth])
+        if query in narrow.rankings
+        else ()
+        for query in query_ids
+    )
+    return TopDocs(tuple(query_ids), docs)
+
+
+def narrowed(ranking: Ranking, policies: Policies, depth: int) -> Ranking:
+    """Return a ranking without the docs whose scores are below those of the first ones."""
+    if len(ranking.scores) <= depth:
+        return ranking
+    scores = compared_scores(ranking.scores, policies)
+    lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    kept = np.flatnonzero(scores >= lowest)
+    docs = list(ranking.score_of)
+    return Ranking(
+        {docs[i]: ranking.score_of[docs[i]] for i in kept.tolist()},
+        ranking.scores[kept],
+        None if ranking.given_ranks is None else ranking.given_ranks[kept],
+    )
+
+
+def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept: int) -> Run:
+    """Return a run without most of the rows that are not needed, where there is a fast way to tell; else as it is."""
+    if any(query.startswith("#") for query in query_ids):  # in TREC text such a line is a comment
+        return run
+    kept = []
+    needed = [name for name in _FIELDS if name != "rank" or policies.ties == "given"]
+    for frame in frames_of(run.source, needed):
+        if frame is None or not is_usable(frame):
+            return run
+        kept.append(first_rows(frame, policies, n_kept))
+    return Run(RowsSource(rows_of(kept)), name=run.name) if kept else run
+
+
+def frames_of(source: Any, needed: Sequence[str]) -> Iterator[Any]:
+    """Yield a run as polars frames with the columns that are needed; None for what cannot be one."""
+    if isinstance(source, TableSource):
+        yield table_frame(source, needed) if hasattr(source.original, "get_columns") else None
+        return
+    text = source.trec_text() if hasattr(source, "trec_text") else None
+    yield from (None,) if text is None else (text_frame(block, needed) for block in blocks_of(text))
+
+
+def blocks_of(text: Any) -> Iterator[bytes]:
+    """Yield TREC text, which lies in memory or arrives in pieces, in large blocks of whole lines."""
+    if not isinstance(text, np.ndarray):
+        yield from blocks_of_stream(text)
+        return
+    start = 0
+    while start < len(text):
+        stop = min(start + _BLOCK_BYTES, len(text))
+        if stop < len(text):
+            end = text[stop - _LONGEST_LINE : stop].tobytes().rfind(b"\n")
+            # a line that is longer than any should be ends the division into blocks
+            stop = len(text) if end < 0 else stop - _LONGEST_LINE + end + 1
+        yield text[start:stop].tobytes()
+        start = stop
+
+
+def blocks_of_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks of text that arrives in small chunks."""
+    held: list[bytes] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if len(held) * len(chunk) >= _BLOCK_BYTES:
+            text = b"".join(held)
+            end = text.rfind(b"\n") + 1
+            if end:
+                yield text[:end]
+            held = [text[end:]]
+    if rest := b"".join(held):
+        yield rest
+
+
+def is_evenly_spaced(block: bytes, n_rows: int) -> bool:
+    """Tell whether six fields stand on each line with a single space between them."""
+    is_space = np.frombuffer(block, dtype=np.uint8) == ord(" ")
+    n_between = len(_ALL_FIELDS) - 1
+    return int(np.count_nonzero(is_space)) == n_between * n_rows and not (is_space[1:] & is_space[:-1]).any()
+
+
+def text_frame(block: bytes, needed: Sequence[str]) -> Any | None:
+    """Return lines of TREC text as a frame, or None where a line is out of the ordinary."""
+    import polars as pl
+
+    types = {field: pl.Float64() if field == _FIELDS["score"] else pl.String() for field in _ALL_FIELDS}
+    fields = [_FIELDS[name] for name in needed]
+    try:
+        frame = pl.read_csv(block, has_header=False, separator=" ", quote_char=None, schema=types, columns=fields)
+    except pl.exceptions.PolarsError:
+        return None
+    if any(blank in block for blank in _OTHER_BLANKS) or not is_evenly_spaced(block, len(frame)):
+        return None
+    return with_our_types(frame.rename({_FIELDS[name]: name for name in needed}))
+
+
+def table_frame(source: TableSource, needed: Sequence[str]) -> Any:
+    """Return a polars table under names of our own."""
+    import polars as pl
+
+    columns = source.original.get_columns()
+    at = source.column_of
+    return with_our_types(pl.DataFrame({name: columns[at[name]] for name in needed if name in at}))
+
+
+def with_our_types(frame: Any) -> Any:
+    """Return a frame with ids as text and numbers as numbers, missing where they are none."""
+    import polars as pl
+
+    types = {"query": pl.String, "doc": pl.String, "rank": pl.Int64, "score": pl.Float64}
+    return frame.with_columns(pl.col(name).cast(types[name], strict=False) for name in frame.columns)
+
+
+def is_usable(frame: Any) -> bool:
+    """Tell whether nothing is missing, and all scores can be compared."""
+    return all(column.null_count() == 0 for column in frame.get_columns()) and not frame["score"].is_nan().any()
+
+
+def first_rows(frame: Any, policies: Policies, n_kept: int) -> Any:
+    """Return the rows that may be among the first of their query, by what this frame has of it."""
+    import polars as pl
+
+    groups = frame["query"].rle_id().to_numpy().astype(np.int64)
+    if len(groups) and len(groups) < _FRAGMENTED * (int(groups[-1]) + 1):
+        groups = frame["query"].rank("dense").to_numpy().astype(np.int64) - 1
+    scores = compared_scores(frame["score"].to_numpy(), policies)
+    return frame.filter(pl.Series(scores >= lowest_kept(groups, scores, n_kept)[groups]))
+
+
+def lowest_kept(groups: Ints, scores: Floats, n_kept: int) -> Floats:
+    """Return, for every group, the score of its n-th best row, or of its last one where there are fewer."""
+    offsets = offsets_of(np.bincount(groups))
+    last = np.minimum(offsets[:-1] + n_kept, offsets[1:]) - 1
+    if not in_order(groups, scores):
+        scores = scores[np.lexsort((-scores, groups))]
+    lowest: Floats = scores[last]
+    return lowest
+
+
+def in_order(groups: Ints, scores: Floats) -> bool:
+    """Tell whether the rows of each group lie together, best score first."""
+    same_group: Bools = groups[1:] == groups[:-1]
+    return bool(np.all((groups[1:] > groups[:-1]) | (same_group & (scores[1:] <= scores[:-1]))))
+
+
+def rows_of(frames: Sequence[Any]) -> RunRows:
+    """Return the rows of frames."""
+    import polars as pl
+
+    frame = pl.concat(frames)
+    ranks = frame["rank"].to_numpy() if "rank" in frame.columns else None
+    in_a_row = frame["query"].rle().struct.unnest()  # ids that follow one another become one text, not one for each row
+    queries = chain.from_iterable(map(repeat, in_a_row["value"].to_list(), in_a_row["len"].to_list()))
+    return RunRows(list(queries), frame["doc"].to_list(), frame["score"].to_numpy(), ranks)

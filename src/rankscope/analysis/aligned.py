@@ -8,8 +8,8 @@ import numpy as np
 
 from rankscope.align.alignment import align, apply_policies
 from rankscope.align.hits import Hits
-from rankscope.align.leading import leading_docs
 from rankscope.align.policies import Policies
+from rankscope.align.top import leading_docs
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run

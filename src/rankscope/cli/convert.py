@@ -10,9 +10,9 @@ import argparse
 import sys
 import warnings
 
-from rankscope.cli.options import add_strictness, parse_columns
+from rankscope.cli.options import add_strictness, parse_columns, with_formats
 from rankscope.errors import RankscopeWarning
-from rankscope.io import FORMATS, convert
+from rankscope.io import convert
 
 EPILOG = """\
 examples:
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for side in ("from", "to"):
         parser.add_argument(
             f"--{side}", dest=f"{side}_format", metavar="FORMAT",
-            help=f"the format of {'IN' if side == 'from' else 'OUT'}: {', '.join(FORMATS)}",
+            help=with_formats(f"the format of {'IN' if side == 'from' else 'OUT'}"),
         )  # fmt: skip
     parser.add_argument(
         "--columns", metavar="ROLE=NAME,...", help="which column of a table holds what, e.g. grade=stars"

@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rankscope.cli.options import add_strictness, one_stdin, parse_columns, progress_on
+from rankscope.cli.options import add_strictness, one_stdin, parse_columns, progress_on, with_formats
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import ReadOptions, load_runs, name_of
 from rankscope.errors import OptionError
-from rankscope.io import FORMATS, write_run
+from rankscope.io import write_run
 from rankscope.systems.fusion import METHODS, NORMS, fuse
 
 EPILOG = """\
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each run, and keep N")
     parser.add_argument("--name", metavar="NAME", help="the name of the fused run (default: that of its file)")
     group = parser.add_argument_group("reading files")
-    group.add_argument("--run-format", metavar="FORMAT", help=f"read the runs as this: {', '.join(FORMATS)}")
+    group.add_argument("--run-format", metavar="FORMAT", help=with_formats("read the runs as this"))
     group.add_argument("--run-columns", metavar="ROLE=NAME,...", help="which column of a table holds what")
     add_strictness(group)
 

@@ -14,7 +14,7 @@ from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.io.names import FORMATS
+from rankscope.io.formats import FORMATS
 from rankscope.progress import Progress
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
@@ -26,13 +26,18 @@ def add_file_options(parser: argparse.ArgumentParser) -> None:
     for kind, example in (("qrels", "query=question,grade=stars"), ("run", "query=question,score=sim")):
         group.add_argument(
             f"--{kind}-format", metavar="FORMAT",
-            help=f"read the {kind} as this, instead of telling from the content: {', '.join(FORMATS)}",
+            help=with_formats(f"read the {kind} as this, instead of telling from the content"),
         )  # fmt: skip
         group.add_argument(
             f"--{kind}-columns", metavar="ROLE=NAME,...",
             help=f"which column of a {kind} table holds what, e.g. {example}",
         )  # fmt: skip
     add_strictness(group)
+
+
+def with_formats(text: str) -> Later:
+    """Return the help of an option that takes a format: the names, also those of other packages, are looked up late."""
+    return Later(lambda: f"{text}: {', '.join(FORMATS)}")
 
 
 def add_strictness(group: argparse._ActionsContainer) -> None:

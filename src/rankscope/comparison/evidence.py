@@ -95,7 +95,7 @@ class EvidenceSource:
         qrels, runs = self.qrels, self.aligned.by_name
         if len(query_ids) != len(qrels):
             inside = set(query_ids)
-            qrels = Qrels({query: dict(qrels.judged[query]) for query in query_ids if query in qrels.judged})
+            qrels = qrels.select(query_ids)
             top = float(qrels.ideal[1].max(initial=0.0))
             runs = {
                 name: run.select(np.array([query in inside for query in run.hits.query_ids]), max_grade=top)

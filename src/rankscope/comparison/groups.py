@@ -33,7 +33,7 @@ from rankscope.comparison.records import (
 from rankscope.comparison.request import CompareRequest, Settings
 from rankscope.comparison.verdict import MIN_UNITS, VerdictContext, verdict_of
 from rankscope.data.queries import QueryTable, query_weights
-from rankscope.data.run import Origin
+from rankscope.data.sources import Origin
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_none, replace

@@ -6,11 +6,13 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
-from typing import Any, NoReturn
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
 from rankscope.arrays import Floats, Ints
+from rankscope.data.docs import is_missing
 from rankscope.errors import GradeError, IdError, InputError, ScoreError
 from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
 from rankscope.io.ids import as_id, as_ids
@@ -41,7 +43,7 @@ def run_rows(data: Any) -> RunRows:
         doc=doc,
         score=number_column(columns["score"], query, doc, what="score", error=ScoreError),
         rank=rank_column(columns.get("rank")),
-        tag=last_tag(columns.get("tag")),
+        tag=(text_column(columns.get("tag")) or [None])[-1],  # as trec_eval reports it
         integer_ids=integer_ids,
     )
 
@@ -221,21 +223,21 @@ def number_column(
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if len(listed) != len(query):
         raise InputError(f"the columns differ in length: {len(query)} ids, {len(listed)} {what}s")
-    if any(kind in {bool, str, bytes, type(None)} for kind in set(map(type, listed))):
-        raise_bad_number(listed, query, doc, first_odd(listed), what=what, error=error)
-    try:
-        column = np.array(listed, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise_bad_number(listed, query, doc, first_odd(listed), what=what, error=error)
-    bad = np.flatnonzero(np.isnan(column) if what == "score" else ~np.isfinite(column))
-    if len(bad):
-        raise_bad_number(listed, query, doc, int(bad[0]), what=what, error=error)
-    return column
-
-
-def first_odd(listed: list[Any]) -> int:
-    """Return the position of the first value that is no number; there is one."""
-    return next(i for i, value in enumerate(listed) if not is_number(value))
+    column = None
+    if not any(kind in {bool, str, bytes, type(None)} for kind in set(map(type, listed))):
+        with suppress(TypeError, ValueError, OverflowError):
+            column = np.array(listed, dtype=np.float64)
+    if column is None:
+        i = next(i for i, value in enumerate(listed) if not is_number(value))
+    else:
+        bad = np.flatnonzero(np.isnan(column) if what == "score" else ~np.isfinite(column))
+        if not len(bad):
+            return column
+        i = int(bad[0])
+    raise error(
+        f"row {i + 1} (query {query[i]!r}, doc {doc[i]!r}): {what} {listed[i]!r} is not a number",
+        hint=f"every row needs a {what} that is a number; remove or repair the row",
+    )
 
 
 def is_number(value: object) -> bool:
@@ -244,16 +246,6 @@ def is_number(value: object) -> bool:
         return not isinstance(value, str | bytes | bool) and not math.isnan(float(value))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
-
-
-def raise_bad_number(
-    listed: list[Any], query: Sequence[str], doc: Sequence[str], i: int, *, what: str, error: type[InputError]
-) -> NoReturn:
-    """Raise, naming the row, its query and its doc."""
-    raise error(
-        f"row {i + 1} (query {query[i]!r}, doc {doc[i]!r}): {what} {listed[i]!r} is not a number",
-        hint=f"every row needs a {what} that is a number; remove or repair the row",
-    )
 
 
 def rank_column(values: Any) -> Ints | None:
@@ -272,18 +264,7 @@ def text_column(values: Any) -> list[str] | None:
     if values is None:
         return None
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    return ["" if is_absent(value) else str(value) for value in listed]
-
-
-def is_absent(value: Any) -> bool:
-    """Tell whether a cell of somebody's table holds nothing: None, NaN or pandas' NA."""
-    return value is None or (not isinstance(value, str) and str(value) in {"nan", "NaN", "NaT", "<NA>"})
-
-
-def last_tag(values: Any) -> str | None:
-    """Return the tag of the last row, as trec_eval reports it."""
-    tags = text_column(values)
-    return tags[-1] if tags else None
+    return ["" if is_missing(value) else str(value) for value in listed]
 
 
 def as_doc_scores(query: Any, docs: Mapping[Any, Any]) -> dict[str, Any]:

@@ -1,31 +1,46 @@
-"""Fields of docs, such as topic, source or date: from dicts, tables, or JSONL, JSON, CSV, TSV or Parquet files."""
+"""Fields of docs besides their relevance, such as topic, source or date: from dicts, tables or files of any format."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path, PurePath
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-from rankscope.data.doc_fields import ID_NAMES, DocTable, id_column, is_missing
-from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError
-from rankscope.io.compression import COMPRESSIONS, MAGIC_BYTES, compression_of, decompressed
-from rankscope.io.csv_file import check_header, records_of
+from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, did_you_mean
+from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
-from rankscope.io.polars_file import load
-from rankscope.io.source import Reading, source_of
+from rankscope.light import LightRecord
+
+ID_FIELD = "id"
+"""The field that every table has: the doc's own id."""
 
 _SHAPES = (
-    "give {doc: {field: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV or Parquet; each doc "
-    "once, with a list where a field has several values"
+    "give {doc: {field: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, Parquet or Arrow; each "
+    "doc once, with a list where a field has several values"
 )
-_BY_SUFFIX = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
-    ".pq": "parquet",
-}  # fmt: skip
 
 NumberedRow = tuple[int, Mapping[str, Any]]
+
+
+class DocTable(LightRecord, eq=False):
+    """Fields of docs: {field: {doc: value}}; a doc without a value is left out of its field."""
+
+    fields: Mapping[str, Mapping[str, Any]]
+    doc_ids: frozenset[str]
+    """All docs of the table, also those without any field."""
+
+    def field(self, name: str) -> Mapping[str, Any]:
+        """Return a field by its name, or say which ones there are."""
+        if name in self.fields:
+            return self.fields[name]
+        if name == ID_FIELD:
+            return {doc: doc for doc in self.doc_ids}
+        known = ", ".join(self.fields)
+        raise InputError(
+            f"the docs have no field {name!r}" + (f"; they have {known}" if known else ", and no other either"),
+            hint=did_you_mean(name, self.fields) or "name one of them: field='…'",
+        )
 
 
 def load_docs(data: Any) -> DocTable:
@@ -36,15 +51,21 @@ def load_docs(data: Any) -> DocTable:
         return read_docs(os.fspath(data))
     if isinstance(data, Mapping):
         return table_of(rows_by_id(data, "the docs"), where="the docs")
+    rows = rows_of_table(data)
+    if rows is None:
+        raise InputError(f"{type(data).__name__} holds no docs that can be read", hint=_SHAPES)
+    return table_of(rows, where="the docs")
+
+
+def rows_of_table(data: Any) -> Iterable[NumberedRow] | None:
+    """Return the rows of a table or iterable in memory, or None where it is neither."""
     if hasattr(data, "iloc") and hasattr(data, "to_dict"):  # pandas
-        return table_of(enumerate(data.to_dict("records"), 1), where="the docs")
+        return enumerate(data.to_dict("records"), 1)
     if hasattr(data, "__arrow_c_stream__"):
         import polars as pl
 
-        return table_of(enumerate(pl.DataFrame(data).iter_rows(named=True), 1), where="the docs")
-    if isinstance(data, Iterable):
-        return table_of(enumerate(data, 1), where="the docs")
-    raise InputError(f"{type(data).__name__} holds no docs that can be read", hint=_SHAPES)
+        return enumerate(pl.DataFrame(data).iter_rows(named=True), 1)
+    return enumerate(data, 1) if isinstance(data, Iterable) and not isinstance(data, bytes) else None
 
 
 def rows_by_id(docs: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
@@ -52,7 +73,7 @@ def rows_by_id(docs: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
     for number, (doc, fields) in enumerate(docs.items(), 1):
         if not isinstance(fields, Mapping):
             raise FormatError(f"{where}: doc {doc!r} holds {type(fields).__name__}, not its fields", hint=_SHAPES)
-        own_id = {name for name in fields if str(name).lower() in ID_NAMES and str(fields[name]) == str(doc)}
+        own_id = {name for name in fields if str(name).lower() in DOC_COLUMNS["id"] and str(fields[name]) == str(doc)}
         yield number, {"id": doc, **{name: value for name, value in fields.items() if name not in own_id}}
 
 
@@ -77,6 +98,18 @@ def table_of(rows: Iterable[NumberedRow], *, where: str) -> DocTable:
     return DocTable(fields, frozenset(seen))
 
 
+def id_column(names: Iterable[Any], *, where: str) -> str:
+    """Return which column holds the ids of docs."""
+    listed = list(map(str, names))
+    found = match_columns(listed, {"id": DOC_COLUMNS["id"]})
+    if "id" not in found:
+        raise FormatError(
+            f"{where} has no column for the doc id; its columns are {', '.join(listed)}",
+            hint="call it id, doc_id, docno or _id",
+        )
+    return found["id"]
+
+
 def flat_fields(row: Mapping[str, Any], *, without: str) -> Iterator[tuple[str, Any]]:
     """Yield the fields of a row; those within a field have its name and a dot before their own."""
     for name, value in row.items():
@@ -88,22 +121,14 @@ def flat_fields(row: Mapping[str, Any], *, without: str) -> Iterator[tuple[str, 
 
 def read_docs(path: str) -> DocTable:
     """Return the fields of docs from a file, compressed or not."""
-    if Path(path).is_dir():
+    from rankscope.io.source import source_of
+    from rankscope.io.table import format_of
+
+    if os.path.isdir(path):  # noqa: PTH112 (pathlib takes longer to load than a small evaluation)
         raise InputError(f"{path} is a folder", hint="give the file of docs in it, such as corpus.jsonl")
     source = source_of(path)
-    with source.open() as raw:
-        compression = compression_of(raw.read(MAGIC_BYTES))
-    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
-        reading = Reading(source.name, stream)
-        kind = kind_in_name(path)
-        if kind == "parquet":
-            table = table_of(parquet_rows(reading), where=source.name)
-        elif kind == "json":
-            table = table_of(json_rows(reading), where=source.name)
-        elif kind in {"csv", "tsv"}:
-            table = table_of(cell_rows(reading, delimiter="\t" if kind == "tsv" else None), where=source.name)
-        else:
-            table = table_of(line_rows(reading), where=source.name)
+    with source.reading(from_json=lambda content: rows_of_json(content, source.name)) as reading:
+        table = table_of(doc_rows(reading, format_of(source)), where=source.name)
     if reading.bad_lines:
         raise BadLinesError(reading.bad_lines, hint="correct these lines, or remove them")
     if not table.doc_ids:
@@ -111,69 +136,32 @@ def read_docs(path: str) -> DocTable:
     return table
 
 
-def kind_in_name(path: str) -> str:
-    """Return the format that a file's name stands for; compression is no part of it."""
-    pure = PurePath(path)
-    if pure.suffix.lower().removeprefix(".") in COMPRESSIONS:
-        pure = pure.with_suffix("")
-    kind = _BY_SUFFIX.get(pure.suffix.lower())
-    if kind is None:
-        raise FormatError(
-            f"cannot tell the format of {path} from its name", hint=f"its name should end in {', '.join(_BY_SUFFIX)}"
-        )
-    return kind
+def doc_rows(reading: Any, format_name: str) -> Iterator[NumberedRow]:
+    """Yield the rows of a file of docs or queries; where cells are text, one may hold a JSON list."""
+    from rankscope.io.formats import FORMATS
+    from rankscope.io.table import rows_in
+
+    rows = rows_in(reading, format_name)
+    if not FORMATS[format_name].has_text_cells:
+        return rows
+    return ((line, {name: cell_value(cell) for name, cell in row.items()}) for line, row in rows)
 
 
-def line_rows(reading: Reading) -> Iterator[NumberedRow]:
-    """Yield the object on each line."""
-    for number, text in reading.lines():
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text)
-        except ValueError as error:
-            reading.reject(number, text, f"not valid JSON: {error}")
-            continue
-        if isinstance(row, dict):
-            yield number, row
-        else:
-            reading.reject(number, text, "this is not a JSON object")
-
-
-def json_rows(reading: Reading) -> Iterator[NumberedRow]:
+def rows_of_json(content: Any, where: str) -> Iterator[NumberedRow]:
     """Yield the objects of a JSON list, or of an object of docs."""
-    try:
-        content = json.loads(reading.whole().decode("utf-8-sig", "surrogateescape"))
-    except ValueError as error:
-        raise FormatError(
-            f"{reading.name} is not valid JSON: {error}", hint="one object a line is JSONL: call the file .jsonl"
-        ) from error
     if isinstance(content, dict):
-        yield from rows_by_id(content, reading.name)
-    elif isinstance(content, list):
-        yield from enumerate(content, 1)
-    else:
-        raise FormatError(f"{reading.name} holds a single JSON value", hint=_SHAPES)
-
-
-def cell_rows(reading: Reading, *, delimiter: str | None) -> Iterator[NumberedRow]:
-    """Yield the rows of a table of text; a cell may hold a JSON list."""
-    records = records_of(reading, delimiter)
-    _, header = next(records, (0, []))
-    if not any(header):
-        return
-    check_header(header, reading.name)
-    for line, cells in records:
-        if len(cells) != len(header):
-            reading.reject(line, "\t".join(cells), f"{len(cells)} cells where the header has {len(header)}")
-        else:
-            yield line, {name.strip(): cell_value(cell) for name, cell in zip(header, cells, strict=True)}
+        return rows_by_id(content, where)
+    if isinstance(content, list):
+        return enumerate(content, 1)
+    raise FormatError(f"{where} holds a single JSON value", hint=_SHAPES)
 
 
 def cell_value(text: str) -> Any:
     """Return a cell: the items of a JSON list, or else the text."""
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
+        import json
+
         try:
             return json.loads(text)
         except ValueError:
@@ -181,9 +169,22 @@ def cell_value(text: str) -> Any:
     return text
 
 
-def parquet_rows(reading: Reading) -> Iterator[NumberedRow]:
-    """Yield the rows of a Parquet table."""
-    import polars as pl
+def values_in(cell: Any) -> tuple[Hashable, ...]:
+    """Return the values that a field holds for one doc: those of a list or set, else the one value."""
+    if isinstance(cell, list | tuple | AbstractSet):
+        return tuple(whole_value(item) for item in cell)
+    return (whole_value(cell),)
 
-    table = load(reading.whole(), pl.read_parquet, name=reading.name)
-    yield from enumerate(table.iter_rows(named=True), 1)
+
+def whole_value(cell: Any) -> Hashable:
+    """Return what a field holds for one doc as one value that can be compared; the order of a list does not count."""
+    if isinstance(cell, list | tuple | AbstractSet):
+        return frozenset(map(whole_value, cell))
+    return cell if isinstance(cell, Hashable) else repr(cell)
+
+
+def is_missing(cell: Any) -> bool:
+    """Tell whether a field holds nothing for a doc: None, NaN, an empty text or an empty list."""
+    if cell is None or (isinstance(cell, str | list | tuple | AbstractSet) and not cell):
+        return True
+    return not isinstance(cell, str | list | tuple | AbstractSet) and str(cell) in {"nan", "NaN", "NaT", "<NA>"}

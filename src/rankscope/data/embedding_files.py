@@ -1,4 +1,4 @@
-"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read), .npz or Parquet."""
+"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read),"""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.data.doc_fields import ID_NAMES, id_column
+from rankscope.data.docs import id_column
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import FormatError, IdError, InputError
+from rankscope.io.columns import EMBEDDING_COLUMNS
+from rankscope.io.formats import FORMATS, format_in_name
 from rankscope.io.source import missing
+from rankscope.io.table import read_rows
 
 if TYPE_CHECKING:
     import polars as pl
 
-VECTOR_NAMES = ("vectors", "vector", "embeddings", "embedding", "embs", "emb", "matrix", "dense", "data")
-_ID_ARRAYS = (*ID_NAMES, "ids", "_ids", "doc_ids", "docids", "docs", "docnos", "keys", "names", "index")
 _SHAPES = (
     "give {doc: vector}, (ids, matrix), a table with an id and a vector, or a file: .npy with FILE.ids.txt beside it "
-    "(or FILE.npy:ids.txt), .npz or .parquet"
+    "(or FILE.npy:ids.txt), .npz, .parquet, .arrow or .jsonl"
 )
 _WITH_IDS = re.compile(r"(.+\.npy):(.+)", re.DOTALL)
 _ID_SUFFIXES = (".ids.txt", ".ids.json", ".ids.npy")
@@ -68,12 +69,18 @@ def read_embeddings(path: str) -> Embeddings:
         raise missing(Path(name))
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
-        return read_npy(name, Path(ids) if ids else ids_beside(name))
+        matrix = open_array(name, mmap_mode="r")
+        return make_embeddings(read_ids(Path(ids) if ids else ids_beside(name)), matrix, where=name)
     if suffix == ".npz":
         return read_npz(name)
     if suffix in {".parquet", ".pq"}:
         return read_parquet(name)
-    raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
+    format_name = format_in_name(name)
+    if format_name is None or FORMATS[format_name].rows is None or FORMATS[format_name].has_text_cells:
+        raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
+    import polars as pl
+
+    return from_table(pl.DataFrame([row for _, row in read_rows(name, format=format_name)]), where=name)
 
 
 def open_array(path: str, **options: Any) -> Any:
@@ -104,11 +111,6 @@ def cannot_load(path: str, error: Exception) -> FormatError:
         hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
         "since they could run code",
     )
-
-
-def read_npy(path: str, ids_path: Path) -> Embeddings:
-    """Map a matrix into memory, and read its ids from the other file."""
-    return make_embeddings(read_ids(ids_path), open_array(path, mmap_mode="r"), where=path)
 
 
 def ids_beside(path: str) -> Path:
@@ -153,8 +155,12 @@ def json_ids(text: str, where: str) -> list[Any]:
 def read_npz(path: str) -> Embeddings:
     """Read ids and vectors from an archive of arrays, or a vector per doc where every array is one."""
     arrays = arrays_in(path)
-    ids = named(arrays, _ID_ARRAYS) or only(name for name, array in arrays.items() if array.dtype.kind in "US")
-    vectors = named(arrays, VECTOR_NAMES) or only(name for name, array in arrays.items() if array.ndim > 1)
+    ids = named(arrays, EMBEDDING_COLUMNS["id"]) or only(
+        name for name, array in arrays.items() if array.dtype.kind in "US"
+    )
+    vectors = named(arrays, EMBEDDING_COLUMNS["vector"]) or only(
+        name for name, array in arrays.items() if array.ndim > 1
+    )
     if ids is not None and vectors is not None:
         return make_embeddings(arrays[ids], arrays[vectors], where=path)
     if arrays and all(array.ndim == 1 and array.dtype.kind in "fiu" for array in arrays.values()):
@@ -205,7 +211,7 @@ def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:
     """Return the column that holds vectors, or those that hold a dimension each."""
     key = id_column(table.columns, where=where)
     vectors = [name for name, kind in table.schema.items() if is_vector(kind)]
-    chosen = only(vectors) or named(vectors, VECTOR_NAMES)
+    chosen = only(vectors) or named(vectors, EMBEDDING_COLUMNS["vector"])
     if chosen:
         return [chosen]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name != key]

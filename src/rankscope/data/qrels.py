@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.arrays import Floats, Ints, offsets_of
-from rankscope.data.run import Origin
+from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.data.run import pandas_table
+from rankscope.data.sources import Origin, ReadOptions, content_of, is_file_object, stored_file, warn_of_skipped
 from rankscope.errors import DuplicateError, GradeError, InputError
+from rankscope.io.text import trec_text
 from rankscope.light import LightRecord
+from rankscope.native import index_qrels_dict, index_qrels_text
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from rankscope.io.rows import QrelsRows
 
 
@@ -30,30 +36,46 @@ class IndexedQrels(LightRecord, eq=False):
     read: Callable[[], QrelsRows]
 
 
-class Qrels:
+class Qrels(Mapping[str, dict[str, float]]):
     """Judgments of docs for queries; they cannot be changed once made.
 
-    Made from a path, `{query: {doc: grade}}`, `{query: [relevant doc, …]}`, a table with columns query, doc, grade
-    (and subtopic, rater, time where there are), or an iterable of `(query, doc, grade)` rows. A grade below 0 means
-    pooled but unjudged.
-    """
+    Qrels are a mapping: iterating over them gives the query ids, `qrels[query]` the judged docs of a query with their
+    grades.
 
-    read_path: ClassVar[Callable[[str | os.PathLike[str]], tuple[Any, Origin]] | None] = None
-    """How a path becomes rows; set by the layer that reads files."""
+    Parameters
+    ----------
+    data
+        A path or an open file, `{query: {doc: grade}}`, `{query: [relevant doc, …]}`, a table with columns query, doc,
+        grade (and subtopic, rater, time where there are), or an iterable of `(query, doc, grade)` rows. A grade below 0
+        means pooled but unjudged.
+    duplicates
+        What is done with a doc that is judged twice for a query: "error", or "first" to keep the first judgment.
+
+    Examples
+    --------
+    >>> from rankscope import Qrels
+    >>> qrels = Qrels({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}})
+    >>> qrels["q1"]
+    {'d1': 2.0, 'd2': 0.0}
+    >>> list(qrels), len(qrels), "q3" in qrels
+    (['q1', 'q2'], 2, False)
+    >>> list(qrels.select(["q2"]))
+    ['q2']
+    """
 
     def __init__(self, data: Any, *, duplicates: str = "error", origin: Origin | None = None) -> None:
         self.kernel_index: Any | None = None
-        """The kernel's own index of the judgments, once it has been made."""
+        """Internal: the kernel's own index of the judgments, once it has been made."""
         self._duplicates = duplicates
-        if isinstance(data, str | os.PathLike) and Qrels.read_path is not None:
-            data, origin = Qrels.read_path(data)
+        if isinstance(data, str | os.PathLike) or is_file_object(data):
+            data, origin = read_qrels_file(data, ReadOptions())
         self.origin = origin
         if isinstance(data, IndexedQrels):
             self.kernel_index, self._read = data.index, data.read
             return
         from rankscope.data.coerce import qrels_rows  # not needed where the kernel has read a file
 
-        rows = qrels_rows(data)
+        rows = data.rows if isinstance(data, Qrels) else qrels_rows(data)
         self._read = lambda: rows
         self.judged  # noqa: B018 (a doc that is judged twice is found now, not when the first score is asked for)
         if not len(rows):
@@ -122,8 +144,71 @@ class Qrels:
             "or use a measure of graded gain, such as nDCG",
         )
 
+    def select(self, query_ids: Collection[str]) -> Qrels:
+        """Return the judgments of some queries, with all that is known of them; ids without a judgment are ignored."""
+        wanted = set(query_ids)
+        if wanted.issuperset(self.query_ids):
+            return self
+        from rankscope.io.rows import QrelsRows
+
+        rows = self.rows
+        kept = np.array([query in wanted for query in rows.query], dtype=np.bool_)
+        return Qrels(
+            QrelsRows(
+                kept_cells(rows.query, kept) or [],
+                kept_cells(rows.doc, kept) or [],
+                rows.grade[kept],
+                kept_cells(rows.subtopic, kept),
+                kept_cells(rows.rater, kept),
+                kept_cells(rows.time, kept),
+                rows.integer_ids,
+                tuple(query for query in rows.empty_queries if query in wanted),
+            ),
+            duplicates=self._duplicates,
+            origin=self.origin,
+        )
+
+    def __getitem__(self, query: str) -> dict[str, float]:
+        """Return the judged docs of a query with their grades, in the order given."""
+        return dict(self.judged[query])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.judged
+
     def __len__(self) -> int:
         return len(self.query_ids)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+        """Write the qrels to a file.
+
+        Parameters
+        ----------
+        path
+            Where to; "-" is standard output.
+        format
+            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
+        """
+        from rankscope.io.write import write_qrels
+
+        write_qrels(self.rows, path, format=format)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows in the order given as a Polars table with columns query, doc, grade (and further ones)."""
+        import polars as pl
+
+        from rankscope.io.table import table_columns
+
+        return pl.DataFrame(table_columns(self.rows))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows in the order given as a pandas table with columns query, doc, grade (and further ones)."""
+        return pandas_table(self.rows)
 
     def __repr__(self) -> str:
         n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
@@ -160,3 +245,43 @@ def raise_duplicate(rows: QrelsRows, i: int) -> None:
         if several_raters
         else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
     )
+
+
+def kept_cells(column: Sequence[str] | None, kept: Bools) -> list[str] | None:
+    """Return some cells of a column that may not be there."""
+    return None if column is None else [cell for cell, keep in zip(column, kept.tolist(), strict=True) if keep]
+
+
+def read_qrels_file(data: Any, options: ReadOptions, *, threads: int | None = None) -> tuple[Any, Origin]:
+    """Return qrels from a path or open file, read by the kernel where that can be, and where they come from."""
+    stored = stored_file(*content_of(data)) if is_file_object(data) else stored_file(os.fspath(data))
+    text = trec_text(stored, "qrels", format_name=options.format, columns=options.columns)
+    if text is not None:
+        index = index_qrels_text(text.data(), threads=threads)
+        if index is not None:
+            return IndexedQrels(index, lambda: read_rows(stored)), Origin(text.name, "trec", text.sha256)
+    from rankscope.io.read import read_qrels
+
+    file = read_qrels(stored, **vars(options))
+    warn_of_skipped(file.path, file.bad_lines)
+    return file.rows, Origin(file.path, file.format, lambda: file.sha256)
+
+
+def read_rows(stored: Any) -> QrelsRows:
+    """Return the rows of TREC text that the kernel has read before."""
+    from rankscope.io.read import read_qrels
+
+    return read_qrels(stored, format="trec").rows
+
+
+def index_dict(data: Any) -> Any:
+    """Let the kernel read a dict of dicts, where it can; other data is returned as it is."""
+    if type(data) is not dict or not all(type(docs) is dict and docs for docs in data.values()):
+        return data
+    own = {query: dict(docs) for query, docs in data.items()}
+    index = index_qrels_dict(own) if own else None
+    if index is None:
+        return data
+    from rankscope.data.coerce import qrels_rows
+
+    return IndexedQrels(index, lambda: qrels_rows(own))

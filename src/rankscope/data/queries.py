@@ -1,48 +1,48 @@
 """Queries with their texts and attributes (language, difficulty, ...): from files, tables or dicts.
 
-Files may be JSONL, JSON, CSV, TSV or Parquet, TREC topics (old SGML or XML), plain lines of id and text, a BEIR folder,
-or test cases of earlier frameworks; compressed or not.
+Files may be JSONL, JSON, CSV, TSV, Parquet or Arrow, TREC topics (old SGML or XML), plain lines of id and text, a BEIR
+folder, or test cases of earlier frameworks; compressed or not.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rankscope.arrays import Floats, read_only
-from rankscope.data.doc_fields import is_missing, whole_value
-from rankscope.data.docs import NumberedRow, cell_rows, kind_in_name, line_rows, parquet_rows
+from rankscope.data.docs import NumberedRow, doc_rows, is_missing, rows_of_table, whole_value
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, OptionError, did_you_mean
-from rankscope.io.columns import QUERY_ID_NAMES
-from rankscope.io.compression import COMPRESSIONS, MAGIC_BYTES, compression_of, decompressed
-from rankscope.io.csv_file import delimiter_of
+from rankscope.io.columns import QUERY_COLUMNS, match_columns
+from rankscope.io.delimited import delimiter_of
+from rankscope.io.formats import COMPRESSIONS, FORMATS
 from rankscope.io.ids import as_id
 from rankscope.io.numbers import number_in
-from rankscope.io.source import Reading, Source, source_of
+from rankscope.io.source import BYTE_ORDER_MARK, FileReading, StoredFile, source_of
+from rankscope.io.table import guess_format
 from rankscope.io.topics import is_topics, topic_rows
+from rankscope.light import LightRecord
+from rankscope.registry import Entry, Registry
 
-ID_NAMES = ("_id", "id", *QUERY_ID_NAMES, "number", "num", "case_id", "query", "topic")
-"""The names under which tables keep the id of a query, best first: `query` is the id unless another column says id."""
-TEXT_NAMES = ("text", "query", "query_text", "question", "title", "userquery", "user_query", "utterance")
-"""The names under which tables keep what was searched for, best first; the column of the ids is never taken."""
 QUERIES_STEM = "queries"
 
 _SHAPES = (
     "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
-    "Parquet or TREC topics; each query once"
+    "Parquet, Arrow or TREC topics; each query once"
 )
 _HEAD_BYTES = 1 << 12
-_PAIR = 2
+
+IMPORTERS: Registry[Callable[[str], Any]] = Registry(
+    "importer", {"predecessors": Entry("rankscope.predecessors.importers:import_file", "test cases of earlier tools")}
+)
+"""What reads JSON that is neither a list nor an object of queries."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class QueryTable:
+class QueryTable(LightRecord, eq=False):
     """Queries: their ids in the order given, their texts, and what else is known of each."""
 
     ids: tuple[str, ...]
@@ -84,8 +84,11 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
         return data
     if isinstance(data, str | os.PathLike):
         return read_queries(os.fspath(data), columns=columns, need_text=need_text)
-    reading = Reading("the queries", Source("the queries", b"").open())
-    return gathered(reading, rows_in(data), columns=columns, need_text=need_text)
+    rows = rows_by_query(data, "the queries") if isinstance(data, Mapping) else rows_of_table(data)
+    if rows is None:
+        raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
+    with StoredFile("the queries", b"").reading() as reading:
+        return gather_queries(reading, rows, columns=columns, need_text=need_text)
 
 
 def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> Floats:
@@ -100,7 +103,8 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
             f"{len(lacking)} of {len(query_ids)} queries have no weight in column {column!r}: {few(lacking)}",
             hint="every judged query needs one; 0 leaves a query out of the means",
         )
-    weights = [weight_in(given[query]) for query in query_ids]
+    cells = (given[query] for query in query_ids)
+    weights = [float(cell) if isinstance(cell, np.number) else number_in(cell) for cell in cells]
     wrong = [
         f"{query} has {given[query]!r}"
         for query, weight in zip(query_ids, weights, strict=True)
@@ -118,38 +122,19 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
     return read_only(np.array(weights, dtype=np.float64))
 
 
-def weight_in(value: Any) -> float | None:
-    """Return the number that a cell holds, as text or as any kind of number, None where it holds none."""
-    return float(value) if isinstance(value, np.number) else number_in(value)
-
-
 def few(items: Sequence[str]) -> str:
     """Name some of many."""
     return ", ".join(items[:3]) + (", …" if len(items) > 3 else "")
 
 
-def rows_in(data: Any) -> Iterable[NumberedRow]:
-    """Return the rows of data in memory."""
-    if isinstance(data, Mapping):
-        return rows_by_query(data)
-    if hasattr(data, "iloc") and hasattr(data, "to_dict"):  # pandas
-        return enumerate(data.to_dict("records"), 1)
-    if hasattr(data, "__arrow_c_stream__"):
-        import polars as pl
-
-        return enumerate(pl.DataFrame(data).iter_rows(named=True), 1)
-    if isinstance(data, Iterable) and not isinstance(data, bytes):
-        return enumerate(data, 1)
-    raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
-
-
-def rows_by_query(queries: Mapping[Any, Any], where: str = "the queries") -> Iterator[NumberedRow]:
+def rows_by_query(queries: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
     """Return {query: text} or {query: {attribute: value}} as rows."""
+    id_names = QUERY_COLUMNS["id"]
     for number, (query, value) in enumerate(queries.items(), 1):
         if isinstance(value, str):
             yield number, {"_id": query, "text": value}
         elif isinstance(value, Mapping):
-            own = {name for name in value if str(name).lower() in ID_NAMES and str(value[name]) == str(query)}
+            own = {name for name in value if str(name).lower() in id_names and str(value[name]) == str(query)}
             yield number, {"_id": query, **{name: cell for name, cell in value.items() if name not in own}}
         else:
             raise FormatError(f"{where}: query {query!r} holds {type(value).__name__}", hint=_SHAPES)
@@ -158,14 +143,9 @@ def rows_by_query(queries: Mapping[Any, Any], where: str = "the queries") -> Ite
 def read_queries(path: str, *, columns: Mapping[str, str] | None = None, need_text: bool = False) -> QueryTable:
     """Return the queries of a file, or of the one in a folder."""
     source = source_of(queries_in(Path(path)) if Path(path).is_dir() else path)
-    with source.open() as raw:
-        compression = compression_of(raw.read(MAGIC_BYTES))
-    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
-        head = stream.read(_HEAD_BYTES)
-    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
-        reading = Reading(source.name, stream)
-        rows = rows_of_file(reading, head, columns=columns or {})
-        table = gathered(reading, rows, columns=columns, need_text=need_text)
+    with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
+        rows = rows_of_file(reading, source.head(_HEAD_BYTES), columns=columns or {})
+        table = gather_queries(reading, rows, columns=columns, need_text=need_text)
     if not table.ids:
         raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
     return table
@@ -196,46 +176,27 @@ def bare_stem(name: str) -> str:
     return ".".join(parts[: -2 if parts[-1] in COMPRESSIONS else -1])
 
 
-def rows_of_file(reading: Reading, head: bytes, *, columns: Mapping[str, str]) -> Iterator[NumberedRow]:
+def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str]) -> Iterator[NumberedRow]:
     """Yield the rows of a file, whose format is told from its name or from how it starts."""
-    kind = kind_of_queries(reading.name, head)
-    if kind == "parquet":
-        return parquet_rows(reading)
-    if kind == "json":
-        return json_rows(reading)
-    if kind == "topics":
-        return topic_rows(reading)
-    if kind == "jsonl":
-        return line_rows(reading)
-    first = head.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").lstrip().partition("\n")[0].strip("\r")
-    delimiter = "\t" if kind == "tsv" else delimiter_of(first)
-    if kind == "lines" or not has_id_column(first.split(delimiter), columns):
-        return pair_rows(reading, delimiter=delimiter if delimiter in first else ":")
-    return cell_rows(reading, delimiter=delimiter)
-
-
-def kind_of_queries(name: str, head: bytes) -> str:
-    """Return the format of a file of queries."""
     if is_topics(head):
-        return "topics"
-    try:
-        return kind_in_name(name)
-    except FormatError:
-        start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.startswith(b"{"):
-        return "jsonl"
-    return "json" if start.startswith(b"[") else "tsv" if b"\t" in start.partition(b"\n")[0] else "lines"
+        return topic_rows(reading)
+    format_name = guess_format(reading.name, head)
+    if format_name is not None and not FORMATS[format_name].has_text_cells:
+        return doc_rows(reading, format_name)
+    first = head.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").lstrip().partition("\n")[0].strip("\r")
+    delimiter = "\t" if format_name == "tsv" else delimiter_of(first)
+    if format_name is None or not has_id_column(first.split(delimiter), columns):
+        return pair_rows(reading, delimiter=delimiter if delimiter in first else ":")
+    return doc_rows(reading, format_name)
 
 
 def has_id_column(header: list[str], columns: Mapping[str, str]) -> bool:
     """Tell whether the first line of a table is a header."""
     lowered = {cell.strip().strip('"').lower() for cell in header}
-    return bool(columns) or bool(lowered.intersection(ID_NAMES))
+    return bool(columns) or bool(lowered.intersection(QUERY_COLUMNS["id"]))
 
 
-def pair_rows(reading: Reading, *, delimiter: str) -> Iterator[NumberedRow]:
+def pair_rows(reading: FileReading, *, delimiter: str) -> Iterator[NumberedRow]:
     """Yield lines without a header that hold an id, a delimiter and a text."""
     for number, line in reading.lines():
         if not line.strip():
@@ -247,37 +208,26 @@ def pair_rows(reading: Reading, *, delimiter: str) -> Iterator[NumberedRow]:
             reading.reject(number, line, f"there is no {'tab' if delimiter == chr(9) else repr(delimiter)} in it")
 
 
-def json_rows(reading: Reading) -> Iterator[NumberedRow]:
+def rows_of_json(content: Any, source: StoredFile) -> Iterator[NumberedRow]:
     """Yield the queries of a JSON list, of an object of queries, or of test cases of an earlier framework."""
-    import json
-
-    try:
-        content = json.loads(reading.whole().decode("utf-8-sig", "surrogateescape"))
-    except ValueError as error:
-        raise FormatError(
-            f"{reading.name} is not valid JSON: {error}", hint="one object a line is JSONL: call the file .jsonl"
-        ) from error
     if isinstance(content, list) and content and isinstance(content[0], dict) and has_id_column(list(content[0]), {}):
         return enumerate(content, 1)
     if isinstance(content, dict) and all(isinstance(value, str | dict) for value in content.values()):
-        return rows_by_query(content, reading.name)
-    return imported_rows(reading.name)
+        return rows_by_query(content, source.name)
+    return imported_rows(source.name)
 
 
 def imported_rows(name: str) -> Iterator[NumberedRow]:
     """Yield the queries of a file that an earlier framework wrote."""
-    from rankscope.predecessors.importers import import_file
-
-    found = import_file(name)
-    for number, query in enumerate(found.queries, 1):
+    for number, query in enumerate(IMPORTERS["predecessors"](name).queries, 1):
         yield number, {"_id": query.id, "text": query.text or None, **query.attributes}
 
 
-def gathered(
-    reading: Reading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str] | None, need_text: bool
+def gather_queries(
+    reading: FileReading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str] | None, need_text: bool
 ) -> QueryTable:
     """Gather rows into a table, noting those without an id or a text that is needed."""
-    gatherer = Gatherer(reading, columns or {}, need_text=need_text)
+    gatherer = QueryGatherer(reading, columns or {}, need_text=need_text)
     for number, row in rows:
         gatherer.take(number, row)
     if reading.bad_lines:
@@ -286,10 +236,10 @@ def gathered(
     return QueryTable(tuple(gatherer.lines), gatherer.texts or None, gatherer.attributes)
 
 
-class Gatherer:
+class QueryGatherer:
     """Collects queries row by row."""
 
-    def __init__(self, reading: Reading, columns: Mapping[str, str], *, need_text: bool) -> None:
+    def __init__(self, reading: FileReading, columns: Mapping[str, str], *, need_text: bool) -> None:
         self.lines: dict[str, int] = {}
         self.texts: dict[str, str] = {}
         self.attributes: dict[str, dict[str, Any]] = {}
@@ -340,25 +290,14 @@ class Gatherer:
                     column[query] = value
 
     def _roles_of(self, names: Sequence[str], number: int) -> dict[str, str]:
-        by_lower = {name.strip().lower(): name for name in reversed(names)}
-        roles: dict[str, str] = {}
-        for role, column in self._columns.items():
-            if column not in by_lower:
-                raise OptionError(
-                    f"{self._reading.name}:{number} has no column {column!r}; its columns are {', '.join(names)}",
-                    hint=did_you_mean(column, names) or f"map the {role} to one of them",
-                )
-            roles[role] = by_lower[column]
-        for role, known in (("id", ID_NAMES), ("text", TEXT_NAMES)):
-            free = (by_lower[name] for name in known if name in by_lower and by_lower[name] not in roles.values())
-            roles.setdefault(role, next(free, ""))
-        if not roles["id"]:
-            listed = ", ".join(names)
+        where = f"{self._reading.name}:{number}"
+        roles = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
+        if "id" not in roles:
             raise FormatError(
-                f"{self._reading.name}:{number} has no column for the query id; its columns are {listed}",
+                f"{where} has no column for the query id; its columns are {', '.join(names)}",
                 hint="call it _id, id or query_id, or map it: id=NAME",
             )
-        return {role: name for role, name in roles.items() if name}
+        return roles
 
 
 def flat_cells(row: Mapping[str, Any], *, without: Iterable[str | None]) -> Iterator[tuple[str, Any]]:

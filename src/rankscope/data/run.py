@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sized
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
+from rankscope.data.sources import DictSource, FileSource, Origin, content_of, is_file_object, own_source, shared_source
 from rankscope.errors import DuplicateError, IdError, InputError, ScoreError
 from rankscope.light import LightRecord
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
     from rankscope.io.rows import RunRows
 
 
@@ -40,70 +43,57 @@ class Ranking(LightRecord, eq=False):
         )
 
 
-class RunSource(Protocol):
-    """Where a run's rows come from."""
-
-    def read(self) -> RunRows:
-        """Return all rows."""
-        ...
-
-
-class Origin(LightRecord):
-    """The file that data was read from."""
-
-    path: str
-    format: str
-    digest: Callable[[], str]
-    """Computes the SHA-256 of the file, which takes a while and is not always asked for."""
-
-    @cached_property
-    def sha256(self) -> str:
-        """The digest of the file as stored."""
-        return self.digest()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Origin):
-            return NotImplemented
-        return (self.path, self.format) == (other.path, other.format) and self.sha256 == other.sha256
-
-    def __hash__(self) -> int:
-        return hash((self.path, self.format))
-
-
-class Run:
+class Run(Mapping[str, dict[str, float]]):
     """The ranked docs of one system for many queries; it cannot be changed once made.
 
-    Made from a path (then read only when needed), `{query: {doc: score}}`, `{query: [doc, …]}` best first,
-    a table with columns query, doc, score, or an iterable of `(query, doc, score)` rows.
-    """
+    A run is a mapping: iterating over it gives the query ids, `run[query]` the docs of a query with their scores, best
+    first.
 
-    open_path: ClassVar[Callable[[str | os.PathLike[str]], RunSource] | None] = None
-    """How a path becomes a source; set by the layer that reads files."""
+    Parameters
+    ----------
+    data
+        A path or an open file (read only when needed), `{query: {doc: score}}`, `{query: [doc, …]}` best first, a
+        table with columns query, doc, score, or an iterable of `(query, doc, score)` rows.
+    name
+        What the system is called in results.
+
+    Examples
+    --------
+    >>> from rankscope import Run
+    >>> run = Run({"q1": {"d1": 0.5, "d2": 2.0}, "q2": {"d1": 1.0}}, name="bm25")
+    >>> run["q1"]
+    {'d2': 2.0, 'd1': 0.5}
+    >>> list(run), len(run), "q3" in run
+    (['q1', 'q2'], 2, False)
+    >>> run.to_polars().columns
+    ['query', 'doc', 'score']
+    """
 
     def __init__(self, data: Any, *, name: str | None = None) -> None:
         self.name = name
         self._rankings: _Rankings | None = None
-        if isinstance(data, str | os.PathLike) and Run.open_path is not None:
-            self.source: Any = Run.open_path(data)
-        elif isinstance(data, Mapping) and all(isinstance(docs, Mapping) for docs in data.values()):
-            self.source = DictSource({query: dict(docs) for query, docs in data.items()})
-        elif hasattr(data, "read") and callable(data.read):
-            self.source = data
+        self.source: Any
+        """Internal: where the rows come from, in the form that alignment reads fastest."""
+        if isinstance(data, str | os.PathLike):
+            self.source = FileSource(os.fspath(data))
+        elif isinstance(data, Run):
+            self.source, self._rankings = data.source, data._rankings  # noqa: SLF001 (of the same class)
+        elif is_file_object(data):
+            path, content = content_of(data)
+            self.source = FileSource(path, content=content)
         else:
-            self.source = source_of(own_copy(data))
+            self.source = data if callable(getattr(data, "read", None)) else own_source(data)
 
     @classmethod
     def wrap(cls, data: Any, *, name: str | None = None) -> Run:
         """Make a run that reads the caller's own dicts or table without a copy; they must not change meanwhile."""
         run = cls({}, name=name)
-        run.source = DictSource(data) if isinstance(data, Mapping) else source_of(data)
+        run.source = DictSource(data) if isinstance(data, Mapping) else shared_source(data)
         return run
 
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""
-        run = Run({}, name=name)
-        run.source, run._rankings = self.source, self._rankings
-        return run
+        return self if name == self.name else Run(self, name=name)
 
     @property
     def rows(self) -> RunRows:
@@ -135,7 +125,7 @@ class Run:
 
     @property
     def rankings(self) -> _Rankings:
-        """Access to one query's docs at a time."""
+        """Internal: one query's docs at a time, as given."""
         if self._rankings is None:
             if isinstance(self.source, DictSource):
                 self._rankings = DictRankings(self.source.docs_of)
@@ -143,8 +133,53 @@ class Run:
                 self._rankings = RowRankings(self.source.read())
         return self._rankings
 
+    def __getitem__(self, query: str) -> dict[str, float]:
+        """Return the docs of a query with their scores, best first; of equal scores the greater id is first."""
+        from rankscope.io.ids import byte_order
+
+        if query not in self.rankings:
+            raise KeyError(query)
+        ranking = self.rankings.ranking(query, duplicates="error")
+        scored = zip(ranking.score_of, ranking.scores.tolist(), strict=True)
+        return dict(sorted(scored, key=lambda doc: (doc[1], byte_order(doc[0])), reverse=True))
+
+    def __iter__(self) -> Iterator[str]:
+        return self.rankings.query_ids()
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.rankings
+
     def __len__(self) -> int:
         return len(self.rankings)
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+        """Write the run to a file.
+
+        Parameters
+        ----------
+        path
+            Where to; "-" is standard output.
+        format
+            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
+        """
+        from rankscope.io.write import write_run
+
+        write_run(self.rows, path, format=format)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows in the order given as a Polars table with columns query, doc, score (and rank, tag)."""
+        import polars as pl
+
+        from rankscope.io.table import table_columns
+
+        return pl.DataFrame(table_columns(self.rows))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows in the order given as a pandas table with columns query, doc, score (and rank, tag)."""
+        return pandas_table(self.rows)
 
     def __repr__(self) -> str:
         name = self.name or getattr(self.source, "path", "")  # its origin would be known only once it is read
@@ -161,70 +196,6 @@ class _Rankings(Protocol):
     def __len__(self) -> int: ...
 
     def ranking(self, query: str, *, duplicates: str) -> Ranking: ...
-
-
-class RowsSource(LightRecord, eq=False):
-    """Rows that are already in memory."""
-
-    rows: RunRows
-
-    def read(self) -> RunRows:
-        """Return all rows."""
-        return self.rows
-
-    @property
-    def integer_ids(self) -> frozenset[str]:
-        """Which ids were whole numbers."""
-        return self.rows.integer_ids
-
-    @property
-    def tag(self) -> str | None:
-        """The tag of the last row."""
-        return self.rows.tag
-
-
-class DictSource(LightRecord, eq=False):
-    """A dict of dicts, used as it is: nothing is flattened unless the rows are asked for."""
-
-    docs_of: Mapping[Any, Mapping[Any, Any]]
-
-    def read(self) -> RunRows:
-        """Return all rows."""
-        from rankscope.data.coerce import run_rows
-
-        return run_rows(self.docs_of)
-
-    @property
-    def integer_ids(self) -> frozenset[str]:
-        """Which ids are whole numbers, to tell from the first ones."""
-        return frozenset(integer_kinds(self.docs_of))
-
-
-class TableSource(LightRecord, eq=False):
-    """A table that the kernel reads where its owner keeps it."""
-
-    original: Any
-    table: Any
-    """The table as the kernel sees it."""
-    column_of: Mapping[str, int]
-    """Which column holds what."""
-
-    def read(self) -> RunRows:
-        """Return all rows."""
-        from rankscope.data.coerce import run_rows
-
-        return run_rows(self.original)
-
-    @property
-    def integer_ids(self) -> frozenset[str]:
-        """Which ids are whole numbers."""
-        numbers = set("cCsSiIlL")  # the letters that Arrow has for them
-        return frozenset(kind for kind in ("query", "doc") if self.table.format(self.column_of[kind]) in numbers)
-
-    @property
-    def tag(self) -> str | None:
-        """The tag of the last row."""
-        return self.read().tag if "tag" in self.column_of else None
 
 
 class DictRankings:
@@ -270,16 +241,6 @@ class DictRankings:
         return ranking
 
 
-def integer_kinds(docs_of: Mapping[Any, Mapping[Any, Any]]) -> Iterator[str]:
-    """Tell from the first query and its first doc whether ids are whole numbers."""
-    for query, docs in docs_of.items():
-        if not isinstance(query, str | bytes):
-            yield "query"
-        if any(not isinstance(doc, str | bytes) for doc in list(docs)[:1]):
-            yield "doc"
-        return
-
-
 class RowRankings:
     """Rankings of rows, which may come in any order."""
 
@@ -311,29 +272,16 @@ class RowRankings:
         picked = self._order[self._offsets[code] : self._offsets[code + 1]]
         docs = [self._rows.doc[i] for i in picked.tolist()]
         if len(set(docs)) < len(docs):
-            if duplicates == "error":
-                raise_duplicate(query, first_duplicate(docs))
-            picked = picked[first_occurrences(docs)]
-            docs = list(dict.fromkeys(docs))
+            first: dict[str, int] = {}
+            for i, doc in enumerate(docs):
+                if first.setdefault(doc, i) != i and duplicates == "error":
+                    raise_duplicate(query, doc)
+            picked, docs = picked[list(first.values())], list(first)
         scores = self._rows.score[picked]
         given = None if self._rows.rank is None else self._rows.rank[picked]
         ranking = Ranking(dict(zip(docs, scores.tolist(), strict=True)), scores, given)
         check_scores(ranking, query)
         return ranking
-
-
-def first_occurrences(docs: list[str]) -> list[int]:
-    """Return the positions at which each doc is listed for the first time."""
-    first: dict[str, int] = {}
-    for i, doc in enumerate(docs):
-        first.setdefault(doc, i)
-    return list(first.values())
-
-
-def first_duplicate(docs: list[str]) -> str:
-    """Return the doc that is the first to be listed for a second time."""
-    seen: set[str] = set()
-    return next(doc for doc in docs if doc in seen or seen.add(doc))  # type: ignore[func-returns-value]
 
 
 def raise_duplicate(query: str, doc: str) -> None:
@@ -362,27 +310,12 @@ def require_rows(run: Run) -> None:
         raise InputError("the run is empty", hint="check that the system wrote its results")
 
 
-def own_copy(data: Any) -> Any:
-    """Return a table that stays as it is when the caller's changes; other data is copied when it is read."""
-    if hasattr(data, "iloc"):
-        return data.copy()  # pandas
-    if hasattr(data, "clone"):
-        return data.clone()  # polars, where it costs nothing
-    return data
+def pandas_table(rows: Any) -> pd.DataFrame:
+    """Return rows as a pandas table, or say how to install pandas."""
+    from rankscope.io.table import table_columns
 
-
-def source_of(data: Any) -> Any:
-    """Return in-memory data as a source: an Arrow table as it is where the kernel can read it, all else as rows."""
-    if hasattr(data, "__arrow_c_stream__"):
-        from rankscope.data.tables import table_source
-
-        if not isinstance(data, Sized):  # a stream, which can be read only once
-            import polars as pl
-
-            data = pl.DataFrame(data)
-        source = table_source(data)
-        if source is not None:
-            return source
-    from rankscope.data.coerce import run_rows
-
-    return RowsSource(run_rows(data))
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError("pandas is not installed", hint="pip install pandas; or use to_polars()") from None
+    return pd.DataFrame(table_columns(rows))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,6 +11,7 @@ from rankscope.arrays import Bools, Floats, Ints, offsets_of, positions_in_segme
 from rankscope.data.qrels import Qrels
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows
+from rankscope.light import LightRecord, field
 
 _TIE = 1e-12
 """Gains that differ by less are equal but for rounding."""
@@ -21,8 +21,7 @@ _USUAL_DEPTH = 20
 Rankings = Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, eq=False)
-class Coverage:
+class Coverage(LightRecord, eq=False):
     """What rankings cover: an entry for every ranked doc and every subtopic it is relevant to, down the ranks."""
 
     segments: Ints
@@ -42,8 +41,7 @@ class Coverage:
         return segment_sum(values, self.segments, len(self.n_subtopics))
 
 
-@dataclass(frozen=True, eq=False)
-class Subtopics:
+class Subtopics(LightRecord, eq=False):
     """The relevant docs of every subtopic; a subtopic without any is left out, for nothing could cover it."""
 
     docs: Mapping[str, Mapping[str, Sequence[int]]]

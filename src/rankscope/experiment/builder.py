@@ -23,7 +23,7 @@ from rankscope.experiment.progress_files import file_name
 from rankscope.experiment.project import Project, SystemEntry
 from rankscope.experiment.results import Choice, Sides
 from rankscope.experiment.retrieve import ask_missing
-from rankscope.experiment.tuning import choice_of, mean_score, qrels_of
+from rankscope.experiment.tuning import choice_of, mean_score
 from rankscope.io.files import write_text
 from rankscope.measures.parse import parse_measure
 from rankscope.progress import Progress
@@ -129,7 +129,7 @@ class Workshop:
     @cached_property
     def train_qrels(self) -> Qrels:
         """The judgments of the train queries."""
-        return qrels_of(self.collection.qrels, self.sides.train)
+        return self.collection.qrels.select(self.sides.train)
 
     def note_choice(self, name: str, trials: Sequence[tuple[Mapping[str, Any], float]]) -> None:
         """Keep what was tried for the report."""

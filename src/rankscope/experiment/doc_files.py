@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import sys
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,21 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.data.doc_fields import ID_NAMES, is_missing
-from rankscope.data.docs import NumberedRow, cell_rows, flat_fields, json_rows, kind_in_name, line_rows, parquet_rows
+from rankscope.data.docs import doc_rows, flat_fields, is_missing, rows_of_json
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, OptionError, did_you_mean
 from rankscope.experiment.fingerprint import Digest, Memory
-from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
+from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
-from rankscope.io.source import Reading, Source, source_of
+from rankscope.io.source import FileReading, source_of
+from rankscope.io.table import format_of
 from rankscope.systems.base import Doc
-
-TEXT_NAMES = ("text", "contents", "content", "body", "passage", "abstract", "document", "definition", "description")
-"""The names under which tables keep the text of a doc, best first."""
-TITLE_NAMES = ("title", "label", "name", "headline", "heading")
-ROLES: Mapping[str, tuple[str, ...]] = {"id": ID_NAMES, "text": TEXT_NAMES, "title": TITLE_NAMES}
-
-_ROWS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +69,7 @@ class DocFile(Docs):
         self.name = str(path)
         self._columns = dict(columns or {})
         self._memory = memory or Memory(None)
-        check_roles(self._columns, ROLES, where=f"the columns of {path}")
+        check_roles(self._columns, DOC_COLUMNS, where=f"the columns of {path}")
 
     @cached_property
     def scan(self) -> Scan:
@@ -88,49 +79,15 @@ class DocFile(Docs):
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
         """Yield each doc with the number of its line."""
-        csv.field_size_limit(sys.maxsize)  # a doc may be longer than the 128 kB that Python takes for a cell
         reader = RowReader(self.name, self._columns)
         source = source_of(self.path)
-        compression = compression_in(source)
-        with source.open() as raw, decompressed(raw, compression, name=self.name) as stream:
-            reading = Reading(self.name, stream)
-            for number, row in file_rows(reading, is_plain=compression is None):
+        with source.reading(from_json=lambda content: rows_of_json(content, self.name)) as reading:
+            for number, row in doc_rows(reading, format_of(source)):
                 doc = reader.doc(number, row, reading)
                 if doc is not None:
                     yield number, doc
         if reading.bad_lines:
             raise BadLinesError(reading.bad_lines, hint="every doc needs an id of its own and a text")
-
-
-def compression_in(source: Source) -> str | None:
-    """Return how a file is compressed."""
-    with source.open() as raw:
-        return compression_of(raw.read(MAGIC_BYTES))
-
-
-def file_rows(reading: Reading, *, is_plain: bool) -> Iterator[NumberedRow]:
-    """Yield the rows of a file of docs in the format that its name speaks of."""
-    kind = kind_in_name(reading.name)
-    if kind == "parquet":
-        return parquet_blocks(reading.name) if is_plain else parquet_rows(reading)
-    if kind == "json":
-        return json_rows(reading)
-    return line_rows(reading) if kind == "jsonl" else cell_rows(reading, delimiter="\t" if kind == "tsv" else None)
-
-
-def parquet_blocks(name: str) -> Iterator[NumberedRow]:
-    """Yield the rows of a Parquet file, some thousands at a time."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    try:
-        table = pl.scan_parquet(name)
-        start = 0
-        while len(block := table.slice(start, _ROWS_AT_ONCE).collect()):
-            yield from enumerate(block.iter_rows(named=True), start + 1)
-            start += len(block)
-    except PolarsError as error:
-        raise FormatError(f"{name} cannot be read as Parquet: {error}", hint="it is damaged or cut off") from error
 
 
 class RowReader:
@@ -141,13 +98,13 @@ class RowReader:
         self._columns = columns
         self._roles: dict[tuple[str, ...], dict[str, str]] = {}
 
-    def doc(self, number: int, row: Any, reading: Reading) -> Doc | None:
+    def doc(self, number: int, row: Any, reading: FileReading) -> Doc | None:
         """Return the doc that a row holds; one without an id is noted as a bad line."""
         if not isinstance(row, Mapping):
             raise FormatError(f"{self._name}:{number} holds {row!r}, not values by name", hint="write it as {…}")
         names = tuple(row)
         if names not in self._roles:
-            self._roles[names] = roles_in(names, ROLES, self._columns, where=f"{self._name}:{number}")
+            self._roles[names] = roles_in(names, DOC_COLUMNS, self._columns, where=f"{self._name}:{number}")
         roles = self._roles[names]
         if is_missing(row[roles["id"]]):
             reading.reject(number, "", "the doc has no id")
@@ -181,18 +138,7 @@ def roles_in(
     names: Sequence[Any], roles: Mapping[str, tuple[str, ...]], chosen: Mapping[str, str], *, where: str
 ) -> dict[str, str]:
     """Return which column holds what: those that were chosen, then those with a known name."""
-    by_lower = {str(name).strip().lower(): name for name in reversed(names)}
-    found: dict[str, str] = {}
-    for role, known in roles.items():
-        wanted = chosen.get(role)
-        if wanted is not None and wanted.lower() not in by_lower:
-            raise FormatError(
-                f"{where} has no column {wanted!r}; its columns are {', '.join(map(str, names))}",
-                hint=did_you_mean(wanted, map(str, names)) or f"map the {role} to one of them",
-            )
-        match = next((by_lower[name] for name in ((wanted or "").lower(), *known) if name in by_lower), None)
-        if match is not None and match not in found.values():
-            found[role] = match
+    found = match_columns(names, roles, chosen=chosen, where=where)
     missing = "id" if "id" not in found else "text" if not {"text", "title"} & set(found) else None
     if missing:
         raise FormatError(

@@ -20,7 +20,6 @@ from rankscope.experiment.collection import Collection, counted
 from rankscope.experiment.doc_data import SideData
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Choice, Sides, SystemResult
-from rankscope.experiment.tuning import qrels_of
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 
@@ -47,7 +46,7 @@ def measured(
     """
     if not runs:
         return None, None
-    qrels = qrels_of(collection.qrels, sides.measured)
+    qrels = collection.qrels.select(sides.measured)
     found = compare_docs(collection.name, collection.qrels, docs)
     if found is not None and found.level == "error":
         raise_or_warn(found, anyway=anyway)

@@ -19,7 +19,7 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
-from rankscope.data.doc_fields import whole_value
+from rankscope.data.docs import whole_value
 from rankscope.data.queries import QueryTable
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.fingerprint import queries_digest

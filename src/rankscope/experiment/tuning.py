@@ -9,15 +9,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, RankscopeWarning
 from rankscope.evaluation import evaluate
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.results import Choice, Sides, Trial
 from rankscope.experiment.splits import divided, load_split, reveal
-from rankscope.io.rows import QrelsRows
 from rankscope.systems.base import RankedDocs
 
 HALF = Fraction(1, 2)
@@ -78,32 +75,6 @@ def stored_sides(collection: Collection, judged: Sequence[str], *, revealed: boo
     times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
     words = f"Results are about the {len(measured)} held-out queries, revealed {times}."
     return Sides(train, measured, "holdout", words)
-
-
-def qrels_of(qrels: Qrels, query_ids: Sequence[str]) -> Qrels:
-    """Return the judgments of some queries."""
-    wanted = set(query_ids)
-    if wanted.issuperset(qrels.query_ids):
-        return qrels
-    rows = qrels.rows
-    kept = np.array([query in wanted for query in rows.query], dtype=np.bool_)
-
-    def picked(column: Sequence[str] | None) -> list[str] | None:
-        return None if column is None else [value for value, keep in zip(column, kept, strict=True) if keep]
-
-    return Qrels(
-        QrelsRows(
-            picked(rows.query) or [],
-            picked(rows.doc) or [],
-            rows.grade[kept],
-            picked(rows.subtopic),
-            picked(rows.rater),
-            picked(rows.time),
-            rows.integer_ids,
-            tuple(query for query in rows.empty_queries if query in wanted),
-        ),
-        origin=qrels.origin,
-    )
 
 
 def mean_score(qrels: Qrels, rankings: Mapping[str, RankedDocs], measure: str, side: Mapping[str, Any]) -> float:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankscope.data.ontology_files import content_of
+from rankscope.data.ontology_files import OboFile
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(.*)')
 _ESCAPED = re.compile(r"\\(.)")
-_KEPT = frozenset({"id", "name", "def", "synonym", "is_obsolete"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +33,13 @@ class TermText:
 
 def read_term_texts(path: Path) -> dict[str, TermText]:
     """Return the words of every term in use, by id, in the order of the file."""
-    text = content_of(path).decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-    stanzas = re.split(r"^\[(\w+)\][^\n]*$", text, flags=re.MULTILINE)[1:]
-    terms = (term_in(body) for kind, body in zip(stanzas[::2], stanzas[1::2], strict=True) if kind == "Term")
-    return {term.id: term for term in terms if term is not None}
-
-
-def term_in(stanza: str) -> TermText | None:
-    """Return the term of a stanza, or None for one no longer in use."""
-    values: dict[str, list[str]] = {tag: [] for tag in _KEPT}
-    for tag, value in tag_values(stanza):
-        values[tag].append(value)
-    if values["is_obsolete"] == ["true"] or not values["id"]:
-        return None
-    definition = next((unquoted(value)[0] for value in values["def"]), "")
-    synonyms = tuple(synonym_in(value) for value in values["synonym"])
-    return TermText(values["id"][0], next(iter(values["name"]), ""), definition, synonyms)
-
-
-def tag_values(stanza: str) -> Iterator[tuple[str, str]]:
-    """Yield the tags of a stanza that are read."""
-    for line in stanza.split("\n"):
-        tag, colon, value = line.partition(":")
-        if colon and tag in _KEPT:
-            yield tag, value.strip()
+    return {
+        stanza.id: TermText(
+            stanza.id, stanza.name, unquoted(stanza.definition)[0], tuple(map(synonym_in, stanza.synonyms))
+        )
+        for stanza in OboFile(path).stanzas
+        if stanza.id and not stanza.is_obsolete
+    }
 
 
 def unquoted(value: str) -> tuple[str, str]:

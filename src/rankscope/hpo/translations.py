@@ -13,12 +13,10 @@ from pathlib import Path
 from rankscope.data.queries import words_of
 from rankscope.errors import FormatError, InputError
 from rankscope.hpo.terms import Synonym, TermText
-from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
-from rankscope.io.csv_file import records_of
-from rankscope.io.source import Reading, is_tsv, source_of
+from rankscope.io.columns import TRANSLATION_COLUMNS, match_columns
+from rankscope.io.source import is_tsv, source_of
+from rankscope.io.table import guess_format, rows_in
 
-_ID_NAMES = ("hpo_id", "subject_id", "term", "id")
-_VALUE_NAMES = ("label", "translation_value", "translation")
 _STATUS_NAMES = ("status", "translation_status", "comment")
 _UNTRANSLATED = "NOT_TRANSLATED"
 _TYPES = ("layperson", "abbreviation")
@@ -74,49 +72,37 @@ def files_for(folder: Path, language: str) -> list[Path]:
 def take_file(found: Translations, path: Path) -> None:
     """Read one file of translations."""
     source = source_of(path)
-    with source.open() as raw:
-        compression = compression_of(raw.read(MAGIC_BYTES))
-    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
-        records = records_of(Reading(source.name, stream), "\t")
-        _, header = next(records, (0, []))
-        columns = Columns(header, source.name)
-        for _, cells in records:
-            columns.take(found, cells)
+    with source.reading(ragged=True) as reading:
+        columns: TranslationColumns | None = None
+        for _, row in rows_in(reading, guess_format(source.name, source.head(4096)) or "tsv"):
+            columns = columns or TranslationColumns(list(row), source.name)
+            columns.take(found, {name.strip().lower(): str(cell or "").strip() for name, cell in row.items()})
     found.files.append(source.name)
 
 
-class Columns:
+class TranslationColumns:
     """Which column of a file of translations holds what."""
 
-    def __init__(self, header: Sequence[str], name: str) -> None:
-        places = {cell.strip().lower(): place for place, cell in reversed(list(enumerate(header)))}
-        self._places = places
-        id_place, value_place = (place_of(names, places) for names in (_ID_NAMES, _VALUE_NAMES))
-        if id_place is None or value_place is None:
+    def __init__(self, names: Sequence[str], file: str) -> None:
+        roles = match_columns(names, TRANSLATION_COLUMNS)
+        if len(roles) < len(TRANSLATION_COLUMNS):
             raise FormatError(
-                f"{name} has no columns for a term and its translation; its columns are {', '.join(header)}",
+                f"{file} has no columns for a term and its translation; its columns are {', '.join(names)}",
                 hint="call them subject_id and translation_value, or hpo_id and label",
             )
-        self._needed = (id_place, value_place)
-        self._usual = SYNONYM if {"synonym", "synonyms"} & words_of(Path(name).name) else LABEL
+        self._term, self._text = (roles[role].strip().lower() for role in TRANSLATION_COLUMNS)
+        self._usual = SYNONYM if {"synonym", "synonyms"} & words_of(Path(file).name) else LABEL
 
-    def _cell(self, cells: Sequence[str], name: str) -> str:
-        place = self._places.get(name)
-        return cells[place].strip() if place is not None and place < len(cells) else ""
-
-    def take(self, found: Translations, cells: Sequence[str]) -> None:
+    def take(self, found: Translations, row: Mapping[str, str]) -> None:
         """Take in one row; those without a term, such as a second header, or without a translation are passed over."""
-        if max(self._needed) >= len(cells):
+        term, text = row.get(self._term, ""), row.get(self._text, "")
+        if ":" not in term or not text or any(row.get(name) == _UNTRANSLATED for name in _STATUS_NAMES):
             return
-        term, text = (cells[place].strip() for place in self._needed)
-        language = self._cell(cells, "translation_language")
-        if ":" not in term or not text or any(self._cell(cells, name) == _UNTRANSLATED for name in _STATUS_NAMES):
-            return
-        if language in ("", found.language):
-            found.take(term, self._what(cells), text, type_of(self._cell(cells, "synonym_type")))
+        if row.get("translation_language", "") in ("", found.language):
+            found.take(term, self._what(row), text, type_of(row.get("synonym_type", "")))
 
-    def _what(self, cells: Sequence[str]) -> str:
-        predicate = self._cell(cells, "predicate_id").lower()
+    def _what(self, row: Mapping[str, str]) -> str:
+        predicate = row.get("predicate_id", "").lower()
         if not predicate:
             return self._usual
         return SYNONYM if "synonym" in predicate else DEFINITION if "iao:0000115" in predicate else LABEL
@@ -125,8 +111,3 @@ class Columns:
 def type_of(text: str) -> str:
     """Return the type of a synonym, from its name or its web address."""
     return next((name for name in _TYPES if text.endswith(name)), "")
-
-
-def place_of(names: Iterable[str], places: Mapping[str, int]) -> int | None:
-    """Return where the first of some columns stands, or None where there is none of them."""
-    return next((places[name] for name in names if name in places), None)

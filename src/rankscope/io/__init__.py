@@ -1,43 +1,35 @@
-"""Runs and qrels from and to files: TREC text, BEIR, JSON, JSONL, CSV, TSV, Parquet and Arrow, compressed or not."""
+"""Files: the one row reader for every format and compression, and runs and qrels from and to files."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankscope.io.conversion import convert
-    from rankscope.io.detection import detect
-    from rankscope.io.names import FORMATS
-    from rankscope.io.read import read_qrels, read_run, sha256_of
-    from rankscope.io.records import Conversion, Detected, ReadFile
-    from rankscope.io.write import write_qrels, write_run
+    from rankscope.io.conversion import Conversion as Conversion
+    from rankscope.io.conversion import convert as convert
+    from rankscope.io.detection import Detected as Detected
+    from rankscope.io.detection import detect as detect
+    from rankscope.io.formats import FORMATS as FORMATS
+    from rankscope.io.read import ReadFile as ReadFile
+    from rankscope.io.read import read_qrels as read_qrels
+    from rankscope.io.read import read_run as read_run
+    from rankscope.io.read import sha256_of as sha256_of
+    from rankscope.io.table import Format as Format
+    from rankscope.io.table import read_rows as read_rows
+    from rankscope.io.table import table_columns as table_columns
+    from rankscope.io.write import write_qrels as write_qrels
+    from rankscope.io.write import write_run as write_run
 
-_HOME = {
-    "Conversion": "records",
-    "Detected": "records",
-    "FORMATS": "names",
-    "ReadFile": "records",
-    "convert": "conversion",
-    "detect": "detection",
-    "read_qrels": "read",
-    "read_run": "read",
-    "sha256_of": "read",
-    "write_qrels": "write",
-    "write_run": "write",
+_MODULES = {
+    "conversion": ("Conversion", "convert"),
+    "detection": ("Detected", "detect"),
+    "formats": ("FORMATS",),
+    "read": ("ReadFile", "read_qrels", "read_run", "sha256_of"),
+    "table": ("Format", "read_rows", "table_columns"),
+    "write": ("write_qrels", "write_run"),
 }
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = [
-    "FORMATS",
-    "Conversion",
-    "Detected",
-    "ReadFile",
-    "convert",
-    "detect",
-    "read_qrels",
-    "read_run",
-    "sha256_of",
-    "write_qrels",
-    "write_run",
-]
+__all__ = list(_HOME)
 
 
 def __getattr__(name: str) -> Any:

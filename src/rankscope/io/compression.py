@@ -5,16 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, cast
+from importlib import import_module
+from typing import Any, BinaryIO, cast
 
 from rankscope.errors import FormatError
 
-COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 MAGIC_BYTES = 16
 
 _CHUNK_BYTES = 1 << 17
 _LARGEST_ZSTD_WINDOW = 1 << 31
 _GZIP_LEVEL = 6
+_MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 
 
 def compression_of(head: bytes) -> str | None:
@@ -25,31 +26,28 @@ def compression_of(head: bytes) -> str | None:
         return "bz2"
     if head.startswith(b"\xfd7zXZ\x00"):
         return "xz"
-    return "zst" if is_zstd(head) else None
-
-
-def is_zstd(head: bytes) -> bool:
-    """Tell whether data starts with a Zstandard frame, or with a skippable one."""
-    return head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == b"\x2a\x4d\x18" and head[0] in range(0x50, 0x60))
-
-
-def compression_in_name(name: str) -> str | None:
-    """Return the compression that a file name asks for, or None."""
-    suffix = name.rpartition(".")[2].lower()
-    return suffix if suffix in COMPRESSIONS else None
+    is_skippable = head[1:4] == b"\x2a\x4d\x18" and head[0] in range(0x50, 0x60)  # a frame of Zstandard without data
+    return "zst" if head.startswith(b"\x28\xb5\x2f\xfd") or is_skippable else None
 
 
 @contextmanager
 def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterator[BinaryIO]:
     """Open a stream of what a file holds; damaged data becomes an error that says so."""
+    if compression is None:
+        yield raw
+        return
     import lzma
     import zlib
 
-    damage: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, *zstd_errors(compression))
+    damage: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError)
+    if compression == "zst":
+        import zstandard
+
+        damage += (zstandard.ZstdError,)
     try:
-        yield open_decompressed(raw, compression)
+        yield cast("BinaryIO", io.BufferedReader(decompressor(raw, compression), _CHUNK_BYTES))
     except damage as error:
-        if compression is None or getattr(error, "errno", None) is not None:
+        if getattr(error, "errno", None) is not None:
             raise  # the system's own errors have a number, those about the data have none
         raise FormatError(
             f"{name} cannot be decompressed: {error}",
@@ -57,37 +55,11 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterat
         ) from error
 
 
-def zstd_errors(compression: str | None) -> tuple[type[Exception], ...]:
-    """Return what zstandard raises, without importing it for nothing."""
-    if compression != "zst":
-        return ()
-    import zstandard
-
-    return (zstandard.ZstdError,)
-
-
-def open_decompressed(raw: BinaryIO, compression: str | None) -> BinaryIO:
-    """Open a buffered stream of the decompressed bytes."""
-    if compression is None:
-        return raw
-    return cast("BinaryIO", io.BufferedReader(decompressor(raw, compression), _CHUNK_BYTES))
-
-
 def decompressor(raw: BinaryIO, compression: str) -> io.RawIOBase:
     """Return the stream that decompresses; each one reads on where several compressed files were joined."""
-    if compression == "gz":
-        import gzip
-
-        return cast("io.RawIOBase", gzip.GzipFile(fileobj=raw))
-    if compression == "bz2":
-        import bz2
-
-        return cast("io.RawIOBase", bz2.BZ2File(raw))
-    if compression == "xz":
-        import lzma
-
-        return cast("io.RawIOBase", lzma.LZMAFile(raw))
-    return ChunkStream(zstd_chunks(raw))
+    if compression == "zst":
+        return ChunkStream(zstd_chunks(raw))
+    return cast("io.RawIOBase", import_module(_MODULES[compression]).open(raw))
 
 
 def zstd_chunks(raw: BinaryIO) -> Iterator[bytes]:
@@ -115,7 +87,6 @@ class ChunkStream(io.RawIOBase):
         self._rest = memoryview(b"")
 
     def readable(self) -> bool:
-        """Tell that this stream can be read."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
@@ -133,28 +104,19 @@ class ChunkStream(io.RawIOBase):
 
 @contextmanager
 def compressed(raw: BinaryIO, compression: str | None) -> Iterator[BinaryIO]:
-    """Open a stream that compresses what is written to it."""
+    """Open a stream that compresses what is written to it; without a time in it, the same rows give the same file."""
     if compression is None:
         yield raw
         return
-    with compressor(raw, compression) as stream:
-        yield stream
-
-
-def compressor(raw: BinaryIO, compression: str) -> BinaryIO:
-    """Return the stream that compresses; without a time in it, the same rows give the same file."""
     if compression == "gz":
         import gzip
 
-        return cast("BinaryIO", gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0))
-    if compression == "bz2":
-        import bz2
+        stream: Any = gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0)
+    elif compression == "zst":
+        import zstandard
 
-        return cast("BinaryIO", bz2.BZ2File(raw, "wb"))
-    if compression == "xz":
-        import lzma
-
-        return cast("BinaryIO", lzma.LZMAFile(raw, "wb"))
-    import zstandard
-
-    return cast("BinaryIO", zstandard.ZstdCompressor().stream_writer(raw, closefd=False))
+        stream = zstandard.ZstdCompressor().stream_writer(raw, closefd=False)
+    else:
+        stream = import_module(_MODULES[compression]).open(raw, "wb")
+    with stream:
+        yield stream

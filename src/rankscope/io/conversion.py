@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.errors import BadLine, OptionError, did_you_mean
 from rankscope.io.detection import detect_source
 from rankscope.io.formats import check_format
-from rankscope.io.kinds import KINDS, Kind
-from rankscope.io.read import read_source
-from rankscope.io.records import Conversion
-from rankscope.io.source import PathLike, Source, source_of
+from rankscope.io.read import read_file
+from rankscope.io.source import PathLike, source_of
+from rankscope.io.table import KINDS, RowKind
 from rankscope.io.write import write_rows
+from rankscope.records import Record
+
+
+class Conversion(Record):
+    """What a conversion read and wrote."""
+
+    kind: str
+    source_format: str
+    target_format: str
+    n_rows: int
+    n_queries: int
+    bad_lines: tuple[BadLine, ...] = ()
 
 
 def convert(
@@ -33,8 +44,17 @@ def convert(
     check_format(source_format)
     check_format(target_format)
     found = source_of(source)
-    wanted = kind_named(kind) if kind else kind_of(found, source_format, columns)
-    read = read_source(found, wanted, format_name=source_format, columns=columns, lenient=lenient)
+    if kind is not None and kind not in KINDS:
+        raise OptionError(
+            f"{kind!r} is no kind of file; the kinds are {', '.join(KINDS)}", hint=did_you_mean(kind, KINDS)
+        )
+    mapped = [name for name, each in KINDS.items() if each.value in (columns or {})]
+    name = kind or (mapped[0] if len(mapped) == 1 else None)
+    name = name or detect_source(found, format_name=source_format, columns=columns).kind
+    if name is None:
+        raise OptionError(f"{found.name} could be a run or qrels", hint='say which: kind="run" or kind="qrels"')
+    wanted: RowKind[Any] = KINDS[name]
+    read = read_file(found, wanted, format_name=source_format, columns=columns, lenient=lenient)
     return Conversion(
         kind=wanted.name,
         source_format=read.format,
@@ -43,21 +63,3 @@ def convert(
         n_queries=len(set(read.rows.query)),
         bad_lines=read.bad_lines,
     )
-
-
-def kind_named(name: str) -> Kind[Any]:
-    """Return a kind by its name."""
-    if name not in KINDS:
-        raise OptionError(
-            f"{name!r} is no kind of file; the kinds are {', '.join(KINDS)}", hint=did_you_mean(name, KINDS)
-        )
-    return KINDS[name]
-
-
-def kind_of(source: Source, format_name: str | None, columns: Mapping[str, str] | None) -> Kind[Any]:
-    """Tell the kind from the columns that were mapped, then from the content."""
-    mapped = [name for name, kind in KINDS.items() if kind.value in (columns or {})]
-    name = mapped[0] if len(mapped) == 1 else detect_source(source, format_name=format_name, columns=columns).kind
-    if name is None:
-        raise OptionError(f"{source.name} could be a run or qrels", hint='say which: kind="run" or kind="qrels"')
-    return KINDS[name]

@@ -8,18 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from rankscope.errors import FormatError, InputError
-from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
 from rankscope.io.source import PathLike, source_of
 from rankscope.io.write import open_target
 
 
 def read_text(path: PathLike) -> str:
     """Return the text of a file, decompressed."""
-    source = source_of(path)
-    with source.open() as raw:
-        compression = compression_of(raw.read(MAGIC_BYTES))
-    with source.open() as raw, decompressed(raw, compression, name=source.name) as stream:
-        return stream.read().decode("utf-8-sig", "surrogateescape")
+    return source_of(path).read().decode("utf-8", "surrogateescape")
 
 
 def read_json(path: PathLike) -> Any:

@@ -1,104 +1,99 @@
-"""The formats, each with its reader and writer, in the one place that knows them all."""
+"""The formats of files by name. To add one, write its file with a `Format` in it, and a line here.
+
+Other packages add theirs with an entry point in the group `rankscope.formats`. A format is loaded when a file of it is
+read or written: most files are TREC text, which needs none of the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, BinaryIO, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from rankscope.errors import BadLine, OptionError, did_you_mean
-from rankscope.io import beir, csv_file, json_file, jsonl, polars_file, trec
-from rankscope.io.compression import compression_in_name
-from rankscope.io.kinds import AnyRows, Collector, Kind
-from rankscope.io.source import Reading
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.registry import Entry, Registry
 
+if TYPE_CHECKING:
+    from rankscope.io.table import Format
 
-class Explain(Protocol):
-    """Returns the hint for malformed lines."""
+COMPRESSIONS = ("gz", "bz2", "xz", "zst")
 
-    def __call__(self, kind: Kind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:
-        """Return the hint, given that so many lines were good."""
-
-
-def explain_row(kind: Kind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:  # noqa: ARG001
-    """Return the hint for malformed rows of a table."""
-    return f"every row needs {', '.join(kind.required)}; correct these, or skip them with lenient=True (--lenient)"
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """How one format is recognised by name, read and written."""
-
-    suffixes: tuple[str, ...]
-    read: Callable[[Reading, Kind[Any]], Collector]
-    write: Callable[[AnyRows, BinaryIO], None]
-    explain: Explain = explain_row
-    is_text: bool = True
-
-
-HANDLERS: Mapping[str, Format] = MappingProxyType(
+FORMATS: Registry[Format] = Registry(
+    "format",
     {
-        "trec": Format(
-            ("trec", "txt", "run", "qrels"),
-            trec.read,
-            trec.write,
-            trec.explain,
+        "trec": Entry(
+            "rankscope.io.trec:TREC",
+            "TREC text: `query Q0 doc rank score tag` for runs, `query iteration doc grade` for qrels.",
+            ("trec", "txt", "run", "res", "qrels"),
         ),
-        "beir": Format(
+        "beir": Entry(
+            "rankscope.io.delimited:BEIR",
+            "BEIR qrels: a folder with qrels/test.tsv, or a TSV with the header `query-id corpus-id score`.",
             (),
-            beir.read,
-            beir.write,
         ),
-        "json": Format(
+        "json": Entry(
+            "rankscope.io.json_file:JSON",
+            'JSON: {"query": {"doc": number}} as ranx and pytrec_eval have it, lists of docs, or a list of rows.',
             ("json",),
-            json_file.read,
-            json_file.write,
         ),
-        "jsonl": Format(
+        "jsonl": Entry(
+            "rankscope.io.json_file:JSONL",
+            "JSONL: one JSON object a row, its keys the columns.",
             ("jsonl", "ndjson"),
-            jsonl.read,
-            jsonl.write,
         ),
-        "csv": Format(
-            ("csv",),
-            csv_file.read_csv,
-            csv_file.write_csv,
+        "csv": Entry("rankscope.io.delimited:CSV", "CSV with a header, separated by commas or semicolons.", ("csv",)),
+        "tsv": Entry("rankscope.io.delimited:TSV", "TSV with a header.", ("tsv",)),
+        "parquet": Entry("rankscope.io.polars_file:PARQUET", "Apache Parquet.", ("parquet", "pq")),
+        "arrow": Entry(
+            "rankscope.io.polars_file:ARROW", "Apache Arrow IPC, also called Feather.", ("arrow", "feather", "ipc")
         ),
-        "tsv": Format(
-            ("tsv",),
-            csv_file.read_tsv,
-            csv_file.write_tsv,
-        ),
-        "parquet": Format(
-            ("parquet", "pq"),
-            polars_file.read_parquet,
-            polars_file.write_parquet,
-            is_text=False,
-        ),
-        "arrow": Format(
-            ("arrow", "feather", "ipc"),
-            polars_file.read_arrow,
-            polars_file.write_arrow,
-            is_text=False,
-        ),
-    }
+    },
+    entry_points="rankscope.formats",
 )
-
-_FORMAT_OF_SUFFIX = {suffix: name for name, handler in HANDLERS.items() for suffix in handler.suffixes}
+"""Every format by name, with a sentence that describes it and the endings of its files."""
+BUILT_IN = frozenset(FORMATS.entries)
+"""The formats that are told from the content of a file; those of others are told from its name."""
 
 
 def check_format(name: str | None) -> None:
-    """Refuse the name of a format that there is none of."""
-    if name is not None and name not in HANDLERS:
+    """Refuse a name that no format has."""
+    if name is not None and name not in FORMATS:
         raise OptionError(
-            f"there is no format {name!r}; the formats are {', '.join(HANDLERS)}",
-            hint=did_you_mean(name, HANDLERS) or "leave the format out to have it told from the content",
+            f"there is no format {name!r}; the formats are {', '.join(FORMATS)}",
+            hint=did_you_mean(name, FORMATS) or "leave the format out to have it told from the content",
         )
 
 
+def compression_in_name(name: str) -> str | None:
+    """Return the compression that a file name asks for, or None."""
+    suffix = name.rpartition(".")[2].lower()
+    return suffix if suffix in COMPRESSIONS else None
+
+
+def format_of_ending(ending: str, names: Iterable[str] | None = None) -> str | None:
+    """Return the format whose files end like this, among the given ones (by default ours and those that were added)."""
+    for name in FORMATS.entries if names is None else names:
+        endings = FORMATS.entries[name].endings
+        if ending in ((name,) if endings is None else endings):
+            return name
+    return None
+
+
 def format_in_name(name: str) -> str | None:
-    """Return the format that a file name speaks of, its compression left aside, or None."""
+    """Return the format that a file name ends in, its compression left aside, or None.
+
+    Formats of other packages are looked up only where ours have no such ending, which takes some milliseconds.
+    """
     compression = compression_in_name(name)
-    stem = name[: -len(compression) - 1] if compression else name
-    return _FORMAT_OF_SUFFIX.get(stem.rpartition(".")[2].lower())
+    stem, _, ending = (name[: -len(compression) - 1] if compression else name).lower().rpartition(".")
+    if not stem or not ending.isalnum():
+        return None
+    return format_of_ending(ending) or format_of_ending(ending, FORMATS)
+
+
+def without_endings(name: str) -> str:
+    """Return the name of a file without the endings of formats and compressions: bm25.run.gz is bm25."""
+    while True:
+        stem, _, ending = name.rpartition(".")
+        if not stem or not (ending.lower() in COMPRESSIONS or format_of_ending(ending.lower())):
+            return name
+        name = stem

@@ -1,119 +1,172 @@
-"""JSON: an object of queries, each with its docs (as ranx and pytrec_eval keep them), or a list of row objects."""
+"""JSONL, one object a line; and JSON: a list of such objects, or for runs and qrels an object of queries.
+
+The latter is how ranx and pytrec_eval keep them: {"query": {"doc": number}}, or {"query": ["doc", …]}.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from rankscope.errors import DuplicateError, FormatError, InputError, OptionError
-from rankscope.io.checks import refuse_extra_columns
-from rankscope.io.jsonl import KeyedRows, Pairs, parse
-from rankscope.io.kinds import EXTRA_QRELS_COLUMNS, RUN, AnyRows, Collector, Kind, looks_like
 from rankscope.io.numbers import grade_text, json_number, json_text
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.source import Reading
+from rankscope.io.source import FileReading
+from rankscope.io.table import (
+    EXTRA_QRELS_COLUMNS,
+    RUN,
+    AnyRows,
+    Collector,
+    Format,
+    NumberedRow,
+    RowKind,
+    collect_rows,
+    looks_like,
+    table_columns,
+)
+from rankscope.io.write import refuse_extra_columns, write_lines
 
-_PAIR = 2
 _SHAPES = '{"query": {"doc": 1}}, {"query": ["doc"]} or [{"query": "…", "doc": "…", …}]'
 
 
-def read(reading: Reading, kind: Kind[Any]) -> Collector:
-    """Read a JSON file of either shape."""
-    content = parsed(reading)
-    if isinstance(content, Pairs):
-        return read_object(reading, kind, content)
-    if isinstance(content, list):
-        return read_list(reading, kind, content)
-    raise FormatError(f"{reading.name} holds a single JSON value", hint=f"the shapes read are {_SHAPES}")
+class Pairs(list[tuple[str, Any]]):
+    """A JSON object that has a key twice, as its pairs, so that this is seen and nothing is dropped."""
+
+    __slots__ = ()
+
+    def repeated(self) -> str:
+        """Return the first key that is there twice."""
+        seen: set[str] = set()
+        return next(key for key, _ in self if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 
 
-def parsed(reading: Reading) -> Any:
-    """Return what the JSON says."""
+def parse(text: str, *, strict: bool) -> Any:
+    """Parse JSON; when strict, an object that has a key twice stays `Pairs`, and NaN is refused."""
+    try:
+        if strict:
+            return json.loads(text, object_pairs_hook=unique_keys, parse_constant=infinity)
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("the values are nested too deeply") from None
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> Any:
+    """Return an object as a dict, or as its pairs where it has a key twice."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else Pairs(pairs)
+
+
+def infinity(word: str) -> float:
+    """Return the value of a word that JSON does not have but many programs write; NaN is no value."""
+    if word == "NaN":
+        raise ValueError("NaN is not a number")
+    return float(word)
+
+
+def line_rows(reading: FileReading) -> Iterator[NumberedRow]:
+    """Yield the object on each line."""
+    text = ""
+    reading.row_text = lambda: text
+    for number, text in reading.lines():
+        if not text.strip():
+            continue
+        try:
+            row = parse(text, strict=reading.strict)
+        except ValueError as error:
+            reading.reject(number, text, f"not valid JSON: {error}")
+            continue
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            reading.reject(number, text, not_an_object(row))
+
+
+def not_an_object(row: Any) -> str:
+    """Say what is wrong with a row that is no object, or one that has a key twice."""
+    return f"the key {row.repeated()!r} is there twice" if isinstance(row, Pairs) else "this is not a JSON object"
+
+
+def json_content(reading: FileReading, *, hint: str = "one object a line is JSONL: call the file .jsonl") -> Any:
+    """Return what a whole JSON file holds."""
     text = reading.whole().decode("utf-8-sig", "surrogateescape")
     try:
-        return parse(text)
+        return parse(text, strict=reading.strict)
     except ValueError as error:
-        raise FormatError(
-            f"{reading.name} is not valid JSON: {error}", hint="one object a line is JSONL: say format='jsonl'"
-        ) from error
+        raise FormatError(f"{reading.name} is not valid JSON: {error}", hint=hint) from error
 
 
-def read_list(reading: Reading, kind: Kind[Any], content: list[Any]) -> Collector:
-    """Read a list of row objects; a bad one is reported by its place in the list."""
-    rows = KeyedRows(reading, kind)
-    for number, row in enumerate(content, 1):
-        rows.check_first(row)
-        rows.add(number, row, f"item {number} of the list: {dict(row) if isinstance(row, Pairs) else row}")
-    return rows.collector
+def json_rows(reading: FileReading) -> Iterator[NumberedRow]:
+    """Yield the objects of a JSON list, or what the reader of this kind of data makes of a file that is not one."""
+    content = json_content(reading)
+    if reading.from_json is not None:
+        yield from reading.from_json(content)
+    elif isinstance(content, list):
+        yield from enumerate(content, 1)
+    else:
+        raise FormatError(f"{reading.name} holds a single JSON value", hint="a list of objects is read: [{…}, {…}]")
 
 
-def read_object(reading: Reading, kind: Kind[Any], content: Pairs) -> Collector:
-    """Read an object of queries."""
+def read_json(reading: FileReading, kind: RowKind[Any]) -> Collector:
+    """Read a run or qrels: a list of row objects, or an object of queries."""
+    content = json_content(reading, hint="one object a line is JSONL: say format='jsonl'")
+    if isinstance(content, Pairs):
+        raise DuplicateError(f"{reading.name}: query {content.repeated()!r} appears twice", hint="keep one of them")
+    if isinstance(content, list):
+        return collect_rows(reading, kind, list_rows(reading, content))
+    if not isinstance(content, dict):
+        raise FormatError(f"{reading.name} holds a single JSON value", hint=f"the shapes read are {_SHAPES}")
     if reading.columns:
         raise OptionError(f"{reading.name} has no named columns", hint="leave out the mapping of columns")
-    check_repeated(content, what="query", where=reading.name)
     collector = Collector()
-    for query, docs in content:
+    for query, docs in content.items():
         where = f"{reading.name}: query {query!r}"
         for doc, value in valued_docs(docs, kind, where=where):
-            take_doc(collector, kind, {"query": query, "doc": doc, kind.value: value}, where=f"{where}, doc {doc!r}")
+            try:
+                collector.add({"query": query, "doc": doc, kind.value: value}, kind)
+            except InputError as error:
+                raise type(error)(f"{where}, doc {doc!r}: {error.message}", hint=error.hint) from error
     return collector
 
 
-def take_doc(collector: Collector, kind: Kind[Any], row: dict[str, Any], *, where: str) -> None:
-    """Add a doc of a query, or say which one is wrong."""
-    try:
-        collector.add(row, kind)
-    except InputError as error:
-        raise type(error)(f"{where}: {error.message}", hint=error.hint) from error
+def list_rows(reading: FileReading, content: list[Any]) -> Iterator[NumberedRow]:
+    """Yield the row objects of a list; a bad one is reported by its place in the list."""
+    number, row = 0, None
+    reading.row_text = lambda: f"item {number} of the list: {dict(row) if isinstance(row, Pairs) else row}"
+    for number, row in enumerate(content, 1):
+        if isinstance(row, dict):
+            yield number, row
+        else:
+            reading.reject(number, reading.row_text(), not_an_object(row))
 
 
-def check_repeated(pairs: Pairs, *, what: str, where: str) -> None:
-    """Refuse an object that has a key twice, of which JSON parsers keep one in silence."""
-    repeated = pairs.repeated()
-    if repeated is not None:
-        raise DuplicateError(f"{where}: {what} {repeated!r} appears twice", hint="keep one of them")
+def valued_docs(docs: Any, kind: RowKind[Any], *, where: str) -> Iterable[tuple[Any, Any]]:
+    """Return the docs of a query with their scores or grades.
 
-
-def valued_docs(docs: Any, kind: Kind[Any], *, where: str) -> Iterable[tuple[Any, Any]]:
-    """Return the docs of a query with their scores or grades."""
+    Docs may come without a number: in a run their order counts, in qrels each is relevant.
+    """
     if isinstance(docs, Pairs):
-        check_repeated(docs, what="doc", where=where)
-        return docs
+        raise DuplicateError(f"{where}: doc {docs.repeated()!r} appears twice", hint="keep one of them")
+    if isinstance(docs, dict):
+        return docs.items()
     if not isinstance(docs, list):
         raise FormatError(f"{where} holds {docs!r} where its docs belong", hint=f"the shapes read are {_SHAPES}")
-    if docs and all(isinstance(doc, list) and len(doc) == _PAIR for doc in docs):
-        return scored_pairs(docs, kind, where=where)
-    return listed_docs(docs, kind)
-
-
-def scored_pairs(docs: list[Any], kind: Kind[Any], *, where: str) -> Iterator[tuple[Any, Any]]:
-    """Return docs given as [doc, score], which only runs have."""
-    if kind.name != "run":
-        raise FormatError(f"{where} holds pairs of doc and score", hint=looks_like(RUN))
-    return ((doc, score) for doc, score in docs)
-
-
-def listed_docs(docs: list[Any], kind: Kind[Any]) -> Iterator[tuple[Any, float]]:
-    """Return docs given without a number: in a run the order counts, in qrels each is relevant."""
+    if docs and all(isinstance(doc, list) and len(doc) == 2 for doc in docs):
+        if kind.name != "run":
+            raise FormatError(f"{where} holds pairs of doc and score", hint=looks_like(RUN))
+        return ((doc, score) for doc, score in docs)
     if kind.name == "run":
         return zip(docs, map(float, range(len(docs), 0, -1)), strict=True)
     return ((doc, 1.0) for doc in docs)
 
 
-def write(rows: AnyRows, stream: BinaryIO) -> None:
+def write_json(rows: AnyRows, stream: BinaryIO) -> None:
     """Write an object of queries, each an object of docs."""
     if isinstance(rows, QrelsRows):
         refuse_extra_columns(rows, EXTRA_QRELS_COLUMNS, format_name="JSON")
-    queries = docs_by_query(rows)
-    lines = (f"{json_text(query)}: {{{', '.join(docs.values())}}}" for query, docs in queries.items())
-    stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
-
-
-def docs_by_query(rows: AnyRows) -> dict[str, dict[str, str]]:
-    """Return each query's docs as pieces of JSON."""
+    texts = map(repr, rows.score.tolist()) if isinstance(rows, RunRows) else map(grade_text, rows.grade.tolist())
     queries: dict[str, dict[str, str]] = {}
-    for query, doc, number in zip(rows.query, rows.doc, number_texts(rows), strict=True):
+    for query, doc, number in zip(rows.query, rows.doc, texts, strict=True):
         docs = queries.setdefault(query, {})
         if doc in docs:
             raise FormatError(
@@ -121,9 +174,23 @@ def docs_by_query(rows: AnyRows) -> dict[str, dict[str, str]]:
                 hint="write trec, csv, tsv, jsonl, parquet or arrow instead, or keep one of them",
             )
         docs[doc] = f"{json_text(doc)}: {json_number(number)}"
-    return queries
+    lines = (f"{json_text(query)}: {{{', '.join(docs.values())}}}" for query, docs in queries.items())
+    stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
-def number_texts(rows: AnyRows) -> Iterator[str]:
-    """Return the scores or grades as text."""
-    return map(repr, rows.score.tolist()) if isinstance(rows, RunRows) else map(grade_text, rows.grade.tolist())
+def write_jsonl(rows: AnyRows, stream: BinaryIO) -> None:
+    """Write one JSON object a line."""
+
+    def cells(name: str, column: list[Any]) -> Iterator[str]:
+        if name == "grade":
+            return (f'"grade": {grade_text(cell)}' for cell in column)
+        if column and isinstance(column[0], str):
+            return (f'"{name}": {json_text(cell)}' for cell in column)
+        return (f'"{name}": {json_number(repr(cell))}' for cell in column)
+
+    columns = (cells(name, column) for name, column in table_columns(rows).items())
+    write_lines((f"{{{', '.join(row)}}}\n" for row in zip(*columns, strict=True)), stream)
+
+
+JSON = Format(rows=json_rows, read=read_json, write=write_json)
+JSONL = Format(rows=line_rows, write=write_jsonl)

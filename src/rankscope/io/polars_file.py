@@ -4,43 +4,29 @@ from __future__ import annotations
 
 import io
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankscope.errors import FormatError, IdError
-from rankscope.io.checks import check_encodable
 from rankscope.io.ids import as_id
-from rankscope.io.kinds import EXTRA_QRELS_COLUMNS, AnyRows, Collector, Kind, find_roles, table_columns
-from rankscope.io.source import Reading
+from rankscope.io.source import FileReading
+from rankscope.io.table import (
+    EXTRA_QRELS_COLUMNS,
+    AnyRows,
+    Collector,
+    Format,
+    NumberedRow,
+    RowKind,
+    find_roles,
+    table_columns,
+)
+from rankscope.io.write import check_encodable
 
 if TYPE_CHECKING:
     import polars as pl
 
-STREAM_MAGIC = b"\xff\xff\xff\xff"
-
-
-def read_parquet(reading: Reading, kind: Kind[Any]) -> Collector:
-    """Read Parquet."""
-    import polars as pl
-
-    return collect(reading, kind, load(reading.whole(), pl.read_parquet, name=reading.name))
-
-
-def read_arrow(reading: Reading, kind: Kind[Any]) -> Collector:
-    """Read Arrow IPC, as a file or as a stream."""
-    return collect(reading, kind, load(reading.whole(), read_ipc, name=reading.name))
-
-
-def read_ipc(content: io.BytesIO) -> pl.DataFrame:
-    """Read either layout of Arrow IPC."""
-    import polars as pl
-
-    return pl.read_ipc_stream(content) if is_stream(content) else pl.read_ipc(content)
-
-
-def is_stream(content: io.BytesIO) -> bool:
-    """Tell whether Arrow IPC is laid out as a stream."""
-    return content.getbuffer()[: len(STREAM_MAGIC)] == STREAM_MAGIC
+_STREAM_MAGIC = b"\xff\xff\xff\xff"
+_ROWS_AT_ONCE = 20_000
 
 
 def load(content: bytes, read: Callable[[io.BytesIO], Any], *, name: str) -> Any:
@@ -56,44 +42,84 @@ def load(content: bytes, read: Callable[[io.BytesIO], Any], *, name: str) -> Any
         ) from error
 
 
-def column_names(content: bytes, name: str, *, is_arrow: bool) -> list[str]:
-    """Return the names of the columns."""
+def parquet_table(reading: FileReading) -> pl.DataFrame:
     import polars as pl
 
-    return list(load(content, read_ipc_schema if is_arrow else pl.read_parquet_schema, name=name))
+    return load(reading.whole(), pl.read_parquet, name=reading.name)  # type: ignore[no-any-return]
 
 
-def read_ipc_schema(content: io.BytesIO) -> dict[str, Any]:
-    """Return the schema of either layout of Arrow IPC."""
+def arrow_table(reading: FileReading) -> pl.DataFrame:
+    """Read Arrow IPC, laid out as a file or as a stream."""
     import polars as pl
 
-    return dict(read_ipc(content).schema if is_stream(content) else pl.read_ipc_schema(content))
+    content = reading.whole()
+    read = pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc
+    return load(content, read, name=reading.name)  # type: ignore[no-any-return]
 
 
-def collect(reading: Reading, kind: Kind[Any], table: pl.DataFrame) -> Collector:
+def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
+    """Yield the rows of Parquet; of a plain file some thousands at a time, so that they need not fit into memory."""
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    if reading.path is None:
+        yield from table_rows(reading, parquet_table(reading))
+        return
+    try:
+        table = pl.scan_parquet(reading.path, glob=False)
+        reading.on_header(table.collect_schema().names())
+        start = 0
+        while len(block := table.slice(start, _ROWS_AT_ONCE).collect()):
+            yield from enumerate(block.iter_rows(named=True), start + 1)
+            start += len(block)
+    except PolarsError as error:
+        raise FormatError(
+            f"{reading.name} cannot be read as Parquet: {str(error).partition(chr(10))[0]}",
+            hint="it is damaged or cut off",
+        ) from error
+
+
+def arrow_rows(reading: FileReading) -> Iterator[NumberedRow]:
+    return table_rows(reading, arrow_table(reading))
+
+
+def table_rows(reading: FileReading, table: pl.DataFrame) -> Iterator[NumberedRow]:
+    reading.on_header(table.columns)
+    yield from enumerate(table.iter_rows(named=True), 1)
+
+
+def read_parquet(reading: FileReading, kind: RowKind[Any]) -> Collector:
+    return collect(reading, kind, parquet_table(reading))
+
+
+def read_arrow(reading: FileReading, kind: RowKind[Any]) -> Collector:
+    return collect(reading, kind, arrow_table(reading))
+
+
+def collect(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> Collector:
     """Gather the columns of a table, noting the rows that lack an id or a number."""
+    import polars as pl
+
     roles = find_roles(table.columns, kind, chosen=reading.columns, where=reading.name)
     table = table.select(*(table[name].alias(role) for role, name in roles.items()))
-    table = table.with_columns(numbers(table, kind, name=roles[kind.value]))
-    collector = Collector(
-        integer_ids={role for role in ("query", "doc") if table.schema[role].is_integer()},
-    )
-    table = table.with_columns(id_column(table["query"]), id_column(table["doc"]))
-    table = without_bad_rows(reading, kind, table)
-    fill(collector, kind, table)
-    return collector
-
-
-def numbers(table: pl.DataFrame, kind: Kind[Any], *, name: str) -> pl.Series:
-    """Return the column of scores or grades as floats, and refuse one that does not hold numbers."""
-    import polars as pl
-
-    column = table[kind.value]
-    if not (column.dtype.is_numeric() or column.dtype == pl.Null):
+    numbers = table[kind.value]
+    if not (numbers.dtype.is_numeric() or numbers.dtype == pl.Null):
         raise FormatError(
-            f"column {name!r} holds {column.dtype}, not numbers", hint=f"map the {kind.value}s with --columns"
+            f"column {roles[kind.value]!r} holds {numbers.dtype}, not numbers",
+            hint=f"map the {kind.value}s with --columns",
         )
-    return column.cast(pl.Float64)
+    collector = Collector(role for role in ("query", "doc") if table.schema[role].is_integer())
+    table = table.with_columns(numbers.cast(pl.Float64), id_column(table["query"]), id_column(table["doc"]))
+    table = without_bad_rows(reading, kind, table)
+    collector.query, collector.doc = table["query"].to_list(), table["doc"].to_list()
+    collector.value = array("d", table[kind.value].to_numpy().tobytes())
+    collector.rank = ranks(table)
+    collector.tag = (texts(table, "tag") or [""])[-1] or None
+    for role in EXTRA_QRELS_COLUMNS:
+        column = texts(table, role)
+        if column is not None:
+            collector.extras[role] = column
+    return collector
 
 
 def id_column(column: pl.Series) -> pl.Series:
@@ -108,7 +134,7 @@ def id_column(column: pl.Series) -> pl.Series:
         raise IdError(f"a {column.name} id holds bytes that are not UTF-8", hint="store ids as text") from error
 
 
-def without_bad_rows(reading: Reading, kind: Kind[Any], table: pl.DataFrame) -> pl.DataFrame:
+def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> pl.DataFrame:
     """Note the rows that cannot be used, and return the others."""
     import polars as pl
 
@@ -118,26 +144,10 @@ def without_bad_rows(reading: Reading, kind: Kind[Any], table: pl.DataFrame) -> 
     is_good = table.select(pl.all_horizontal(usable, countable.fill_null(value=False))).to_series()
     for place in (~is_good).arg_true():
         row = table.row(place, named=True)
-        reading.reject(place + 1, f"row {place + 1}: {row}", row_problem(row, kind))
+        lacking = next((role for role in ("query", "doc") if not row[role]), None)
+        problem = f"the {lacking} id is missing" if lacking else kind.not_a_number(row[kind.value])
+        reading.reject(place + 1, f"row {place + 1}: {row}", problem)
     return table.filter(is_good)
-
-
-def row_problem(row: dict[str, Any], kind: Kind[Any]) -> str:
-    """Say what a row lacks."""
-    lacking = next((role for role in ("query", "doc") if not row[role]), None)
-    return f"the {lacking} id is missing" if lacking else kind.not_a_number(row[kind.value])
-
-
-def fill(collector: Collector, kind: Kind[Any], table: pl.DataFrame) -> None:
-    """Move the columns of a checked table over."""
-    collector.query, collector.doc = table["query"].to_list(), table["doc"].to_list()
-    collector.value = array("d", table[kind.value].to_numpy().tobytes())
-    collector.rank = ranks(table)
-    collector.tag = (texts(table, "tag") or [""])[-1] or None
-    for role in EXTRA_QRELS_COLUMNS:
-        column = texts(table, role)
-        if column is not None:
-            collector.extras[role] = column
 
 
 def ranks(table: pl.DataFrame) -> array[int] | None:
@@ -157,25 +167,25 @@ def texts(table: pl.DataFrame, role: str) -> list[str] | None:
     return table[role].cast(pl.String).fill_null("").to_list() if role in table.columns else None
 
 
-def write_parquet(rows: AnyRows, stream: BinaryIO) -> None:
-    """Write Parquet."""
-    content = io.BytesIO()
-    table_of(rows).write_parquet(content)
-    stream.write(content.getbuffer())
-
-
-def write_arrow(rows: AnyRows, stream: BinaryIO) -> None:
-    """Write Arrow IPC."""
-    content = io.BytesIO()
-    table_of(rows).write_ipc(content)
-    stream.write(content.getbuffer())
-
-
-def table_of(rows: AnyRows) -> pl.DataFrame:
-    """Return rows as a table, after refusing text that is not Unicode."""
+def write_table(rows: AnyRows, stream: BinaryIO, write: Callable[[pl.DataFrame, io.BytesIO], Any]) -> None:
+    """Write a table after refusing text that is not Unicode."""
     import polars as pl
 
     columns = table_columns(rows)
     for name, column in columns.items():
         check_encodable((cell for cell in column if isinstance(cell, str)), what=name, errors="strict")
-    return pl.DataFrame(columns)
+    content = io.BytesIO()
+    write(pl.DataFrame(columns), content)
+    stream.write(content.getbuffer())
+
+
+def write_parquet(rows: AnyRows, stream: BinaryIO) -> None:
+    write_table(rows, stream, lambda table, content: table.write_parquet(content))
+
+
+def write_arrow(rows: AnyRows, stream: BinaryIO) -> None:
+    write_table(rows, stream, lambda table, content: table.write_ipc(content))
+
+
+PARQUET = Format(rows=parquet_rows, read=read_parquet, write=write_parquet, magic=(b"PAR1",))
+ARROW = Format(rows=arrow_rows, read=read_arrow, write=write_arrow, magic=(b"ARROW1\0\0", _STREAM_MAGIC))

@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import BinaryIO
+from typing import Generic, TypeVar
 
-from rankscope.errors import BadLinesError
-from rankscope.io.compression import decompressed
-from rankscope.io.detection import Layout, empty, layout_of
-from rankscope.io.formats import HANDLERS, Format, check_format
-from rankscope.io.kinds import QRELS, RUN, Collector, Kind, Rows, check_chosen
-from rankscope.io.records import ReadFile
+from rankscope.errors import BadLine, BadLinesError
+from rankscope.io.detection import empty, layout_of
+from rankscope.io.formats import FORMATS, check_format
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.source import PathLike, Reading, Source, source_of
+from rankscope.io.source import FileReading, PathLike, StoredFile, source_of
+from rankscope.io.table import QRELS, RUN, Collector, Format, RowKind, Rows, check_chosen
+from rankscope.light import LightRecord
 from rankscope.progress import Progress
+
+AnyRead = TypeVar("AnyRead")
+
+
+class ReadFile(LightRecord, Generic[AnyRead], eq=False):
+    """The rows of a file, and what is needed to say exactly which file that was."""
+
+    rows: AnyRead
+    path: str
+    """The file that was read: "-" is standard input; of a BEIR folder it is the qrels file."""
+    format: str
+    compression: str | None
+    sha256: str
+    """The digest of the file as stored, before decompression."""
+    bad_lines: tuple[BadLine, ...] = ()
+    """The malformed lines that were left out, as `lenient` allows."""
 
 
 def read_run(
-    path: PathLike | Source,
+    path: PathLike | StoredFile,
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
@@ -30,11 +45,11 @@ def read_run(
     `{"score": "similarity"}`. Malformed lines are an error that lists them all; with `lenient` they are left out
     and returned as `bad_lines`. `progress` is called with the bytes read so far and the size of the file.
     """
-    return _read(path, RUN, format_name=format, columns=columns, lenient=lenient, progress=progress)
+    return read_file(path, RUN, format_name=format, columns=columns, lenient=lenient, progress=progress)
 
 
 def read_qrels(
-    path: PathLike | Source,
+    path: PathLike | StoredFile,
     *,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
@@ -45,7 +60,7 @@ def read_qrels(
 
     The options are those of `read_run`.
     """
-    return _read(path, QRELS, format_name=format, columns=columns, lenient=lenient, progress=progress)
+    return read_file(path, QRELS, format_name=format, columns=columns, lenient=lenient, progress=progress)
 
 
 def sha256_of(path: PathLike) -> str:
@@ -53,68 +68,40 @@ def sha256_of(path: PathLike) -> str:
     return source_of(path).sha256()
 
 
-def _read(
-    path: PathLike | Source,
-    kind: Kind[Rows],
-    *,
-    format_name: str | None,
-    columns: Mapping[str, str] | None,
-    lenient: bool,
-    progress: Progress | None,
-) -> ReadFile[Rows]:
-    check_format(format_name)
-    source = source_of(path)
-    return read_source(source, kind, format_name=format_name, columns=columns, lenient=lenient, progress=progress)
-
-
-def read_source(
-    source: Source,
-    kind: Kind[Rows],
+def read_file(
+    path: PathLike | StoredFile,
+    kind: RowKind[Rows],
     *,
     format_name: str | None = None,
     columns: Mapping[str, str] | None = None,
     lenient: bool = False,
     progress: Progress | None = None,
 ) -> ReadFile[Rows]:
-    """Read what a source holds as the given kind."""
+    """Read a file as the given kind."""
+    check_format(format_name)
+    source = source_of(path)
     check_chosen(columns, kind)
     found = layout_of(source, format_name=format_name, columns=columns)
-    handler = HANDLERS[found.format]
-    with source.open() as raw, decompressed(raw, found.compression, name=source.name) as stream:
-        reading = Reading(source.name, stream, columns, Ticker(raw, source.n_bytes, progress))
-        collected = handler.read(reading, kind)
-    settle(reading, collected, kind, handler=handler, lenient=lenient)
-    return read_file(source, found, kind.build(collected), reading)
+    handler = FORMATS[found.format]
+    with source.reading(progress=progress, columns=columns, strict=True) as reading:
+        collected = handler.collect(reading, kind)
+    check_collected(reading, collected, kind, handler=handler, lenient=lenient)
+    return ReadFile(
+        rows=kind.build(collected),
+        path=source.name,
+        format=found.format,
+        compression=source.compression,
+        sha256=source.sha256(),
+        bad_lines=tuple(reading.bad_lines),
+    )
 
 
-class Ticker:
-    """Reports how far the file as stored has been read; only that size is known before its end."""
-
-    def __init__(self, raw: BinaryIO, n_bytes: int, progress: Progress | None) -> None:
-        self._raw, self._n_bytes, self._progress = raw, n_bytes, progress
-
-    def __call__(self) -> None:
-        """Report to the caller."""
-        if self._progress is not None:
-            self._progress(self._raw.tell(), self._n_bytes)
-
-
-def settle(reading: Reading, collected: Collector, kind: Kind[Rows], *, handler: Format, lenient: bool) -> None:
+def check_collected(
+    reading: FileReading, collected: Collector, kind: RowKind[Rows], *, handler: Format, lenient: bool
+) -> None:
     """Raise what keeps the rows from being used: malformed lines, unless they may be left out, or no rows at all."""
     n_good = len(collected)
     if reading.bad_lines and not (lenient and n_good):
         raise BadLinesError(reading.bad_lines, hint=handler.explain(kind, reading.bad_lines, n_good=n_good))
     if not n_good:
         raise empty(reading.name)
-
-
-def read_file(source: Source, found: Layout, rows: Rows, reading: Reading) -> ReadFile[Rows]:
-    """Return the rows with what identifies the file."""
-    return ReadFile(
-        rows=rows,
-        path=source.name,
-        format=found.format,
-        compression=found.compression,
-        sha256=source.sha256(),
-        bad_lines=tuple(reading.bad_lines),
-    )

@@ -1,4 +1,4 @@
-"""Where rows come from: a file, a BEIR folder, a pipe or standard input, as one thing that can be opened repeatedly."""
+"""Where rows come from: a file, a BEIR folder, a pipe or standard input, opened and decompressed in one place."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from contextlib import contextmanager
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from rankscope.errors import BadLine, FormatError, InputError, did_you_mean
-from rankscope.io.compression import COMPRESSIONS
+from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
+from rankscope.io.formats import COMPRESSIONS
+from rankscope.light import LightRecord
+from rankscope.progress import Progress
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -23,9 +26,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLOCK_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file, or the bytes of something that can be read only once."""
+class StoredFile(LightRecord):
+    """A file, or the bytes of something that can be read only once; it can be opened any number of times."""
 
     name: str
     content: bytes | None = None
@@ -38,6 +40,35 @@ class Source:
             return Path(self.name).open("rb")
         except OSError as error:
             raise cannot_read(self.name, error) from error
+
+    @cached_property
+    def compression(self) -> str | None:
+        """How the bytes are compressed, told from the first of them."""
+        with self.open() as raw:
+            return compression_of(raw.read(MAGIC_BYTES))
+
+    @contextmanager
+    def stream(self, progress: Progress | None = None) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
+        """Open what the file holds, decompressed; calling the second value reports how far it has been read."""
+        with self.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
+            yield stream, lambda: progress(raw.tell(), self.n_bytes) if progress else None
+
+    @contextmanager
+    def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:
+        """Open the file for reading its rows; the options are those of `FileReading`."""
+        with self.stream(progress) as (stream, tick):
+            path = self.name if self.content is None and self.compression is None else None
+            yield FileReading(self.name, stream, tick=tick, path=path, **options)
+
+    def head(self, n_bytes: int) -> bytes:
+        """Return the first bytes of what the file holds, decompressed."""
+        with self.stream() as (stream, _):
+            return stream.read(n_bytes)
+
+    def read(self) -> bytes:
+        """Return all that the file holds, decompressed and without a byte order mark."""
+        with self.stream() as (stream, _):
+            return stream.read().removeprefix(BYTE_ORDER_MARK)
 
     @property
     def n_bytes(self) -> int:
@@ -53,38 +84,35 @@ class Source:
             return digest.hexdigest()
 
 
-def cannot_read(name: str, error: OSError) -> InputError:
-    """Return the error for a file that the system does not let us read."""
-    return InputError(f"{name} cannot be read: {error.strerror or error}", hint="check its permissions")
-
-
-def source_of(path: PathLike | Source) -> Source:
-    """Find what a path stands for; what was found before stays as it is."""
-    if isinstance(path, Source):
+def source_of(path: PathLike | StoredFile) -> StoredFile:
+    """Return what a path names: a file, the qrels of a BEIR folder, a pipe, or standard input for "-"."""
+    if isinstance(path, StoredFile):
         return path
     name = os.fspath(path)
     if name == STDIN:
-        return Source(STDIN, read_to_end(sys.stdin.buffer))
+        return StoredFile(STDIN, read_to_end(sys.stdin.buffer))
     where = Path(name)
     if not where.exists():
         raise missing(where)
     if where.is_dir():
-        return Source(str(beir_qrels_in(where)))
-    return Source(name) if where.is_file() else Source(name, pipe_content(where))
+        return StoredFile(str(beir_qrels_in(where)))
+    if where.is_file():
+        return StoredFile(name)
+    try:
+        return StoredFile(name, where.read_bytes())  # a pipe, such as a shell's <(command), cannot be opened twice
+    except OSError as error:
+        raise cannot_read(name, error) from error
+
+
+def cannot_read(name: str, error: OSError) -> InputError:
+    """Return the error for a file that the system does not let us read."""
+    return InputError(f"{name} cannot be read: {error.strerror or error}", hint="check its permissions")
 
 
 @lru_cache(maxsize=1)
 def read_to_end(stream: BinaryIO) -> bytes:
     """Read a stream once and for all, so that standard input can first be detected and then read."""
     return stream.read()
-
-
-def pipe_content(where: Path) -> bytes:
-    """Read a pipe, such as a shell's <(command), which cannot be opened twice."""
-    try:
-        return where.read_bytes()
-    except OSError as error:
-        raise cannot_read(str(where), error) from error
 
 
 def missing(where: Path) -> InputError:
@@ -116,15 +144,39 @@ def is_tsv(name: str) -> bool:
     return name.endswith((".tsv", *(f".tsv.{compression}" for compression in COMPRESSIONS)))
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """One file being read: its decompressed bytes, and the lines of it that turn out to be malformed."""
 
-    name: str
-    stream: BinaryIO
-    columns: Mapping[str, str] | None = None
-    tick: Callable[[], None] = lambda: None
-    bad_lines: list[BadLine] = field(default_factory=list)
+    def __init__(
+        self,
+        name: str,
+        stream: BinaryIO,
+        *,
+        columns: Mapping[str, str] | None = None,
+        strict: bool = False,
+        ragged: bool = False,
+        from_json: Callable[[Any], Iterator[Any]] | None = None,
+        path: str | None = None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.name = name
+        self.stream = stream
+        self.columns = columns
+        """Which column holds what, as the caller says."""
+        self.strict = strict
+        """Whether a key that an object has twice and NaN, which JSON does not know, are malformed."""
+        self.ragged = ragged
+        """Whether a line of a table may have fewer or more cells than its header."""
+        self.from_json = from_json
+        """Turns what a whole JSON file holds into rows, where it is more than a list of them."""
+        self.path = path
+        """The file, where it is a plain one that can be read by its path."""
+        self.bad_lines: list[BadLine] = []
+        self.on_header: Callable[[list[str]], Any] = lambda _: None
+        """Called with the names of the columns, where a format has them before its rows."""
+        self.row_text: Callable[[], str] = str
+        """Returns the text of the row that was yielded last, for messages."""
+        self._tick = tick
 
     def blocks(self) -> Iterator[tuple[int, list[bytes]]]:
         """Yield about a megabyte of lines at a time, with the number of the first."""
@@ -134,7 +186,7 @@ class Reading:
                 lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
             yield line, lines
             line += len(lines)
-            self.tick()
+            self._tick()
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line with its number; bytes that are not UTF-8 survive as they do in ids."""
@@ -145,7 +197,7 @@ class Reading:
     def whole(self) -> bytes:
         """Return everything the file holds."""
         content = self.stream.read()
-        self.tick()
+        self._tick()
         return content
 
     def reject(self, line: int, text: str, problem: str) -> None:

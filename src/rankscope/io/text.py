@@ -20,17 +20,18 @@ from rankscope.progress import Progress
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankscope.io.source import PathLike, Source
+    from rankscope.io.source import PathLike, StoredFile
 
 _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 14
-_OTHER_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PAR1", b"ARROW1", b"PK\x03\x04")
+_OTHER_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""How compressed files begin. Other files that are not text have a NUL byte near their start."""
 _MANY_FIELDS = 1 << 30
 LAYOUTS = {"run": (6, _MANY_FIELDS, 4), "qrels": (4, 4, 3)}
 """For either kind: the least and the most fields of a line, and which of them is a number."""
 
 
-class TrecText(LightRecord):
+class TrecFile(LightRecord):
     """A file of TREC text."""
 
     name: str
@@ -42,9 +43,9 @@ class TrecText(LightRecord):
     @property
     def source(self) -> Any:
         """The same as a source of the readers."""
-        from rankscope.io.source import Source
+        from rankscope.io.source import StoredFile
 
-        return Source(self.name, self.content)
+        return StoredFile(self.name, self.content)
 
     def sha256(self) -> str:
         """Return the digest of the file as stored."""
@@ -59,25 +60,24 @@ class TrecText(LightRecord):
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
-        """Yield the text bit by bit as it is decompressed."""
-        from rankscope.io.compression import decompressed
-        from rankscope.io.read import Ticker
-
-        source = self.source
-        with source.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
-            tick = Ticker(raw, source.n_bytes, progress)
+        """Yield the text in pieces as it is decompressed."""
+        with self.source.stream(progress) as (stream, tick):
             while chunk := stream.read(_CHUNK_BYTES):
                 yield chunk
                 tick()
 
 
 def trec_text(
-    stored: PathLike | Source, kind: str, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
-) -> TrecText | None:
+    stored: PathLike | StoredFile,
+    kind: str,
+    *,
+    format_name: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> TrecFile | None:
     """Return a file as TREC text of a kind, run or qrels, or None where it is in another format."""
     is_usual = format_name is None and not columns
     if is_usual and isinstance(stored, str | os.PathLike) and is_plain(stored, kind):
-        return TrecText(os.fspath(stored))
+        return TrecFile(os.fspath(stored))
     from rankscope.io.detection import layout_of
     from rankscope.io.formats import check_format
     from rankscope.io.source import source_of
@@ -87,7 +87,7 @@ def trec_text(
         return None
     source = source_of(stored)
     layout = layout_of(source, format_name=format_name)
-    return TrecText(source.name, layout.compression, source.content) if layout.format == "trec" else None
+    return TrecFile(source.name, source.compression, source.content) if layout.format == "trec" else None
 
 
 def is_plain(path: str | os.PathLike[str], kind: str) -> bool:
@@ -130,10 +130,10 @@ def bad_run_lines(
     import io
 
     from rankscope.io import trec
-    from rankscope.io.kinds import RUN, Collector
-    from rankscope.io.source import Reading
+    from rankscope.io.source import FileReading
+    from rankscope.io.table import RUN, Collector
 
-    reading = Reading(name, io.BytesIO())
+    reading = FileReading(name, io.BytesIO())
     trec.take_lines(reading, Collector(), RUN, numbered=numbered)
     if reading.bad_lines and not (lenient and n_good):
         raise BadLinesError(reading.bad_lines, hint=trec.explain(RUN, reading.bad_lines, n_good=n_good))

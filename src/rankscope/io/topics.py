@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import FormatError
-from rankscope.io.source import Reading
+from rankscope.io.source import FileReading
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -33,7 +33,7 @@ def is_topics(head: bytes) -> bool:
     return bool(_START.match(head.removeprefix(b"\xef\xbb\xbf")))
 
 
-def topic_rows(reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
+def topic_rows(reading: FileReading) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each topic as a row with the number of the line where it starts."""
     text = reading.whole().decode("utf-8-sig", "surrogateescape")
     if re.search(r"<top>", text, re.IGNORECASE):

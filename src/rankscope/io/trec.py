@@ -11,12 +11,11 @@ import numpy as np
 
 from rankscope.arrays import Ints, positions_in_segment
 from rankscope.errors import BadLine, FormatError, InputError, OptionError
-from rankscope.io.checks import check_encodable, refuse_extra_columns
-from rankscope.io.kinds import AnyRows, Collector, Kind, looks_like, other
-from rankscope.io.lines import write_lines
 from rankscope.io.numbers import grade_text, number_in
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.source import Reading
+from rankscope.io.source import FileReading
+from rankscope.io.table import AnyRows, Collector, Format, RowKind, looks_like, other
+from rankscope.io.write import check_encodable, refuse_extra_columns, write_lines
 
 RUN_FIELDS = 6
 QRELS_FIELDS = 4
@@ -29,7 +28,7 @@ _RANK_DIGITS = 19  # more than that are no rank, however many zeros lead them
 _WHITESPACE = re.compile(r"[ \t\n\r\v\f]")
 
 
-def read(reading: Reading, kind: Kind[Any]) -> Collector:
+def read(reading: FileReading, kind: RowKind[Any]) -> Collector:
     """Read TREC text: by the block where all its lines are plain, else line by line."""
     if reading.columns:
         raise OptionError(
@@ -40,7 +39,8 @@ def read(reading: Reading, kind: Kind[Any]) -> Collector:
     for first, lines in reading.blocks():
         if not take_block(collector, lines):
             take_lines(reading, collector, kind, numbered=enumerate(lines, first))
-    drop_constant_subtopic(collector)
+    if len(set(collector.extras.get("subtopic", ()))) == 1:  # the iteration, which nobody uses
+        del collector.extras["subtopic"]
     return collector
 
 
@@ -119,16 +119,16 @@ def decoded(texts: Iterable[bytes]) -> list[str]:
 
 
 def take_lines(
-    reading: Reading, collector: Collector, kind: Kind[Any], *, numbered: Iterable[tuple[int, bytes]]
+    reading: FileReading, collector: Collector, kind: RowKind[Any], *, numbered: Iterable[tuple[int, bytes]]
 ) -> None:
     """Add line by line, noting the malformed ones."""
-    take_fields = take_run_fields if kind.name == "run" else take_qrels_fields
+    row_of = run_row if kind.name == "run" else qrels_row
     for number, line in numbered:
         fields = fields_of(line)
         if not fields or fields[0].startswith("#"):
             continue
         try:
-            take_fields(collector, kind, fields)
+            collector.add(row_of(fields), kind)
         except InputError as error:
             reading.reject(number, line.decode("utf-8", "surrogateescape"), error.message)
 
@@ -138,32 +138,23 @@ def fields_of(line: bytes) -> list[str]:
     return [field.decode("utf-8", "surrogateescape") for field in line.split()]
 
 
-def take_run_fields(collector: Collector, kind: Kind[Any], fields: list[str]) -> None:
-    """Add one line of a run; what follows the sixth field is ignored."""
+def run_row(fields: list[str]) -> dict[str, str]:
+    """Return a line of a run by role; what follows the sixth field is ignored."""
     if len(fields) < RUN_FIELDS:
         raise FormatError(f"{count_fields(fields)} where {RUN_FIELDS} are needed")
-    query, _, doc, rank, score, tag = fields[:RUN_FIELDS]
-    collector.add({"query": query, "doc": doc, "rank": rank, "score": score, "tag": tag}, kind)
+    return dict(zip(("query", "Q0", "doc", "rank", "score", "tag"), fields, strict=False))
 
 
-def take_qrels_fields(collector: Collector, kind: Kind[Any], fields: list[str]) -> None:
-    """Add one line of qrels."""
+def qrels_row(fields: list[str]) -> dict[str, str]:
+    """Return a line of qrels by role."""
     if len(fields) != QRELS_FIELDS:
         verdict = " (it looks like a line of a run)" if len(fields) >= RUN_FIELDS else ""
         raise FormatError(f"{count_fields(fields)} where {QRELS_FIELDS} are needed{verdict}")
-    query, subtopic, doc, grade = fields
-    collector.add({"query": query, "subtopic": subtopic, "doc": doc, "grade": grade}, kind)
+    return dict(zip(("query", "subtopic", "doc", "grade"), fields, strict=True))
 
 
 def count_fields(fields: list[str]) -> str:
-    """Say how many fields there are."""
     return "1 field" if len(fields) == 1 else f"{len(fields)} fields"
-
-
-def drop_constant_subtopic(collector: Collector) -> None:
-    """Forget a second column that says the same on every line: it is the iteration nobody uses."""
-    if len(set(collector.extras.get("subtopic", ()))) == 1:
-        del collector.extras["subtopic"]
 
 
 def fits(line: str, kind_name: str) -> bool:
@@ -174,7 +165,7 @@ def fits(line: str, kind_name: str) -> bool:
     return len(fields) == QRELS_FIELDS and number_in(fields[3]) is not None
 
 
-def explain(kind: Kind[Any], bad_lines: Sequence[BadLine], *, n_good: int) -> str:
+def explain(kind: RowKind[Any], bad_lines: Sequence[BadLine], *, n_good: int) -> str:
     """Return the hint for malformed lines: the layout, or that the file is of the other kind."""
     if not n_good and fits(bad_lines[0].text, other(kind).name):
         return looks_like(other(kind))
@@ -183,7 +174,14 @@ def explain(kind: Kind[Any], bad_lines: Sequence[BadLine], *, n_good: int) -> st
 
 def write(rows: AnyRows, stream: BinaryIO) -> None:
     """Write TREC text."""
-    check_ids(rows)
+    check_words(rows.query, what="query")
+    check_words(rows.doc, what="doc")
+    comment = next((query for query in rows.query if query.startswith("#")), None)
+    if comment is not None:
+        raise FormatError(
+            f"query {comment!r} starts with '#', which makes a comment of its line in TREC text",
+            hint="write csv, tsv, json, jsonl, parquet or arrow instead, or rename the query",
+        )
     lines = run_lines(rows) if isinstance(rows, RunRows) else qrels_lines(rows)
     if rows.query and rows.query[0].startswith("\ufeff"):
         # A reader takes the first mark for the file's own, so the id needs one more.
@@ -219,18 +217,6 @@ def ranks_by_score(rows: RunRows) -> Ints:
     return ranks
 
 
-def check_ids(rows: AnyRows) -> None:
-    """Refuse ids that would not survive in a file whose fields are separated by blanks."""
-    check_words(rows.query, what="query")
-    check_words(rows.doc, what="doc")
-    comment = next((query for query in rows.query if query.startswith("#")), None)
-    if comment is not None:
-        raise FormatError(
-            f"query {comment!r} starts with '#', which makes a comment of its line in TREC text",
-            hint="write csv, tsv, json, jsonl, parquet or arrow instead, or rename the query",
-        )
-
-
 def check_words(texts: Sequence[str], *, what: str) -> None:
     """Refuse texts that are empty or hold a blank."""
     check_encodable(texts, what=what)
@@ -240,3 +226,6 @@ def check_words(texts: Sequence[str], *, what: str) -> None:
             f"{what} {broken!r} {'holds a blank' if broken else 'is empty'}, which TREC text cannot hold",
             hint="write csv, tsv, json, jsonl, parquet or arrow instead, or rename it",
         )
+
+
+TREC = Format(read=read, write=write, explain=explain)

@@ -6,20 +6,23 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from rankscope.errors import InputError
-from rankscope.io.checks import check_rows
-from rankscope.io.compression import compressed, compression_in_name
-from rankscope.io.formats import HANDLERS, check_format, format_in_name
-from rankscope.io.kinds import AnyRows
+import numpy as np
+
+from rankscope.errors import FormatError, GradeError, IdError, InputError, ScoreError
+from rankscope.io.compression import compressed
+from rankscope.io.formats import FORMATS, check_format, compression_in_name, format_in_name
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import PathLike
 
 STDOUT = "-"
+
+_LINES_PER_WRITE = 10_000
 
 
 def write_run(rows: RunRows, path: PathLike, *, format: str | None = None) -> None:  # noqa: A002
@@ -40,14 +43,17 @@ def write_qrels(rows: QrelsRows, path: PathLike, *, format: str | None = None) -
     write_rows(rows, path, format_name=format)
 
 
-def write_rows(rows: AnyRows, path: PathLike, *, format_name: str | None) -> str:
+def write_rows(rows: RunRows | QrelsRows, path: PathLike, *, format_name: str | None) -> str:
     """Write rows, and return the name of the format they were written in."""
     check_format(format_name)
     check_rows(rows)
     name = os.fspath(path)
     chosen = format_name or format_in_name(name) or "trec"
+    write = FORMATS[chosen].write
+    if write is None:
+        raise FormatError(f"{chosen} can be read, but not written", hint="write csv, tsv, jsonl, parquet or arrow")
     with open_target(name) as raw, compressed(raw, compression_in_name(name)) as stream:
-        HANDLERS[chosen].write(rows, stream)
+        write(rows, stream)
     return chosen
 
 
@@ -59,21 +65,16 @@ def open_target(name: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
         return
     target = Path(os.path.realpath(name))
-    check_target(target, name)
+    if target.is_dir():
+        raise InputError(f"{name} is a folder", hint="give the name of a file")
+    if not target.parent.is_dir():
+        raise InputError(f"the folder {target.parent} does not exist", hint="make it first")
     if target.exists() and not target.is_file():
         with target.open("wb") as stream:
             yield stream
         return
     with replaced(target) as stream:
         yield stream
-
-
-def check_target(target: Path, name: str) -> None:
-    """Refuse a place where no file can be."""
-    if target.is_dir():
-        raise InputError(f"{name} is a folder", hint="give the name of a file")
-    if not target.parent.is_dir():
-        raise InputError(f"the folder {target.parent} does not exist", hint="make it first")
 
 
 @contextmanager
@@ -98,3 +99,49 @@ def open_temporary(temporary: Path) -> BinaryIO:
         raise InputError(
             f"no file can be written to {temporary.parent}: {error.strerror}", hint="check its permissions"
         ) from error
+
+
+def check_rows(rows: RunRows | QrelsRows) -> None:
+    """Refuse rows that no format could give back: none at all, an empty id, a number that is not one."""
+    if not len(rows):
+        raise InputError("there are no rows to write", hint="a file without rows cannot be read back")
+    for what, ids in (("query", rows.query), ("doc", rows.doc)):
+        if "" in ids:
+            raise IdError(
+                f"row {list(ids).index('') + 1} has an empty {what} id", hint="every query and every doc needs an id"
+            )
+    is_run = isinstance(rows, RunRows)
+    broken = np.flatnonzero(np.isnan(rows.score) if isinstance(rows, RunRows) else ~np.isfinite(rows.grade))
+    if len(broken):
+        first = int(broken[0])
+        where = f"query {rows.query[first]!r}, doc {rows.doc[first]!r}"
+        what, error = ("score", ScoreError) if is_run else ("grade", GradeError)
+        raise error(f"the {what} of {where} is not a {'' if is_run else 'finite '}number", hint="leave the row out")
+
+
+def check_encodable(texts: Iterable[str], *, what: str, errors: str = "surrogateescape") -> None:
+    """Refuse texts that are not Unicode and cannot be turned back into the bytes they came from."""
+    for text in texts:
+        try:
+            text.encode("utf-8", errors)
+        except UnicodeEncodeError:
+            raise IdError(
+                f"{what} {text!r} is not Unicode text, which this format cannot hold",
+                hint="write json or jsonl instead, or rename it",
+            ) from None
+
+
+def refuse_extra_columns(rows: QrelsRows, roles: Sequence[str], *, format_name: str) -> None:
+    """Refuse to lose columns that a format has no place for."""
+    lost = [role for role in roles if getattr(rows, role) is not None]
+    if lost:
+        raise FormatError(
+            f"{format_name} cannot hold the {' and '.join(lost)} of judgments",
+            hint="write csv, tsv, jsonl, parquet or arrow instead",
+        )
+
+
+def write_lines(lines: Iterator[str], stream: BinaryIO) -> None:
+    """Write lines as UTF-8, many at a time; bytes that were not UTF-8 when an id was read are written as they were."""
+    while batch := "".join(islice(lines, _LINES_PER_WRITE)):
+        stream.write(batch.encode("utf-8", "surrogateescape"))

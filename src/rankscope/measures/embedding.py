@@ -10,7 +10,7 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Bools, Floats, Ints, log2, safe_divide
-from rankscope.data.embeddings import Block, Embeddings, make_embeddings, squared_lengths
+from rankscope.data.embeddings import Embeddings, VectorBlock, make_embeddings, squared_lengths
 from rankscope.data.qrels import Qrels
 from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
@@ -39,7 +39,7 @@ def distances(cosines: Floats, kind: str) -> Floats:
     return 1 - cosines if kind == "cosine" else np.arccos(cosines) / math.pi
 
 
-def sums_of_cosines(block: Block) -> Floats:
+def sums_of_cosines(block: VectorBlock) -> Floats:
     """Return the sum of the cosines over all ordered pairs of each query, and the number of its vectors.
 
     The cosines of all pairs are what is left of the squared length of the sum of unit vectors once each vector's
@@ -57,7 +57,7 @@ def mean_cosine_distances(embeddings: Embeddings, rows: Ints) -> Floats:
     return np.clip(1 - safe_divide(cosines, n_vectors * (n_vectors - 1)), 0.0, 2.0)
 
 
-def mean_distance(block: Block, kind: str) -> Floats:
+def mean_distance(block: VectorBlock, kind: str) -> Floats:
     """Return the mean distance over all pairs of each query."""
     cosines, is_pair = block.pair_cosines()
     total = np.where(is_pair, distances(cosines, kind), 0.0).sum(axis=1)
@@ -99,7 +99,7 @@ def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, di
     return extras.embeddings.per_query(extras.top.cut(k), lambda block: mean_distance(block, distance), exact=True)  # type: ignore[no-any-return]
 
 
-def sorted_distances(block: Block, kind: str) -> tuple[Floats, Ints]:
+def sorted_distances(block: VectorBlock, kind: str) -> tuple[Floats, Ints]:
     """Return the distances of all pairs of each query, smallest first, and how many pairs there are."""
     cosines, is_pair = block.pair_cosines()
     far = np.where(is_pair, distances(cosines, kind), math.inf)
@@ -112,13 +112,13 @@ def at_place(ordered: Floats, place: Ints, exists: Bools) -> Floats:
     return np.asarray(padded[np.arange(len(padded)), np.where(exists, place, -1)])
 
 
-def smallest_distance(block: Block, kind: str) -> Floats:
+def smallest_distance(block: VectorBlock, kind: str) -> Floats:
     """Return the distance of the closest pair of each query."""
     ordered, n_pairs = sorted_distances(block, kind)
     return at_place(ordered, np.zeros_like(n_pairs), n_pairs > 0)
 
 
-def median_distance_of(block: Block, kind: str) -> Floats:
+def median_distance_of(block: VectorBlock, kind: str) -> Floats:
     """Return the median distance of the pairs of each query."""
     ordered, n_pairs = sorted_distances(block, kind)
     low, high = (n_pairs - 1) // 2, n_pairs // 2
@@ -189,12 +189,12 @@ def median_distance(hits: Hits, extras: Extras, *, k: int | None = None, distanc
     )
 
 
-def closest_before(block: Block) -> Floats:
+def closest_before(block: VectorBlock) -> Floats:
     """Return the highest cosine of each result with any result above it; 0 where none is above 0."""
     return np.asarray(np.tril(block.cosines(), -1).max(axis=2, initial=0.0))
 
 
-def repeated_share(block: Block, threshold: float) -> Floats:
+def repeated_share(block: VectorBlock, threshold: float) -> Floats:
     """Return the share of each query's vectors that repeat one further up."""
     above = np.tril(np.ones((block.has.shape[1],) * 2, dtype=np.bool_), -1)
     both = block.has[:, :, None] & block.has[:, None, :] & above

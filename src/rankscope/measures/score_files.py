@@ -19,20 +19,19 @@ import numpy as np
 
 from rankscope.align.hits import Counts
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
+from rankscope.io.columns import SCORE_COLUMNS, match_columns
+from rankscope.io.formats import FORMATS, compression_in_name, format_in_name
 from rankscope.io.ids import as_id
+from rankscope.io.source import source_of
+from rankscope.io.table import NumberedRow, guess_format, read_rows
 from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.measures.scores_record import ScoresRecord, record_of_builtins
 
-QUERY_NAMES = ("query", "query_id", "query-id", "qid", "topic", "topic_id", "_id", "id")
-SYSTEM_NAMES = ("run", "system", "model", "variant", "name", "tag")
-MEASURE_NAMES = ("measure", "metric")
-VALUE_NAMES = ("value", "score")
-_NAMES_HINT = f"name it one of {', '.join(QUERY_NAMES[:5])}"
+_NAMES_HINT = f"name it one of {', '.join(SCORE_COLUMNS['query'][:5])}"
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 """What tools write in place of a query where a row is the mean of all."""
 
-Row = Mapping[str, Any]
 Cells = dict[str, dict[str, dict[str, float]]]
 """{system: {measure: {query: score}}}."""
 
@@ -114,9 +113,9 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
 
 def own_record(path: Path) -> ScoresRecord | None:
     """Return the record that `rankscope evaluate` wrote, or None where the file is another one."""
-    if path.suffix.lower() != ".json" or not path.exists():
+    if format_in_name(path.name) != "json" or not path.exists():
         return None
-    data = json.loads(path.read_text(encoding="utf-8"))
+    data = json.loads(source_of(path).read())
     return record_of_builtins(data, where=str(path)) if is_own_record(data) else None
 
 
@@ -142,46 +141,40 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
 
 def cells_in(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
     """Return what a file that is there holds."""
-    if path.suffix.lower() == ".json":
-        data = json.loads(path.read_text(encoding="utf-8"))
+    source = source_of(path)
+    format_name = guess_format(source.name, source.head(4096))
+    if format_name == "json":
+        data = json.loads(source.read())
         if not is_own_record(data):
             return from_json(data, path, alone=alone, measure=measure)
         record = record_of_builtins(data)
         if record.weights is not None:
             notes.append(f"{path}: its means are weighted by {record.weights.column}; here all queries count the same")
         return nested({run.name: run.queries for run in record.runs}, path)
-    if path.suffix.lower() in (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".arrow", ".feather"):
-        return from_rows(table_rows(path), path, alone=alone, measure=measure)
-    return {path.stem: from_trec_eval(path)}
+    is_told = format_name == format_in_name(source.name)
+    if format_name is None or (FORMATS[format_name].has_text_cells and not is_told):
+        return {stem_of(path): from_trec_eval(path, source.read().decode())}
+    return from_rows(list(read_rows(source, format=format_name)), path, alone=alone, measure=measure)
 
 
-def table_rows(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a table file; ids stay as they are written."""
-    import polars as pl
-
-    suffix = path.suffix.lower()
-    if suffix in (".csv", ".tsv"):
-        separator = "\t" if suffix == ".tsv" else ","
-        return pl.read_csv(path, separator=separator, infer_schema=False).to_dicts()
-    if suffix in (".jsonl", ".ndjson"):
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    frame = pl.read_parquet(path) if suffix in (".parquet", ".pq") else pl.read_ipc(path)
-    return frame.to_dicts()
+def stem_of(path: Path) -> str:
+    """Return the name of a file without its format and compression."""
+    return Path(path.stem).stem if compression_in_name(path.name) else path.stem
 
 
-def from_rows(rows: Sequence[Row], path: Path, *, alone: bool, measure: str | None) -> Cells:
+def from_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None) -> Cells:
     """Return the scores in rows, whichever of the shapes they have."""
     if not rows:
         raise FormatError(f"{path} has no rows")
-    columns = list(rows[0])
-    query = find(columns, QUERY_NAMES)
+    columns = list(rows[0][1])
+    found = match_columns(columns, SCORE_COLUMNS)
+    query, system, name, value = (found.get(role) for role in SCORE_COLUMNS)
     if query is None:
         raise FormatError(f"{path} has no column for the query among {', '.join(columns[:8])}", hint=_NAMES_HINT)
-    system, name, value = (find(columns, names) for names in (SYSTEM_NAMES, MEASURE_NAMES, VALUE_NAMES))
     cells: Cells = {}
-    for number, row in enumerate(rows, 2):
+    for number, row in rows:
         where = f"{path}:{number}"
-        owner = path.stem if system is None else str(row[system])
+        owner = stem_of(path) if system is None else str(row[system])
         if name is not None and value is not None:
             put(cells, (owner, str(row[name])), row[query], row[value], where)
             continue
@@ -191,12 +184,6 @@ def from_rows(rows: Sequence[Row], path: Path, *, alone: bool, measure: str | No
                 place = (column, measure or "score") if by_system else (owner, column)
                 put(cells, place, row[query], row.get(column), where)
     return cells
-
-
-def find(columns: Sequence[str], names: Sequence[str]) -> str | None:
-    """Return the column that has one of the names."""
-    by_name = {column.strip().lower(): column for column in columns}
-    return next((by_name[name] for name in names if name in by_name), None)
 
 
 def put(cells: Cells, place: tuple[str, str], query: Any, value: Any, where: str) -> None:
@@ -228,14 +215,14 @@ def number(value: Any, where: str) -> float:
 def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cells:
     """Return the scores in JSON: rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, list):
-        return from_rows(data, path, alone=alone, measure=measure)
+        return from_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
     depth = nesting(data)
     if depth == 3:
         return nested(data, path)
     if depth == 2 and alone and measure:
         return nested({s: {q: {measure: v} for q, v in scores.items()} for s, scores in data.items()}, path)
     if depth == 2:
-        return nested({path.stem: data}, path)
+        return nested({stem_of(path): data}, path)
     raise FormatError(
         f"{path} holds no scores that can be told apart", hint="give {system: {query: {measure: score}}}, or rows"
     )
@@ -259,10 +246,10 @@ def nested(data: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> C
     return cells
 
 
-def from_trec_eval(path: Path) -> dict[str, dict[str, float]]:
+def from_trec_eval(path: Path, text: str) -> dict[str, dict[str, float]]:
     """Return the scores per query that trec_eval -q, or a tool like it, prints: measure, query, value."""
     cells: Cells = {}
-    for line_number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for line_number, line in enumerate(text.splitlines(), 1):
         parts = line.split()
         if not parts:
             continue
@@ -272,10 +259,10 @@ def from_trec_eval(path: Path) -> dict[str, dict[str, float]]:
                 hint="score files are .csv .tsv .json .jsonl .parquet, or the text of trec_eval -q",
             )
         if parts[0] != "runid":
-            put(cells, (path.stem, parts[0]), parts[1], parts[2], f"{path}:{line_number}")
+            put(cells, (stem_of(path), parts[0]), parts[1], parts[2], f"{path}:{line_number}")
     if not cells:
         raise FormatError(f"{path} has no score of a single query", hint="trec_eval prints them with -q")
-    return cells[path.stem]
+    return cells[stem_of(path)]
 
 
 def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> Scores:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankscope.align.hits import Counts
 from rankscope.arrays import Bools, Floats, in_order_sum
-from rankscope.data.run import Origin
+from rankscope.data.sources import Origin
 from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.light import LightRecord, field, names_of
 

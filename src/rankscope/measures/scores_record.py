@@ -11,7 +11,7 @@ import numpy as np
 from rankscope._version import __version__
 from rankscope.align.hits import Counts
 from rankscope.arrays import read_only
-from rankscope.data.run import Origin
+from rankscope.data.sources import Origin
 from rankscope.light import asdict
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores, none_if_nan
 from rankscope.records import Record, from_builtins, from_json, inline_schema, json_schema, to_builtins, to_json

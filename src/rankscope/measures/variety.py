@@ -18,7 +18,7 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats
-from rankscope.data.doc_fields import DocTable, values_in, whole_value
+from rankscope.data.docs import DocTable, values_in, whole_value
 from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
 from rankscope.light import LightRecord

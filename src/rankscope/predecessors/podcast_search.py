@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.data.doc_fields import DocTable
+from rankscope.data.docs import DocTable
 from rankscope.data.embeddings import make_embeddings
 from rankscope.evaluation import decide_policies
 from rankscope.measures.profiles import find_profile

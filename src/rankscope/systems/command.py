@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Annotated, Any, ClassVar, Literal
 
 from rankscope.errors import OptionError, shorten
+from rankscope.io.columns import ANSWER_COLUMNS
 from rankscope.systems.answers import (
     Answer,
     BadAnswerError,
@@ -27,9 +28,6 @@ from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
 _TREC_FIELDS = 6
 _KEPT_STDERR_LINES = 20
 _NOTHING_PRINTED = "the program printed nothing for it"
-QUERY_NAMES = ("query_id", "id", "qid", "query")
-DOC_NAMES = ("doc_id", "id", "docid", "doc", "_id")
-RESULT_NAMES = ("results", "docs", "ranking", "hits")
 
 
 class Command(RemoteSystem, kw_only=True):
@@ -169,11 +167,11 @@ class ProgramRun:
             record = json.loads(line)
         except ValueError:
             raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
-        query = str(first_of(record, QUERY_NAMES, line))
+        query = str(first_of(record, ANSWER_COLUMNS["query"], line))
         self._check_query(query)
         self._left.discard(query)
         try:
-            return Answer(query, json_ranking(first_of(record, RESULT_NAMES, line), k=self._k))
+            return Answer(query, json_ranking(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
 
@@ -224,7 +222,7 @@ def json_ranking(results: Any, *, k: int) -> RankedDocs:
     if not isinstance(results, list):
         raise BadAnswerError(f"its results are {shorten(repr(results), limit=80)}, but should be a list")
     if all(isinstance(entry, Mapping) for entry in results):
-        docs = [next((entry[name] for name in DOC_NAMES if name in entry), None) for entry in results]
+        docs = [next((entry[name] for name in ANSWER_COLUMNS["doc"] if name in entry), None) for entry in results]
         if not any("score" in entry for entry in results):
             return ranking_by_position(docs, k=k)
         return check_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), k=k)

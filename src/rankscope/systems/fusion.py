@@ -16,7 +16,8 @@ import msgspec
 import numpy as np
 
 from rankscope.data.loading import load_runs
-from rankscope.data.run import RowsSource, Run
+from rankscope.data.run import Run
+from rankscope.data.sources import RowsSource
 from rankscope.errors import OptionError
 from rankscope.io.rows import RunRows
 from rankscope.registry import Registry

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rankscope.errors import FormatError
-from rankscope.io.files import read_text
-from rankscope.io.source import PathLike
+from rankscope.io.source import PathLike, source_of
+from rankscope.io.table import read_rows, rows_in
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a JSONL file."""
-    rows = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise FormatError(f"{path}:{number}: not valid JSON: {error}", hint="one object a line") from error
-            rows.append(an_object(row, f"{path}:{number}"))
-    return rows
+    return [dict(row) for _, row in read_rows(path, format="jsonl")]
 
 
 def read_csv(path: PathLike) -> list[dict[str, str]]:
     """Return the rows of a CSV file by the names in its header."""
-    return list(csv.DictReader(io.StringIO(read_text(path), newline="")))
+    with source_of(path).reading(ragged=True) as reading:
+        return [dict(row) for _, row in rows_in(reading, "csv")]
 
 
 def an_object(value: Any, where: str) -> dict[str, Any]:

@@ -87,7 +87,6 @@ class MapChart(Chart):
 
     @cached_property
     def placed(self) -> list[MapPoint]:
-        """The systems that have a place."""
         return [point for point in self.points if math.isfinite(point.x) and math.isfinite(point.y)]
 
     @cached_property

@@ -1,0 +1,275 @@
+"""Where the rows of a run come from: a file, a dict of dicts, a table or rows in memory, each read when first needed.
+
+`Run` is built on a source, and `rankscope.align` asks it for the form that the kernel reads fastest.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rankscope.errors import BadLine, RankscopeWarning
+from rankscope.io.text import TrecFile, bad_run_lines, trec_text
+from rankscope.light import LightRecord
+from rankscope.progress import Progress
+
+if TYPE_CHECKING:
+    from rankscope.io.read import ReadFile
+    from rankscope.io.rows import RunRows
+    from rankscope.io.source import StoredFile
+
+
+class ReadOptions(LightRecord, kw_only=True):
+    """How files are read: their format where it is not to be detected, their columns, and what a bad line does."""
+
+    format: str | None = None
+    columns: Mapping[str, str] | None = None
+    lenient: bool = False
+    progress: Progress | None = None
+
+
+class Origin(LightRecord):
+    """The file that data was read from."""
+
+    path: str
+    format: str
+    digest: Callable[[], str]
+    """Computes the SHA-256 of the file, which takes a while and is not always needed."""
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the file as stored."""
+        return self.digest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Origin):
+            return NotImplemented
+        return (self.path, self.format) == (other.path, other.format) and self.sha256 == other.sha256
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.format))
+
+
+class RunSource(Protocol):
+    """Where a run's rows come from."""
+
+    def read(self) -> RunRows:
+        """Return all rows."""
+        ...
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which of "query" and "doc" were whole numbers."""
+        ...
+
+
+class RowsSource(LightRecord, eq=False):
+    """Rows that are already in memory."""
+
+    rows: RunRows
+
+    def read(self) -> RunRows:
+        return self.rows
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        return self.rows.integer_ids
+
+    @property
+    def tag(self) -> str | None:
+        return self.rows.tag
+
+
+class DictSource(LightRecord, eq=False):
+    """A dict of dicts, used as it is: nothing is flattened unless the rows are needed."""
+
+    docs_of: Mapping[Any, Mapping[Any, Any]]
+
+    def read(self) -> RunRows:
+        from rankscope.data.coerce import run_rows
+
+        return run_rows(self.docs_of)
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which ids are whole numbers, told from the first query and its first doc."""
+
+        def kinds() -> Iterator[str]:
+            for query, docs in self.docs_of.items():
+                if not isinstance(query, str | bytes):
+                    yield "query"
+                if any(not isinstance(doc, str | bytes) for doc in list(docs)[:1]):
+                    yield "doc"
+                return
+
+        return frozenset(kinds())
+
+
+class TableSource(LightRecord, eq=False):
+    """A table that the kernel reads where its owner keeps it."""
+
+    original: Any
+    table: Any
+    """The table as the kernel sees it."""
+    column_of: Mapping[str, int]
+    """Which column holds what."""
+
+    def read(self) -> RunRows:
+        from rankscope.data.coerce import run_rows
+
+        return run_rows(self.original)
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        numbers = set("cCsSiIlL")  # the letters that Arrow has for whole numbers
+        return frozenset(kind for kind in ("query", "doc") if self.table.format(self.column_of[kind]) in numbers)
+
+    @property
+    def tag(self) -> str | None:
+        """The tag of the last row."""
+        return self.read().tag if "tag" in self.column_of else None
+
+
+class FileSource:
+    """A run file that is read when it is first needed: as bytes by the kernel, or row by row."""
+
+    def __init__(self, path: str, options: ReadOptions | None = None, *, content: bytes | None = None) -> None:
+        self.path = path
+        self.options = options or ReadOptions()
+        self._content = content
+        self._tag: str | None = None
+
+    @cached_property
+    def stored(self) -> str | StoredFile:
+        """The file, or what a pipe held, as that can be read only once."""
+        return stored_file(self.path, self._content)
+
+    @cached_property
+    def text(self) -> TrecFile | None:
+        """The file as TREC text, where that is its format."""
+        return trec_text(self.stored, "run", format_name=self.options.format, columns=self.options.columns)
+
+    @cached_property
+    def file(self) -> ReadFile[RunRows]:
+        """What reading the file row by row gave."""
+        from rankscope.io.read import read_run
+
+        file = read_run(self.stored, **vars(self.options))
+        warn_of_skipped(file.path, file.bad_lines)
+        return file
+
+    def read(self) -> RunRows:
+        return self.file.rows
+
+    def trec_text(self) -> Any | None:
+        """Return TREC text for the kernel, as bytes or in pieces, or None where the file is in another format."""
+        if self.text is None:
+            return None
+        return self.text.data() if self.text.compression is None else self.text.chunks(self.options.progress)
+
+    def accept(self, bad_lines: Sequence[tuple[int, bytes]], *, n_rows: int, tag: str | None) -> None:
+        """Take what the kernel says of the file; raise where it has malformed lines or no rows."""
+        bad = bad_run_lines(self.path, bad_lines, n_good=n_rows, lenient=self.options.lenient)
+        if not n_rows:
+            self.read()  # it has the words for a file without rows
+        warn_of_skipped(self.path, bad)
+        self._tag = tag
+
+    @property
+    def tag(self) -> str | None:
+        """The tag of the last row."""
+        return self._tag if self.text is not None and self._tag is not None else self.read().tag
+
+    @property
+    def integer_ids(self) -> frozenset[str]:
+        """Which ids were whole numbers; in text none are."""
+        return frozenset() if self.text is not None else self.read().integer_ids
+
+    @property
+    def origin(self) -> Origin:
+        """The file, its format and its content hash."""
+        if self.text is not None:
+            return Origin(self.text.name, "trec", self.text.sha256)
+        return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
+
+
+def stored_file(path: str, content: bytes | None = None) -> str | StoredFile:
+    """Return the path of a plain file, and of anything else, such as a pipe, what it holds."""
+    if content is None and os.path.isfile(path):  # noqa: PTH113 (pathlib takes longer to load than a small evaluation)
+        return path
+    from rankscope.io.source import StoredFile, source_of
+
+    return source_of(path) if content is None else StoredFile(path, content)
+
+
+def is_file_object(data: Any) -> bool:
+    """Tell whether data is an open file, or anything else that is read like one."""
+    return callable(getattr(data, "readline", None)) and callable(getattr(data, "read", None))
+
+
+def content_of(file: Any) -> tuple[str, bytes]:
+    """Return the name of an open file, and what is left to be read of it."""
+    content = file.read()
+    name = getattr(file, "name", None)
+    as_bytes = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else bytes(content)
+    return name if isinstance(name, str) else "the file", as_bytes
+
+
+def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:
+    """Say how many lines were skipped, and show the first."""
+    if bad_lines:
+        message = f"{len(bad_lines)} bad lines of {path} were skipped; the first is {bad_lines[0]}"
+        warnings.warn(message, RankscopeWarning, stacklevel=3)
+
+
+def own_source(data: Any) -> Any:
+    """Return data in memory as a source that stays as it is when the caller's data changes."""
+    if isinstance(data, Mapping) and all(isinstance(docs, Mapping) for docs in data.values()):
+        return DictSource({query: dict(docs) for query, docs in data.items()})
+    if hasattr(data, "iloc"):
+        data = data.copy()  # pandas
+    elif hasattr(data, "clone"):
+        data = data.clone()  # polars, where it costs nothing
+    return shared_source(data)
+
+
+def shared_source(data: Any) -> Any:
+    """Return data in memory as a source: an Arrow table as it is where the kernel can read it, all else as rows."""
+    if hasattr(data, "__arrow_c_stream__"):
+        if not isinstance(data, Sized):  # a stream, which can be read only once
+            import polars as pl
+
+            data = pl.DataFrame(data)
+        source = table_source(data)
+        if source is not None:
+            return source
+    from rankscope.data.coerce import run_rows
+
+    return RowsSource(run_rows(data))
+
+
+def table_source(data: Any) -> TableSource | None:
+    """Return a table as a source for the kernel, or None where it has to be read row by row."""
+    from rankscope.io.columns import RUN_COLUMNS, RUN_REQUIRED, find_columns
+    from rankscope.native import kernel
+
+    module = kernel()
+    if module is None:
+        return None
+    try:
+        if hasattr(data, "get_columns") and hasattr(data, "n_chunks") and data.n_chunks() > 1:
+            # polars would copy a frame that comes in several chunks into one; its columns it hands out as they are
+            table = module.table_of_columns([column.__arrow_c_stream__() for column in data.get_columns()])
+        else:
+            table = module.table_of(data.__arrow_c_stream__())
+    except (ImportError, RuntimeError, TypeError, ValueError):
+        return None  # pandas needs pyarrow for this, and not every column has an Arrow type
+    names = table.names
+    own_names = list(data.columns) if hasattr(data, "iloc") else names  # pandas hands out its index as a column, too
+    found = find_columns(own_names, RUN_COLUMNS, required=RUN_REQUIRED)
+    if any(names.count(name) != 1 for name in found.values()):
+        return None
+    return TableSource(data, table, {role: names.index(name) for role, name in found.items()})

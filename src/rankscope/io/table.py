@@ -1,0 +1,363 @@
+"""Rows of any file: one reader for every format and compression, on which all kinds of data are built.
+
+    for line, row in read_rows("docs.csv.gz"):
+        ...                                     # row: {column: cell}
+
+What differs between formats is in a `Format` each; runs and qrels gather their rows as columns (`Collector`), since
+they may have millions.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, Generic, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from rankscope.errors import (
+    BadLine,
+    BadLinesError,
+    FormatError,
+    GradeError,
+    InputError,
+    OptionError,
+    ScoreError,
+    did_you_mean,
+)
+from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
+from rankscope.io.formats import FORMATS, check_format, format_in_name
+from rankscope.io.ids import as_id
+from rankscope.io.numbers import integer_in, number_in
+from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.source import BYTE_ORDER_MARK, FileReading, PathLike, StoredFile, source_of
+from rankscope.light import LightRecord
+
+NumberedRow: TypeAlias = tuple[int, Mapping[str, Any]]
+"""The number of a line (of a row or item where there are no lines), and the row: {column: cell}."""
+AnyRows: TypeAlias = RunRows | QrelsRows
+Rows = TypeVar("Rows", RunRows, QrelsRows)
+
+EXTRA_QRELS_COLUMNS = ("subtopic", "rater", "time")
+
+_HEAD_BYTES = 1 << 12
+
+
+class ExplainBadLines(Protocol):
+    """Returns the hint for malformed lines."""
+
+    def __call__(self, kind: RowKind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:
+        """Return the hint, given that so many lines were good."""
+
+
+def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:  # noqa: ARG001
+    """Return the hint for malformed rows of a table."""
+    return f"every row needs {', '.join(kind.required)}; correct these, or skip them with lenient=True (--lenient)"
+
+
+class Format(LightRecord, kw_only=True):
+    """How one format is read and written; `rows` is enough to read every kind of data."""
+
+    rows: Callable[[FileReading], Iterator[NumberedRow]] | None = None
+    """Yields the rows; malformed ones are given to `reading.reject`. None where a format holds no named columns."""
+    read: Callable[[FileReading, RowKind[Any]], Collector] | None = None
+    """Reads runs and qrels where there is a better way than by their rows."""
+    write: Callable[[AnyRows, BinaryIO], None] | None = None
+    """Writes runs and qrels; `table_columns` gives their columns."""
+    magic: tuple[bytes, ...] = ()
+    """How files that are not text begin."""
+    has_text_cells: bool = False
+    """Whether every cell is text, so that a list is written as JSON within it."""
+    explain: ExplainBadLines = explain_bad_rows
+
+    def collect(self, reading: FileReading, kind: RowKind[Any]) -> Collector:
+        """Read a run or qrels."""
+        if self.read is not None:
+            return self.read(reading, kind)
+        if self.rows is None:
+            raise FormatError(f"{reading.name} is in a format that holds no rows")
+        return collect_rows(reading, kind, self.rows(reading))
+
+
+def read_rows(path: PathLike | StoredFile, *, format: str | None = None) -> Iterator[NumberedRow]:  # noqa: A002
+    """Yield the rows of a file, in any format and compression, each with the number of its line.
+
+    Malformed lines are an error that lists them all, once the others have been read.
+    """
+    source = source_of(path)
+    with source.reading() as reading:
+        yield from rows_in(reading, format or format_of(source))
+    if reading.bad_lines:
+        raise BadLinesError(reading.bad_lines, hint="correct these lines, or remove them")
+
+
+def rows_in(reading: FileReading, format_name: str) -> Iterator[NumberedRow]:
+    """Yield the rows of a file that has been opened."""
+    check_format(format_name)
+    rows = FORMATS[format_name].rows
+    if rows is None:
+        raise cannot_tell(reading.name)
+    return rows(reading)
+
+
+def format_of(source: StoredFile) -> str:
+    """Return the format of a table of any kind: from its name, else from how it starts; or raise that neither tells."""
+    found = guess_format(source.name, source.head(_HEAD_BYTES))
+    if found is None:
+        raise cannot_tell(source.name)
+    return found
+
+
+def guess_format(name: str, head: bytes) -> str | None:
+    """Return the format of a table of any kind from its name, else from its first bytes; None where neither tells."""
+    named = format_in_name(name)
+    if named is not None and FORMATS[named].rows is not None:
+        return named
+    magic = format_of_magic(head)
+    if magic is not None:
+        return magic
+    start = head.removeprefix(BYTE_ORDER_MARK).lstrip()
+    if start.startswith((b"{", b"[")):
+        return "jsonl" if start.startswith(b"{") else "json"
+    first = start.partition(b"\n")[0]
+    return "tsv" if b"\t" in first else "csv" if b"," in first or b";" in first else None
+
+
+def format_of_magic(head: bytes) -> str | None:
+    """Return the format whose files begin with these bytes, or None for what is presumably text."""
+    if 0 not in head:
+        return None
+    return next((name for name in FORMATS.entries if head.startswith(FORMATS[name].magic)), None)
+
+
+def cannot_tell(name: str) -> FormatError:
+    """Return the error for a file of which neither the name nor the content tells the format."""
+    endings = (ending for known in FORMATS if FORMATS[known].rows for ending in FORMATS.entries[known].endings or ())
+    return FormatError(
+        f"cannot tell the format of {name} from its name",
+        hint=f"its name should end in {', '.join(f'.{ending}' for ending in endings)}",
+    )
+
+
+class Collector:
+    """The columns of a run or qrels while they are read; numbers are machine numbers, so that millions of rows fit."""
+
+    __slots__ = ("doc", "extras", "integer_ids", "names", "query", "rank", "tag", "value")
+
+    def __init__(self, integer_ids: Iterable[str] = ()) -> None:
+        self.query: list[str] = []
+        self.doc: list[str] = []
+        self.value = array("d")
+        self.rank: array[int] | None = array("q")
+        self.tag: str | None = None
+        self.extras: dict[str, list[str]] = {}
+        self.integer_ids = set(integer_ids)
+        self.names: dict[str, str] = {}
+        """Every query id once, so that its rows share one text."""
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def add(self, row: Mapping[str, Any], kind: RowKind[Any]) -> None:
+        """Add a row given by role, or raise what is wrong with it and add nothing."""
+        query, doc = row.get("query"), row.get("doc")
+        if type(query) is not str or not query:
+            query = self._as_id(query, "query")
+        if type(doc) is not str or not doc:
+            doc = self._as_id(doc, "doc")
+        value = kind.number(row.get(kind.value))
+        for role in kind.extras:
+            if role in row:
+                self.add_extra(role, row[role])
+        self.query.append(self.names.setdefault(query, query))
+        self.doc.append(doc)
+        self.value.append(value)
+        if self.rank is not None:
+            rank = integer_in(row.get("rank"))
+            if rank is None:
+                self.rank = None
+            else:
+                self.rank.append(rank)
+        if row.get("tag") is not None:
+            self.tag = str(row["tag"]) or self.tag
+
+    def _as_id(self, cell: Any, role: str) -> str:
+        identifier = as_id(cell, what=role)
+        if isinstance(cell, int):
+            self.integer_ids.add(role)
+        return identifier
+
+    def add_extra(self, role: str, cell: Any) -> None:
+        """Add to an optional column, which is blank on the rows before that did not have it."""
+        column = self.extras.setdefault(role, [])
+        column.extend([""] * (len(self) - len(column)))
+        column.append("" if cell is None else str(cell))
+
+    def extra_column(self, role: str) -> list[str] | None:
+        """Return an optional column at its full length, or None where no row had it."""
+        column = self.extras.get(role)
+        return None if column is None else column + [""] * (len(self) - len(column))
+
+
+class RowKind(LightRecord, Generic[Rows], eq=False):
+    """What differs between runs and qrels: the columns, which number they carry, and the rows they become."""
+
+    name: str
+    noun: str
+    value: str
+    aliases: Mapping[str, tuple[str, ...]]
+    required: tuple[str, ...]
+    build: Callable[[Collector], Rows]
+    allows_infinity: bool
+    error: type[InputError]
+    extras: tuple[str, ...] = ()
+
+    def number(self, cell: Any) -> float:
+        """Return the score or grade in a cell, or raise that there is none."""
+        number = number_in(cell)
+        if number is None or (math.isinf(number) and not self.allows_infinity):
+            raise self.error(self.not_a_number(cell))
+        return number
+
+    def not_a_number(self, cell: Any) -> str:
+        """Say that a cell holds no usable number."""
+        if cell is None:
+            return f"the {self.value} is missing"
+        wanted = "a number" if self.allows_infinity else "a finite number"
+        return f"{self.value} {cell!r} is not {wanted if number_in(cell) is not None else 'a number'}"
+
+
+def build_run(collected: Collector) -> RunRows:
+    rank = collected.rank
+    return RunRows(
+        query=collected.query,
+        doc=collected.doc,
+        score=np.frombuffer(collected.value, dtype=np.float64),
+        rank=np.frombuffer(rank, dtype=np.int64) if rank is not None and len(rank) == len(collected) else None,
+        tag=collected.tag,
+        integer_ids=frozenset(collected.integer_ids),
+    )
+
+
+def build_qrels(collected: Collector) -> QrelsRows:
+    return QrelsRows(
+        query=collected.query,
+        doc=collected.doc,
+        grade=np.frombuffer(collected.value, dtype=np.float64),
+        subtopic=collected.extra_column("subtopic"),
+        rater=collected.extra_column("rater"),
+        time=collected.extra_column("time"),
+        integer_ids=frozenset(collected.integer_ids),
+    )
+
+
+RUN: RowKind[RunRows] = RowKind(
+    name="run",
+    noun="a run",
+    value="score",
+    aliases=RUN_COLUMNS,
+    required=RUN_REQUIRED,
+    build=build_run,
+    allows_infinity=True,
+    error=ScoreError,
+)
+QRELS: RowKind[QrelsRows] = RowKind(
+    name="qrels",
+    noun="qrels",
+    value="grade",
+    aliases=QRELS_COLUMNS,
+    required=QRELS_REQUIRED,
+    build=build_qrels,
+    allows_infinity=False,
+    error=GradeError,
+    extras=EXTRA_QRELS_COLUMNS,
+)
+KINDS: dict[str, RowKind[Any]] = {"run": RUN, "qrels": QRELS}
+
+
+def collect_rows(reading: FileReading, kind: RowKind[Any], rows: Iterable[NumberedRow]) -> Collector:
+    """Gather the rows of a run or qrels, each read by its own columns."""
+    collector = Collector()
+    roles_of: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def find(names: Sequence[str]) -> dict[str, str]:
+        where = "this row" if roles_of else reading.name
+        found = roles_of[tuple(names)] = find_roles(names, kind, chosen=reading.columns, where=where)
+        return found
+
+    reading.on_header = find
+    for line, row in rows:
+        try:
+            roles = roles_of.get(tuple(row)) or find(tuple(row))
+            collector.add({role: row[name] for role, name in roles.items()}, kind)
+        except InputError as error:
+            if not roles_of:  # the first row does not have the columns, so that none of the others will
+                raise
+            reading.reject(line, reading.row_text(), error.message)
+    return collector
+
+
+def other(kind: RowKind[Any]) -> RowKind[Any]:
+    """Return qrels for a run, and a run for qrels."""
+    return QRELS if kind.name == "run" else RUN
+
+
+def looks_like(kind: RowKind[Any]) -> str:
+    """Return the hint for a file of the wrong kind."""
+    return f"this looks like {kind.noun}; are the arguments swapped?"
+
+
+def find_roles(
+    names: Iterable[str], kind: RowKind[Any], *, chosen: Mapping[str, str] | None = None, where: str = "the table"
+) -> dict[str, str]:
+    """Return which column holds what, and refuse columns that belong to the other kind of file."""
+    listed = list(names)
+    known = lowered(listed)
+    try:
+        roles = find_columns(listed, kind.aliases, required=kind.required, chosen=chosen, where=where)
+    except FormatError as error:
+        theirs = other(kind)
+        if not chosen and all(known.intersection(theirs.aliases[role]) for role in theirs.required):
+            raise FormatError(error.message, hint=looks_like(theirs)) from None
+        raise
+    if kind.name != "qrels" or "grade" in (chosen or {}) or lowered([roles["grade"]]) != {"score"}:
+        return roles
+    if known.intersection(RUN_COLUMNS["rank"] + RUN_COLUMNS["tag"]):  # BEIR has grades called "score", but no ranks
+        raise FormatError(f"{where} has scores and ranks, not grades", hint=looks_like(RUN))
+    return roles
+
+
+def lowered(names: Iterable[str]) -> set[str]:
+    """Return column names as they are compared."""
+    return {name.strip().lower() for name in names}
+
+
+def check_chosen(chosen: Mapping[str, str] | None, kind: RowKind[Any]) -> None:
+    """Refuse a mapping of columns that names something this kind of file does not have."""
+    for role in chosen or {}:
+        if role not in kind.aliases:
+            raise OptionError(
+                f"{role!r} is no column of {kind.noun}; the columns are {', '.join(kind.aliases)}",
+                hint=did_you_mean(role, kind.aliases),
+            )
+
+
+def table_columns(rows: AnyRows) -> dict[str, list[Any]]:
+    """Return the columns that a table of these rows has, by role, in the order in which they are written."""
+    columns: dict[str, list[Any]] = {"query": list(rows.query), "doc": list(rows.doc)}
+    if isinstance(rows, RunRows):
+        columns["score"] = rows.score.tolist()
+        if rows.rank is not None:
+            columns["rank"] = rows.rank.tolist()
+        if rows.tag:
+            columns["tag"] = [rows.tag] * len(rows)
+        return columns
+    columns["grade"] = rows.grade.tolist()
+    return columns | {role: list(column) for role, column in extra_columns(rows).items()}
+
+
+def extra_columns(rows: QrelsRows) -> dict[str, Sequence[str]]:
+    """Return the optional columns that these qrels have."""
+    columns = {role: getattr(rows, role) for role in EXTRA_QRELS_COLUMNS}
+    return {role: column for role, column in columns.items() if column is not None}

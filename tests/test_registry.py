@@ -74,7 +74,7 @@ def test_parts_that_register_themselves_are_loaded_when_a_name_is_missing():
     assert loaded == []
     assert parts["late"] == 42
     assert list(parts) == ["early", "late"]
-    with pytest.raises(OptionError, match="there is no part 'later'\nHint: did you mean late?"):
+    with pytest.raises(OptionError, match=r"there is no part 'later'\nHint: did you mean late\?"):
         parts["later"]
     parts.remove("late")
     assert "late" not in parts

@@ -112,9 +112,9 @@ def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: A
 
 def help_of(name: str) -> str:
     """Return the help of an option of the request."""
-    from rankscope.comparison.request import option_help
+    from rankscope.comparison.request import option_texts
 
-    return option_help(name)
+    return option_texts()[name]
 
 
 def chart_help() -> str:

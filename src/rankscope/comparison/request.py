@@ -8,18 +8,21 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.evaluation import EvaluateRequest
 from rankscope.records import Options, Record, field_docs
 from rankscope.stats.family import CORRECTIONS, rank_of_critical
 from rankscope.stats.interval import N_RESAMPLES
 from rankscope.stats.paired import ON_REQUEST
 from rankscope.typing import EvaluateOptions
+
+if TYPE_CHECKING:
+    from rankscope.evaluation import EvaluateRequest
 
 LARGEST_ALPHA = 0.5
 FEWEST_RESAMPLES = 99
@@ -159,6 +162,8 @@ class CompareRequest(Options):
 
     def scoring(self) -> EvaluateRequest:
         """Decide how runs are scored; a query that a run does not answer counts as empty unless said otherwise."""
+        from rankscope.evaluation import EvaluateRequest  # the help of the command line needs none of it
+
         own = {"measures", "queries", *ScoreOptions.__annotations__, "unjudged", "missing"} - {"weights"}
         given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
         given |= {"anyway": self.anyway or self.problems is not None, "missing": self.missing or "zero"}
@@ -230,12 +235,15 @@ def signature_with(function: Any, known: type[Any]) -> inspect.Signature:
     return plain.replace(parameters=parameters)
 
 
-def option_help(name: str) -> str:
-    """Return the help of an option, as the command line shows it."""
+@cache
+def option_texts() -> dict[str, str]:
+    """Return the help of every option, as the command line shows it."""
     corrections = list(CORRECTIONS)
     listed = f"{corrections[0]} (default), {', '.join(corrections[1:-1])} or {corrections[-1]}"
-    text = " ".join(field_docs(CompareRequest).get(name, "").split())
-    return text.replace("{corrections}", listed).replace("{tests}", ", ".join(ON_REQUEST))
+    return {
+        name: " ".join(text.split()).format(corrections=listed, tests=", ".join(ON_REQUEST))
+        for name, text in field_docs(CompareRequest).items()
+    }
 
 
 def words_of(given: Names) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -93,8 +93,18 @@ def compare(
     return compare_runs(qrels, runs, request_of(options, function="compare", known=CompareOptions, measures=measures))
 
 
-def compare_runs(qrels: QrelsLike, runs: RunsLike, request: CompareRequest) -> Comparison:
-    """Compare runs as a request says; measures and policies are decided here and nowhere else."""
+def give_warning(note: str) -> None:
+    """Say what must be known as a warning, which the caller's program can catch or print."""
+    warnings.warn(note, RankscopeWarning, stacklevel=4)
+
+
+def compare_runs(
+    qrels: QrelsLike, runs: RunsLike, request: CompareRequest, *, on_note: Callable[[str], None] = give_warning
+) -> Comparison:
+    """Compare runs as a request says; measures and policies are decided here and nowhere else.
+
+    `on_note` takes what must be known of the data; by default it is given as warnings.
+    """
     scoring = request.scoring()
     policies = scoring.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
@@ -107,7 +117,7 @@ def compare_runs(qrels: QrelsLike, runs: RunsLike, request: CompareRequest) -> C
         replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=aligned.align
     )
     for note in scores.notes:
-        warnings.warn(note, RankscopeWarning, stacklevel=3)
+        on_note(note)
     n_relevant = relevant_counts(judged, policies)
     if measure.spec.about_relevance and not request.anyway and not any(n_relevant.values()):
         raise InputError(
@@ -122,7 +132,7 @@ def compare_runs(qrels: QrelsLike, runs: RunsLike, request: CompareRequest) -> C
         judged, aligned, measure, policies, unjudged=request.unjudged, seed=request.seed, weight_of=weight_of
     )
     problems = id_problems(judged, loaded, scores) if request.problems is None else request.problems
-    given = comparison_input(scores, request, table, problems=problems, n_relevant=n_relevant)
+    given = comparison_input(scores, request, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
     return compare_groups(given, evidence)
 
 
@@ -176,6 +186,7 @@ def comparison_input(
     *,
     problems: Mapping[str, str],
     n_relevant: Mapping[str, int] | None = None,
+    on_note: Callable[[str], None] = give_warning,
 ) -> ComparisonInput:
     """Decide what a request leaves open, and refuse what cannot be compared."""
     scores = with_directions(scores)
@@ -191,7 +202,7 @@ def comparison_input(
     refuse_wide_margin(request.margin, primary)
     ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
     if table is not None:
-        note_lacking_attributes(table, request.cluster, next(iter(scores.values())).query_ids)
+        note_lacking_attributes(table, request.cluster, next(iter(scores.values())).query_ids, on_note)
     return ComparisonInput(
         scores=scores,
         request=request,
@@ -278,16 +289,14 @@ def usual_margin(scores: Scores, primary: str) -> float:
     return USUAL_MARGIN if len(known) and known.min() >= 0 and known.max() <= 1 else 0.0
 
 
-def note_lacking_attributes(table: QueryTable, cluster: str | None, ids: Sequence[str]) -> None:
+def note_lacking_attributes(
+    table: QueryTable, cluster: str | None, ids: Sequence[str], on_note: Callable[[str], None]
+) -> None:
     """Say so where queries have no attributes, or no cluster; refuse clusters that no query has."""
     known = set(table.ids)
     lacking = sum(query not in known for query in ids)
     if lacking:
-        warnings.warn(
-            f"{lacking} of {len(ids)} queries are not in the queries file; they are in no stratum",
-            RankscopeWarning,
-            stacklevel=4,
-        )
+        on_note(f"{lacking} of {len(ids)} queries are not in the queries file; they are in no stratum")
     if cluster is None:
         return
     values = table.attribute(cluster)
@@ -298,8 +307,4 @@ def note_lacking_attributes(table: QueryTable, cluster: str | None, ids: Sequenc
             hint=f"are the ids written the same way? e.g. {ids[0]!r} and {next(iter(table.ids), '')!r}",
         )
     if lacking:
-        warnings.warn(
-            f"{lacking} of {len(ids)} queries have no {cluster}; each of them is a cluster of its own",
-            RankscopeWarning,
-            stacklevel=4,
-        )
+        on_note(f"{lacking} of {len(ids)} queries have no {cluster}; each of them is a cluster of its own")

@@ -53,5 +53,5 @@ IMPORTERS: Registry[Callable[..., ImportedContent]] = Registry(
 
 
 def import_collection(path: str | os.PathLike[str], *, kind: str | None = None) -> ImportedContent:
-    """Return what a file of an earlier framework holds; its kind is told from its content unless it is given."""
+    """Return what a file of an earlier framework holds; its kind is recognised by its content unless it is given."""
     return IMPORTERS["predecessors"](path, kind=kind)

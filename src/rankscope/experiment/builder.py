@@ -97,7 +97,7 @@ class SystemBuilder:
         except Exception as error:
             raise InputError(
                 f"{configured.name} could not index the docs: {reason_of(error)}",
-                hint="what other systems have answered is kept; mend this one, or leave it out with --only",
+                hint="what other systems have answered is kept; fix this one, or leave it out with --only",
             ) from error
 
     def drop_index(self, configured: ConfiguredSystem) -> None:

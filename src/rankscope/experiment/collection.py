@@ -276,7 +276,7 @@ def read_about(path: Path | None) -> dict[str, Any]:
     try:
         content = json.loads(note.read_text("utf-8"))
     except ValueError as error:
-        raise InputError(f"{note} is not valid JSON: {error}", hint="mend it, or remove it") from error
+        raise InputError(f"{note} is not valid JSON: {error}", hint="fix it, or remove it") from error
     return content if isinstance(content, dict) else {}
 
 

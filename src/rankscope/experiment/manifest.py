@@ -1,4 +1,4 @@
-"""The manifest: what a run was made of, so that it can be obtained again and told apart from others."""
+"""The manifest: what a run was made of, so that it can be repeated and distinguished from others."""
 
 from __future__ import annotations
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.matching import compare_docs, notes_or_raise
-from rankscope.comparison import compare
+from rankscope.comparison.functions import compare_runs
 from rankscope.comparison.records import Comparison
+from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.data.run import Run
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.collection import Collection, counted
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Choice, SystemResult, TrainTestSplit
-from rankscope.experiment.warning_notes import collect_notes
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 
@@ -42,10 +42,10 @@ def score_runs(
     notes: list[str] = []
     if len(runs) == 1:
         table = None if weights is None else collection.queries
-        request = EvaluateRequest.decide(
+        scoring = EvaluateRequest.decide(
             project.measures, missing="zero", anyway=True, queries=table, weights=weights, **doc_data
         )
-        scores = evaluate_request(request, qrels, dict(runs))
+        scores = evaluate_request(scoring, qrels, dict(runs))
         notes += dict.fromkeys(scores.notes)
     else:
         options: dict[str, Any] = {
@@ -59,8 +59,11 @@ def score_runs(
             **({} if project.margin is None else {"margin": project.margin}),
             **doc_data,
         }
-        with collect_notes(notes):
-            comparisons = [compare(qrels, dict(runs), project.measures, seed=seed, **options) for seed in project.seeds]
+        for seed in project.seeds:
+            request = request_of(
+                {**options, "seed": seed}, function="compare", known=CompareOptions, measures=project.measures
+            )
+            comparisons.append(compare_runs(qrels, dict(runs), request, on_note=notes.append))
         scores = comparisons[0].scores
     for origin in (scores.qrels.origin, *(run.origin for run in scores.values())):
         if origin is not None:

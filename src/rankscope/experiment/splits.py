@@ -35,7 +35,7 @@ Stratum = tuple[Hashable, ...]
 
 
 class Split(Record):
-    """The train queries, and how many are held out; which ones these are is told by `reveal`."""
+    """The train queries, and how many are held out; only `reveal` says which ones these are."""
 
     train: tuple[str, ...]
     n_holdout: int

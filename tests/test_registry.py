@@ -27,7 +27,7 @@ def test_names_and_summaries_come_without_loading():
 def test_an_unknown_name_is_an_error_with_the_closest_one(numbers):
     with pytest.raises(OptionError, match=r"there is no number 'tua'\nHint: did you mean tau\?"):
         numbers["tua"]
-    with pytest.raises(OptionError, match="there are pi, tau, and your own"):
+    with pytest.raises(OptionError, match=r"there are pi, tau, and your own"):
         numbers["q"]
 
 
@@ -74,7 +74,7 @@ def test_parts_that_register_themselves_are_loaded_when_a_name_is_missing():
     assert loaded == []
     assert parts["late"] == 42
     assert list(parts) == ["early", "late"]
-    with pytest.raises(OptionError, match="there is no part 'later'\nHint: did you mean late?"):
+    with pytest.raises(OptionError, match=r"there is no part 'later'\nHint: did you mean late\?"):
         parts["later"]
     parts.remove("late")
     assert "late" not in parts

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import rankscope as rs
 from rankscope.data.queries import QueryTable
 from rankscope.measures.score_files import as_scores
+from rankscope.records import or_nan
 from simulations.data import Simulated
 
 if TYPE_CHECKING:
@@ -31,20 +32,24 @@ def count_verdicts(case: Case, drawn: Simulated, seed: int) -> dict[str, bool]:
     queries = query_table(drawn, scores[next(iter(scores))].query_ids)
     found = rs.compare_scores(scores, queries=queries, n_resamples=N_FLIPS, seed=seed, **case.options)
     alpha, margin = case.options.get("alpha", 0.05), case.options.get("margin", DEFAULT_MARGIN)
-    return errors_of(found, drawn.truth, alpha=alpha, margin=margin, lower_is_better=case.lower_is_better)
+    results = (result for group in found.groups for result in group.comparisons)
+    return errors_of(results, drawn.truth, alpha=alpha, margin=margin, lower_is_better=case.lower_is_better)
 
 
 def errors_of(
-    compared: Iterable[Any], truth: Any, *, alpha: float, margin: float, lower_is_better: bool = False
+    results: Iterable[Any], truth: Any, *, alpha: float, margin: float, lower_is_better: bool = False
 ) -> dict[str, bool]:
     """Return which errors there are in what was said of pairs; systems are named by their places in `truth`."""
     direction = -1 if lower_is_better else 1
     made = dict.fromkeys(ERRORS, False) | {"coverage": True}
-    for item in compared:
-        pair, code = item.pair, item.verdict.code
+    for pair in results:
+        if pair.role == "exploratory":
+            made["other measure"] |= pair.p.adjusted <= EXPLORATORY_LEVEL
+            continue
+        code, low, high = pair.verdict.code, or_nan(pair.ci.low), or_nan(pair.ci.high)
         difference = float(truth[int(pair.b)] - truth[int(pair.a)])
-        gain, interval = direction * difference, pair.ci
-        excludes_zero = interval.low > ROUNDING or interval.high < -ROUNDING
+        gain = direction * difference
+        excludes_zero = low > ROUNDING or high < -ROUNDING
         claim = CLAIMS.get(code, 0)
         if code == "same" and excludes_zero:  # it says "measurably higher, but by less than the margin"
             claim = direction * int(math.copysign(1, pair.delta))
@@ -53,12 +58,11 @@ def errors_of(
         made["found"] |= claim * gain > 0 and (pair.a, pair.b) == FIRST_PAIR
         made["false same"] |= code == "same" and abs(gain) >= margin - ROUNDING
         # a pair without an interval is one whose scores are all equal, of which nothing is said
-        made["coverage"] &= not (interval.low > difference + ROUNDING or interval.high < difference - ROUNDING)
+        made["coverage"] &= not (low > difference + ROUNDING or high < difference - ROUNDING)
         made["contradiction"] |= len({claim != 0, bool(excludes_zero), pair.p.adjusted <= alpha}) > 1
-        for test in item.also_tested:
+        for test in pair.also_tested:
             made[f"{test.method} test rejects"] = bool(test.p <= alpha)
-        made["other measure"] |= any(other.p.adjusted <= EXPLORATORY_LEVEL for other in item.exploratory)
-        made["stratum"] |= any(part.stands_out for part in item.slices)
+        made["stratum"] |= any(part.stands_out for part in pair.strata)
     return made
 
 

@@ -9,12 +9,9 @@ itself, which NaN is not. Sequences are tuples. So a record that is written and 
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import math
 import re
-import textwrap
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar, dataclass_transform, get_type_hints
@@ -154,6 +151,10 @@ def inline_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 def field_docs(kind: type[Any]) -> dict[str, str]:
     """Return what the string below each field of a class says of it; empty where the source cannot be read."""
+    import ast  # only a schema needs these
+    import inspect
+    import textwrap
+
     found: dict[str, str] = {}
     for parent in reversed(getattr(kind, "__origin__", kind).__mro__[:-1]):
         try:

@@ -15,15 +15,16 @@ from simulations.table import Row
 def said(code, low, high, *, a=0, b=1, p=None, **more):
     clear = low > 0 or high < 0
     adjusted = (0.01 if clear else 0.5) if p is None else p
-    pair = SimpleNamespace(
+    return SimpleNamespace(
+        role="primary",
         a=str(a),
         b=str(b),
         delta=(low + high) / 2,
         ci=SimpleNamespace(low=low, high=high),
         p=SimpleNamespace(adjusted=adjusted),
+        verdict=SimpleNamespace(code=code),
+        **{"also_tested": (), "strata": (), **more},
     )
-    parts = {"also_tested": (), "exploratory": (), "slices": (), **more}
-    return SimpleNamespace(pair=pair, verdict=SimpleNamespace(code=code), **parts)
 
 
 def errors(*items, truth, **options):
@@ -71,11 +72,9 @@ def test_one_error_in_a_family_is_enough():
 
 def test_tests_on_request_measures_and_strata_are_counted():
     wilcoxon = SimpleNamespace(method="Wilcoxon signed-rank", p=0.04)
-    small = SimpleNamespace(p=SimpleNamespace(adjusted=0.09))
-    item = said(
-        "cannot_tell", -1, 1, also_tested=(wilcoxon,), exploratory=(small,), slices=(SimpleNamespace(stands_out=True),)
-    )
-    assert errors(item, truth=(0, 0)) == {
+    small = SimpleNamespace(role="exploratory", p=SimpleNamespace(adjusted=0.09))
+    item = said("cannot_tell", -1, 1, also_tested=(wilcoxon,), strata=(SimpleNamespace(stands_out=True),))
+    assert errors(item, small, truth=(0, 0)) == {
         "coverage",
         "Wilcoxon signed-rank test rejects",
         "other measure",

@@ -1,7 +1,6 @@
 """Comparisons from runs to verdicts."""
 
 import json
-import math
 from pathlib import Path
 
 import jsonschema

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from rankscope.errors import OptionError
 from rankscope.comparison.pairs import Contest, compare_contests
 from rankscope.comparison.request import Settings
+from rankscope.errors import OptionError
 from rankscope.stats.paired import sign_flip_test
 from rankscope.stats.slices import contrast_p, counted_bins
 from rankscope.stats.units import Units

@@ -17,8 +17,8 @@ from rankscope.comparison.records import Comparison, PairResult
 from rankscope.errors import InputError
 from rankscope.records import from_json, json_schema, to_json
 from rankscope.report.comparison import report_of
-from rankscope.report.comparison_json import json_text
 from rankscope.report.comparison_json import json_schema as published_schema
+from rankscope.report.comparison_json import json_text
 from rankscope.report.render import render
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankscope.errors.RankscopeWarning")
@@ -87,7 +87,7 @@ def test_scores_alone_and_measures_without_a_test_are_read_back_equal():
 def test_a_comparison_goes_to_another_process_with_its_scores():
     qrels, runs = data(2)
     found = rs.compare(qrels, runs, "RR@10")
-    again = pickle.loads(pickle.dumps(found))  # noqa: S301 (our own)
+    again = pickle.loads(pickle.dumps(found))
     assert again == found
     assert again.scores.to_dict() == found.scores.to_dict()
 

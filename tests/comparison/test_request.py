@@ -8,7 +8,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.cli import compare as command
-from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, option_help
+from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, option_texts
 from rankscope.errors import OptionError
 from rankscope.records import from_builtins
 from rankscope.stats import family, paired
@@ -95,7 +95,7 @@ def test_a_new_correction_is_one_line(monkeypatch):
     found = rs.compare(QRELS, {**RUNS, "third": RUNS["first"]}, "RR@10", correction="halved")
     assert next(iter(found)).ci.method == "half of alpha"
     assert next(iter(found)).p.correction == "halved"
-    assert "halved" in option_help("correction")
+    assert "halved" in option_texts.__wrapped__()["correction"]
     assert "alpha is halved" in str(found.report())
 
 
@@ -105,7 +105,7 @@ def test_a_new_test_on_request_is_one_line(monkeypatch):
     paired.ON_REQUEST.add("coin", lambda units, **_: paired.Test(0.5, "a coin"), "a coin is thrown")
     (test,) = next(iter(rs.compare(QRELS, RUNS, "RR@10", also="coin"))).also_tested
     assert (test.method, test.p) == ("a coin", 0.5)
-    assert "coin" in option_help("also")
+    assert "coin" in option_texts.__wrapped__()["also"]
 
 
 @pytest.mark.parametrize(

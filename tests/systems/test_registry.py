@@ -219,9 +219,7 @@ from rankscope.systems.fusion import FusionMethod
 class Nothing(OptionSystem, kw_only=True):
     name: str = "nothing"
     size: int = 3
-    def index(self, docs, *, progress): pass
     def rank(self, queries, *, k): return [[("d", 1.0)] for _ in queries]
-    def describe(self): return {"type": "nothing"}
 
 class Ones:
     def encode(self, texts, *, role): return [[1.0] for _ in texts]
@@ -242,6 +240,7 @@ from rankscope.systems.fusion import Fusion, METHODS
 from rankscope.systems.registry import SYSTEMS, make_system
 queries = [Query("1", "x")]
 assert make_system("nothing", {"size": 4}).search(queries, k=1) == [[("d", 1.0)]]
+assert make_system("nothing", {}).describe() == {"type": "plugin:Nothing", "size": 3}
 assert SYSTEMS.summary("nothing") == "from plugin"
 dense = make_system("dense", {"model": "ones"})
 dense.fit(ListDocs([("d", "y")]))

@@ -72,7 +72,7 @@ def check_answered(qrels: Qrels, answered: Bools, theirs: Sequence[str], n_their
 
 
 def raise_no_overlap(qrels: Qrels, theirs: Sequence[str], n_theirs: int) -> None:
-    """Raise, showing what the ids of either side look like, and how they differ where that can be told."""
+    """Raise, showing what the ids of either side look like, and how they differ, if that is clear."""
     from rankscope.align.near_ids import find_near_match  # only wanted when something is wrong
 
     near = find_near_match(qrels.query_ids, theirs)

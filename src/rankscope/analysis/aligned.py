@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 
 from rankscope.align.alignment import align, apply_policies
@@ -13,10 +14,10 @@ from rankscope.align.top import leading_docs
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-from rankscope.light import LightRecord, replace
+from rankscope.light import replace
 
 
-class JudgedDocs(LightRecord, eq=False):
+class JudgedDocs(msgspec.Struct, frozen=True, eq=False):
     """All judged docs of all queries, numbered."""
 
     ids: tuple[str, ...]

@@ -37,9 +37,15 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 BY_EXTENSION = {
-    ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json", ".csv": "csv",
+    ".txt": "text",
+    ".md": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".tex": "latex",
+    ".json": "json",
+    ".csv": "csv",
     ".xml": "junit",
-}  # fmt: skip
+}
 
 EPILOG = """\
 examples:
@@ -106,9 +112,9 @@ def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: A
 
 def help_of(name: str) -> str:
     """Return the help of an option of the request."""
-    from rankscope.comparison.request import option_help
+    from rankscope.comparison.request import option_texts
 
-    return option_help(name)
+    return option_texts()[name]
 
 
 def chart_help() -> str:
@@ -125,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     form = chosen_format(args.format, FORMATS) if args.format else form_by_extension(output, BY_EXTENSION, FORMATS[0])
     policy = gate_policy_from(args, always=form == "junit")
     try:
-        comparison = compared(args)
+        comparison = comparison_from(args)
     except RankscopeError as error:
         if form == "junit":
             write_error_cases(error, args)
@@ -169,7 +175,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
         stream.write(to_junit(listed or [error_case("compare", str(error))], suite="rankscope compare"))
 
 
-def compared(args: argparse.Namespace) -> Comparison:
+def comparison_from(args: argparse.Namespace) -> Comparison:
     """Return the comparison that was asked for."""
     from rankscope.comparison import compare_runs, compare_scores_request
     from rankscope.measures.score_files import other_qrels
@@ -221,7 +227,9 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
 def refuse_options_of_runs(args: argparse.Namespace) -> None:
     """Refuse what says how runs are scored, where scores are given: it would do nothing."""
     given = [*policies_from(args)]
-    given += [name for name in ("profile", "embeddings", "docs", "ontology", "unjudged") if getattr(args, name) is not None]
+    given += [
+        name for name in ("profile", "embeddings", "docs", "ontology", "unjudged") if getattr(args, name) is not None
+    ]
     if given:
         option = given[0].replace("_", "-")
         raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
@@ -239,10 +247,10 @@ def measures_from(args: argparse.Namespace) -> list[str] | None:
     return given if parse_measures(args.primary)[0].name in known else [args.primary, *given]
 
 
-def with_more(args: argparse.Namespace) -> object:
+def with_more(args: argparse.Namespace) -> str | dict[str, dict[str, float]]:
     """Return the qrels, with judgments from other files added; a doc judged in both has the later grade."""
     if not args.more_qrels:
-        return args.files[0]
+        return str(args.files[0])
     from rankscope.data.loading import load_qrels
 
     options = read_options_from(args, "qrels")

@@ -86,16 +86,18 @@ def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> I
                 continue
             if missing > policy.allow_missing:
                 yield GateCheck(
-                    f"{name} {measure}", "error",
+                    f"{name} {measure}",
+                    "error",
                     f"{name} does not answer {run.counts.missing} of {scores.qrels.n_queries} queries ({missing:.0%}; "
                     f"at most {policy.allow_missing:.0%} are allowed).",
-                )  # fmt: skip
+                )
             elif undefined_share(run, aggregate) > policy.allow_missing and not excludes(scores):
                 yield GateCheck(
-                    f"{name} {measure}", "error",
+                    f"{name} {measure}",
+                    "error",
                     f"{measure} is undefined for {run.counts.queries - aggregate.n} of {run.counts.queries} queries "
                     f"(at most {policy.allow_missing:.0%} are allowed).",
-                )  # fmt: skip
+                )
             elif math.isnan(aggregate.value):
                 yield GateCheck(f"{name} {measure}", "error", f"No query has a score by {measure}.")
             else:

@@ -17,21 +17,26 @@ def add_gate_options(parser: argparse.ArgumentParser) -> None:
     """Add the gate's options."""
     group = parser.add_argument_group("as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)")
     group.add_argument(
-        "--fail-if-worse", action="store_true",
+        "--fail-if-worse",
+        action="store_true",
         help="fail where a system is worse than the baseline, or lower by more than the margin while nothing is safe",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--require", metavar="WORD",
+        "--require",
+        metavar="WORD",
         help="non-inferior: pass only where the whole interval lies above minus the margin",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--on-inconclusive", metavar="WORD",
+        "--on-inconclusive",
+        metavar="WORD",
         help="where it cannot be told: warn (default: pass, and say so), fail or pass",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--allow-missing", type=float, metavar="SHARE",
+        "--allow-missing",
+        type=float,
+        metavar="SHARE",
         help="the share of queries that a system may leave unanswered (default: 0.1)",
-    )  # fmt: skip
+    )
 
 
 def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GatePolicy | None:

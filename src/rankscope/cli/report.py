@@ -43,9 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--baseline", metavar="NAME", help="the system to compare with (default: the first)")
     parser.add_argument(
-        "--margin", type=float, metavar="X",
+        "--margin",
+        type=float,
+        metavar="X",
         help="the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)",
-    )  # fmt: skip
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
     parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
     parser.add_argument("--system", metavar="NAME", help="for trend: the system to follow (default: the first)")

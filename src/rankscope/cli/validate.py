@@ -58,9 +58,7 @@ def run(args: argparse.Namespace) -> int:
     form = chosen_format(args.format, FORMATS)
     if not args.runs:
         return check_test_cases(args.qrels, as_json=form == "json")
-    report = validate(
-        args.qrels, args.runs, options=options_for(args, "run"), qrels_options=options_for(args, "qrels")
-    )
+    report = validate(args.qrels, args.runs, options=options_for(args, "run"), qrels_options=options_for(args, "qrels"))
     if form == "json":
         sys.stdout.write(to_json(report, indent=1, ascii_only=True) + "\n")
     else:

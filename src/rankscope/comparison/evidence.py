@@ -203,8 +203,14 @@ class GroupEvidence:
 
 def bounds_of(effect: UnjudgedEffect) -> Bounds:
     """Return the worst case, for the details."""
-    ends = map(or_none, (effect.low, effect.high, effect.useless, effect.perfect))
-    return Bounds(*ends, exact=effect.exact, depth=effect.k)
+    return Bounds(
+        low=or_none(effect.low),
+        high=or_none(effect.high),
+        useless=or_none(effect.useless),
+        perfect=or_none(effect.perfect),
+        exact=effect.exact,
+        depth=effect.k,
+    )
 
 
 def docs_to_judge(effect: UnjudgedEffect) -> tuple[DocToJudge, ...]:

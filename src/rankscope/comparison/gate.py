@@ -104,18 +104,8 @@ def outcome_of(pair: PairResult, policy: GatePolicy) -> tuple[Outcome, str]:
     words = f"{verdict.text} {verdict.reason}"
     if verdict.code == "not_comparable":
         return "error", words
-    most = f"at most {policy.allow_missing:.0%} are allowed"
-    lacking = Both(0, 0) if pair.n_missing is None else pair.n_missing
-    for system, n_missing in ((pair.b, lacking.b), (pair.a, lacking.a)):
-        share = n_missing / max(pair.n_members, 1)
-        if share > policy.allow_missing:
-            return "error", f"{system} does not answer {n_missing} of {pair.n_members} queries ({share:.0%}; {most})"
-    share = pair.n_one_sided / max(pair.n_members, 1)
-    if share > policy.allow_missing:
-        return "error", (
-            f"{pair.measure} is undefined for one of the two on {pair.n_one_sided} of {pair.n_members} queries "
-            f"({share:.0%}; {most})"
-        )
+    if lacking := what_is_lacking(pair, policy):
+        return "error", lacking
     unsettled = verdict.code in ("not_safe", "too_few")
     if unsettled and pair.gain < -pair.margin:
         side = "higher" if pair.lower_is_better else "lower"
@@ -126,8 +116,22 @@ def outcome_of(pair: PairResult, policy: GatePolicy) -> tuple[Outcome, str]:
             needed = f"Being non-inferior needs a verdict whose whole interval is above {-pair.margin:g}."
             return "failed", f"{words} {needed}"
         return "passed", words
-    if unsettled:
+    if unsettled or verdict.code == "cannot_tell":
         return "inconclusive", words
-    if verdict.code in ("worse", "probably_worse"):
-        return "failed", words
-    return ("inconclusive" if verdict.code == "cannot_tell" else "passed"), words
+    return ("failed" if verdict.code in ("worse", "probably_worse") else "passed"), words
+
+
+def what_is_lacking(pair: PairResult, policy: GatePolicy) -> str:
+    """Say which system leaves too many queries without an answer or a score; nothing where none does."""
+    n, most = max(pair.n_members, 1), f"at most {policy.allow_missing:.0%} are allowed"
+    missing = pair.n_missing or Both(0, 0)
+    for system, n_missing in ((pair.b, missing.b), (pair.a, missing.a)):
+        if n_missing / n > policy.allow_missing:
+            return f"{system} does not answer {n_missing} of {pair.n_members} queries ({n_missing / n:.0%}; {most})"
+    share = pair.n_one_sided / n
+    if share > policy.allow_missing:
+        return (
+            f"{pair.measure} is undefined for one of the two on {pair.n_one_sided} of {pair.n_members} queries "
+            f"({share:.0%}; {most})"
+        )
+    return ""

@@ -118,9 +118,12 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     parts = {name: list(stratum_masks(given, mask)) for name, mask in masks.items()}
     contests = list(contests_of(given, masks, parts))
     tested = compare_contests(
-        contests, given.settings, correction=request.correction, units=given.units,
+        contests,
+        given.settings,
+        correction=request.correction,
+        units=given.units,
         systems=shared_matrix(given, masks),
-    )  # fmt: skip
+    )
     by_group: dict[str | None, list[TestedContest]] = {name: [] for name in masks}
     for each in tested:
         by_group[each.contest.group].append(each)
@@ -257,13 +260,13 @@ def other_attributes(given: ComparisonInput) -> dict[str, Mapping[str, Any]]:
         texts = given.queries.texts or {}
         lengths = {query: len(texts[query].split()) for query in given.ids if query in texts}
         if lengths:
-            found["query length in words"] = binned(lengths, WORDS)
+            found["query length in words"] = bin_counts(lengths, WORDS)
     if given.n_relevant is not None:
-        found["relevant docs"] = binned({query: given.n_relevant.get(query, 0) for query in given.ids}, RELEVANT)
+        found["relevant docs"] = bin_counts({query: given.n_relevant.get(query, 0) for query in given.ids}, RELEVANT)
     return found
 
 
-def binned(counts: Mapping[str, int], edges: tuple[int, ...]) -> dict[str, str]:
+def bin_counts(counts: Mapping[str, int], edges: tuple[int, ...]) -> dict[str, str]:
     """Return each query's range."""
     return dict(zip(counts, counted_bins(np.array(list(counts.values()), dtype=np.float64), edges), strict=True))
 
@@ -438,7 +441,7 @@ def stratum_of(part: StratumMask, found: PairResult, contrast: Contrast, setting
 
 
 def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairResult]) -> tuple[LeaderboardRow, ...]:
-    """Return the systems with their means and intervals, best first; where all pairs are compared, ranked by verdict."""
+    """Return the systems, best mean first; where all pairs are compared, with ranks by verdict."""
     units = given.units
     beats: dict[str, list[str]] = {name: [] for name in given.scores}
     for result in results:

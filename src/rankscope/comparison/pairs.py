@@ -95,6 +95,16 @@ class TestedContest(Record, eq=False):
     """Only for primary contests that are called: the others rest on nothing."""
 
 
+class TestMethod(Record, eq=False):
+    """How a family is tested."""
+
+    __test__ = False
+
+    settings: Settings
+    correction: Correction
+    units: Units
+
+
 def compare_contests(
     contests: Sequence[Contest], settings: Settings, *, correction: str = "maxt", units: Units, systems: Floats | None
 ) -> tuple[TestedContest, ...]:
@@ -112,8 +122,8 @@ def compare_contests(
         if not family:
             continue
         is_primary = family is primary
-        numbers = estimate_pairs(family, units)
-        result = run_tests(family, numbers, settings, how, units, systems if is_primary else None)
+        numbers, method = estimate_pairs(family, units), TestMethod(settings, how, units)
+        result = run_tests(family, numbers, method, systems if is_primary else None)
         adjusted = result.p if is_primary else benjamini_hochberg(result.p)
         for i, contest in enumerate(family):
             pair = tested_pair(
@@ -128,7 +138,7 @@ def compare_contests(
                 family_size=result.size if is_primary else len(tested),
                 in_full=contest.in_full and not many,
             )
-            rest = leave_out(i, family, numbers, result, settings, how, units) if is_primary else None
+            rest = leave_out(i, family, numbers, result, method) if is_primary else None
             found[id(contest)] = TestedContest(contest, pair, rest)
     for contest in others:
         if not contest.can_test:
@@ -139,18 +149,17 @@ def compare_contests(
 def run_tests(
     family: Sequence[Contest],
     numbers: PairEstimates,
-    settings: Settings,
-    correction: Correction,
-    units: Units,
+    method: TestMethod,
     systems: Floats | None,
 ) -> FamilyResult:
     """Return the p-values and critical values of a family of contests."""
+    settings, units = method.settings, method.units
     together = Family(
         differences=lambda: units.sums(np.column_stack([contest.differences for contest in family])),
         moments=numbers.moments,
         systems=None if systems is None else units.sums(systems),
     )
-    return correction.test(together, alpha=settings.alpha, n_resamples=settings.n_resamples, seed=settings.seed)
+    return method.correction.test(together, alpha=settings.alpha, n_resamples=settings.n_resamples, seed=settings.seed)
 
 
 def tested_pair(
@@ -300,9 +309,7 @@ def leave_out(
     family: Sequence[Contest],
     numbers: PairEstimates,
     result: FamilyResult,
-    settings: Settings,
-    correction: Correction,
-    units: Units,
+    method: TestMethod,
 ) -> WithoutTopUnit | None:
     """Return a pair without the unit that carries most of it; for a family that is not large, all is made anew.
 
@@ -315,8 +322,8 @@ def leave_out(
     unit = int(numbers.top_unit[i])
     narrow, is_exact = float(result.critical_equivalence[i]), len(family) <= ANEW_UP_TO
     if is_exact:
-        rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
-        again = run_tests(rest, estimate_pairs(rest, units), settings, correction, units, None)
+        rest = [replace(contest, mask=contest.mask & (method.units.member != unit)) for contest in family]
+        again = run_tests(rest, estimate_pairs(rest, method.units), method, None)
         critical, narrow = float(again.critical[i]), float(again.critical_equivalence[i])
     return WithoutTopUnit(
         unit, float(numbers.delta_without[i]), float(numbers.error_without[i]), critical, narrow, is_exact
@@ -324,7 +331,7 @@ def leave_out(
 
 
 def student(delta: float, error: float, n_units: int, settings: Settings) -> tuple[float | None, DifferenceInterval]:
-    """Return p and interval of Student's t test of a difference; undefined where fewer than two units have no spread."""
+    """Return p and interval of Student's t test of a difference; undefined for fewer than two units."""
     from scipy.special import stdtr, stdtrit
 
     level = 1 - settings.alpha

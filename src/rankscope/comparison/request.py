@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.evaluation import EvaluateRequest
 from rankscope.records import Options, Record, field_docs
 from rankscope.stats.family import CORRECTIONS, rank_of_critical
 from rankscope.stats.interval import N_RESAMPLES
 from rankscope.stats.paired import ON_REQUEST
 from rankscope.typing import EvaluateOptions
+
+if TYPE_CHECKING:
+    from rankscope.evaluation import EvaluateRequest
 
 LARGEST_ALPHA = 0.5
 FEWEST_RESAMPLES = 99
@@ -142,12 +145,9 @@ class CompareRequest(Options):
                 f"correction {self.correction} is not offered: {NOT_OFFERED[self.correction]}",
                 hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
             )
-        for what, name, known in (
-            ("correction", self.correction, CORRECTIONS),
-            *(("test", name, ON_REQUEST) for name in self.tests),
-        ):
-            if name not in known:
-                raise OptionError(f"{what} {name!r} is not one of {', '.join(known)}", hint=did_you_mean(name, known))
+        check_name("correction", self.correction, CORRECTIONS)
+        for name in self.tests:
+            check_name("test", name, ON_REQUEST)
         self.settings(0.0 if self.margin is None else self.margin)
 
     @property
@@ -162,10 +162,12 @@ class CompareRequest(Options):
 
     def scoring(self) -> EvaluateRequest:
         """Decide how runs are scored; a query that a run does not answer counts as empty unless said otherwise."""
+        from rankscope.evaluation import EvaluateRequest  # the help of the command line needs none of it
+
         own = {"measures", "queries", *ScoreOptions.__annotations__, "unjudged", "missing"} - {"weights"}
-        given = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
-        given["anyway"] = self.anyway or self.problems is not None
-        return EvaluateRequest.decide(self.measures, caller="compare", missing=self.missing or "zero", **given)
+        given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
+        given |= {"anyway": self.anyway or self.problems is not None, "missing": self.missing or "zero"}
+        return EvaluateRequest.decide(self.measures, caller="compare", **given)
 
     def settings(self, margin: float) -> Settings:
         """Return what the statistics are made with; the margin is the one given, or the usual one of the measure."""
@@ -176,6 +178,13 @@ class CompareRequest(Options):
             n_resamples=self.n_resamples,
             seed=self.seed,
         )
+
+
+def check_name(what: str, name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not known, and say which are."""
+    names = list(known)
+    if name not in names:
+        raise OptionError(f"{what} {name!r} is not one of {', '.join(names)}", hint=did_you_mean(name, names))
 
 
 class ScoreOptions(TypedDict, total=False):
@@ -226,12 +235,15 @@ def signature_with(function: Any, known: type[Any]) -> inspect.Signature:
     return plain.replace(parameters=parameters)
 
 
-def option_help(name: str) -> str:
-    """Return the help of an option, as the command line shows it."""
+@cache
+def option_texts() -> dict[str, str]:
+    """Return the help of every option, as the command line shows it."""
     corrections = list(CORRECTIONS)
     listed = f"{corrections[0]} (default), {', '.join(corrections[1:-1])} or {corrections[-1]}"
-    text = " ".join(field_docs(CompareRequest).get(name, "").split())
-    return text.replace("{corrections}", listed).replace("{tests}", ", ".join(ON_REQUEST))
+    return {
+        name: " ".join(text.split()).format(corrections=listed, tests=", ".join(ON_REQUEST))
+        for name, text in field_docs(CompareRequest).items()
+    }
 
 
 def words_of(given: Names) -> tuple[str, ...]:

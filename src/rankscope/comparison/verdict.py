@@ -70,7 +70,7 @@ class HasInterval(Protocol):
 
 def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
     """Return the verdict on B."""
-    code, because = weakened(decide(pair, known), known.unjudged)
+    code, because = weaken(decide(pair, known), known.unjudged)
     return Verdict(
         code=code,
         because=because,
@@ -90,10 +90,10 @@ def decide(pair: PairResult, known: VerdictContext) -> Code:
         return "same"
     if pair.n_units < MIN_UNITS:
         return "too_few"
-    return called(pair)
+    return call_pair(pair)
 
 
-def called(pair: PairResult) -> Code:
+def call_pair(pair: PairResult) -> Code:
     """Return what the interval of a pair says."""
     error, critical, narrow = map(or_nan, (pair.standard_error, pair.mde.critical, pair.critical_equivalence))
     return call(pair.gain, error, critical, narrow, margin=pair.margin)
@@ -123,7 +123,7 @@ def is_claim(code: Code) -> bool:
     return code in ("better", "worse", "probably_better", "probably_worse")
 
 
-def weakened(code: Code, unjudged: UnjudgedCheck | None) -> tuple[Code, Because]:
+def weaken(code: Code, unjudged: UnjudgedCheck | None) -> tuple[Code, Because]:
     """Return the verdict once unjudged docs are looked at, and what weakened it."""
     because: Because = "margin" if code in ("probably_better", "probably_worse") else None
     if unjudged is None or not (is_claim(code) or code == "same"):
@@ -165,7 +165,7 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
     if code in ("identical", "same") and not pair.differs:
-        return f"Both have the same {pair.measure} on each of {counted(pair.n_queries, 'query')}."
+        return f"Both have the same {pair.measure} on each of {count_words(pair.n_queries, 'query')}."
     if code == "not_safe":
         return not_safe_words(pair, known)
     where = f"Its {pair.measure} is {direction(pair)} ({interval_words(pair)})"
@@ -178,7 +178,7 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code == "same":
         if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
             side = "higher" if delta > 0 else "lower"
-            size = f"{side} by {shown(abs(delta), pair)} ({interval_words(pair)})"
+            size = f"{side} by {with_digits(abs(delta), pair)} ({interval_words(pair)})"
             return f"Its {pair.measure} is measurably {size}, but by less than {margin}: {within_words(pair)}."
         return f"{where}; {within_words(pair)}, within {margin}."
     if pair.margin == 0:
@@ -192,11 +192,11 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
 def within_words(pair: PairResult) -> str:
     """Name the interval that shows a difference to be small."""
     small = pair.ci_equivalence
-    ends = f"{signed(small.low, pair)} to {signed(small.high, pair)}"
+    ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
     return f"the {small.level * 100:.4g}% interval is {ends}"
 
 
-def counted(n: int, noun: str) -> str:
+def count_words(n: int, noun: str) -> str:
     """Return a number of things."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
@@ -221,7 +221,7 @@ def not_safe_words(pair: PairResult, known: VerdictContext) -> str:
     sign = 1.0 if check.behind == pair.b else -1.0
     delta = or_nan(pair.delta)
     side = "higher" if sign * delta > 0 else "lower"
-    size = f"{check.behind} is {side} by {shown(abs(delta), pair)}"
+    size = f"{check.behind} is {side} by {with_digits(abs(delta), pair)}"
     if not check.tipping_point_known:
         enough = f"{check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
         return f"{size}, but {enough}. {typical_words(check)}"
@@ -241,7 +241,7 @@ def what_could_be_found(pair: PairResult) -> str:
     """Say what this set of queries can find, and what more would take."""
     if pair.mde.value is None:
         return f"So few {unit_word(pair) if pair.p.is_exact else 'flips'} cannot reach this level."
-    found = f"This set can only find differences above {shown(pair.mde.value, pair)}"
+    found = f"This set can only find differences above {with_digits(pair.mde.value, pair)}"
     if pair.n_needed is None or pair.n_needed <= pair.n_units:
         return f"{found}."
     return f"{found}; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}."
@@ -252,7 +252,7 @@ def direction(pair: PairResult) -> str:
     delta = or_nan(pair.delta)
     if delta == 0:
         return "equal on average"
-    size = shown(abs(delta), pair)
+    size = with_digits(abs(delta), pair)
     if float(size) == 0:
         size = f"less than {10.0 ** -decimals(pair):g}"
     return f"{'higher' if delta > 0 else 'lower'} by {size}"
@@ -270,7 +270,7 @@ def interval_words(pair: PairResult) -> str:
         return f"no interval: too few {unit_word(pair) if pair.p.is_exact or pair.n_units < MIN_UNITS else 'flips'}"
     if not pair.standard_error:
         return "by exactly this much for every query, so there is no interval"
-    return f"{level_words(pair)} {signed(pair.ci.low, pair)} to {signed(pair.ci.high, pair)}"
+    return f"{level_words(pair)} {with_sign(pair.ci.low, pair)} to {with_sign(pair.ci.high, pair)}"
 
 
 def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
@@ -285,7 +285,7 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
         if n:
             share = n / max(pair.n_members, 1)
             more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
-            yield f"{counted(n, 'query')} left out, as {why}.{more}"
+            yield f"{count_words(n, 'query')} left out, as {why}.{more}"
     if is_claim(code):
         yield from rests_on(code, pair, known)
     if abs(or_nan(pair.skew)) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and pair.differs:
@@ -303,7 +303,7 @@ def rests_on(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
         return
     gain = pair.sign * rest.delta
     after = call(gain, rest.error, rest.critical, rest.critical_equivalence, margin=pair.margin)
-    if after not in (called(pair), code):  # unjudged docs may have weakened it to that already
+    if after not in (call_pair(pair), code):  # unjudged docs may have weakened it to that already
         name = known.unit_names[rest.unit] if known.unit_names else f"number {rest.unit + 1}"
         what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
         would = "would" if rest.is_exact else "would probably"
@@ -344,12 +344,12 @@ def unit_word(pair: PairResult) -> str:
     return "clusters" if pair.clustered else "queries"
 
 
-def signed(value: float | None, pair: HasInterval) -> str:
+def with_sign(value: float | None, pair: HasInterval) -> str:
     """Print a difference with its sign and the digits that the interval warrants."""
     return "-" if value is None else f"{value:+.{decimals(pair)}f}"
 
 
-def shown(value: float, pair: HasInterval) -> str:
+def with_digits(value: float, pair: HasInterval) -> str:
     """Print a number with the digits that the interval warrants."""
     return f"{value:.{decimals(pair)}f}"
 

@@ -1,4 +1,4 @@
-"""Diversity by embedding: how unlike one another the results of a query are, told by the vectors of the docs."""
+"""Diversity by embedding: how unlike one another the results of a query are, by the vectors of the docs."""
 
 from __future__ import annotations
 

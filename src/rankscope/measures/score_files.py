@@ -1,6 +1,6 @@
 """Scores that other tools computed: tables of query by measure, or query by system, and trec_eval's output.
 
-Read so that they can be compared like our own. What is a system and what a measure is told by the columns: a column
+Read so that they can be compared like our own. The columns say what is a system and what a measure: a column
 `run` or `system` names the system, `measure` and `value` make a long table. Without them a file on its own is a table
 of query by system; several files are one system each, their columns being measures.
 """
@@ -62,7 +62,7 @@ def read_scores(
     Raises
     ------
     FormatError
-        A file holds no scores that can be told apart.
+        A file holds no scores of single queries, or it is not clear whose.
 
     Examples
     --------

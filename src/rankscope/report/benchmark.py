@@ -61,14 +61,12 @@ def title_of(benchmark: Benchmark) -> str:
 
 
 def size_words(result: CollectionResult) -> str:
-    """Say how large a collection is."""
     return f"{result.parts['docs'].n:,} docs, {queries(len(result.sides.measured))}"
 
 
 def collection_report(
     result: CollectionResult, benchmark: Benchmark, *, with_figures: bool, every_pair: bool
 ) -> Report:
-    """Return the report on one collection."""
     base = base_report(result, with_figures=with_figures, every_pair=every_pair)
     costs: list[Block] = [TableBlock("Quality and cost", quality_table(result))]
     if with_figures:

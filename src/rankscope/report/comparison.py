@@ -11,16 +11,14 @@ from rankscope.comparison.verdict import (
     CAUTION_UNITS,
     MIN_UNITS,
     WORDS,
+    count_words,
     decimals,
     interval_words,
     level_words,
     measure_words,
     short_words,
-    signed,
     unit_word,
-)
-from rankscope.comparison.verdict import (
-    counted as counted_words,
+    with_sign,
 )
 from rankscope.records import or_nan
 from rankscope.report.comparison_pair import (
@@ -235,7 +233,7 @@ def estimates_of(comparison: Comparison, group: QueryGroup) -> Estimates:
                 c.delta,
                 or_nan(c.ci.low),
                 or_nan(c.ci.high),
-                f"{signed(c.delta, c)} ({interval_words(c)})",
+                f"{with_sign(c.delta, c)} ({interval_words(c)})",
             )
             for c in group.compared
             if c.delta is not None
@@ -306,7 +304,7 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
             *(Cell(c.a) for _ in other),
             Cell(short_words(c.final_verdict.code, c)),
             number_cell(or_nan(c.mean.b), None),
-            Cell(signed(c.delta, c), raw=raw(c.delta)),
+            Cell(with_sign(c.delta, c), raw=raw(c.delta)),
             Cell(interval_text(c)),
             Cell(p_text(c.p.adjusted, comparison.settings.alpha)),
             Cell("-" if c.effect.d_z is None else f"{c.effect.d_z:.2f}"),
@@ -321,10 +319,10 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     note = (
         f"Δ against {comparison.baseline or 'the other'}, {measure_words(pair)}, {counted}; verdict, interval and p "
         f"come from one critical value: {CORRECTIONS.summary(comparison.correction)}, "
-        f"{counted_words(pair.p.family_size, 'comparison')}"
+        f"{count_words(pair.p.family_size, 'comparison')}"
     )
     still = sum(not c.differs for c in pairs)
-    notes = (note, f"{counted_words(still, 'pair')} without any difference take no part in it") if still else (note,)
+    notes = (note, f"{count_words(still, 'pair')} without any difference take no part in it") if still else (note,)
     optional = ("W / T / L", "d_z", "mean")
     return Table(header, rows, n_name_columns=2 + len(other), notes=notes, optional=optional)
 

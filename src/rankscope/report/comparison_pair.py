@@ -9,7 +9,7 @@ import numpy as np
 
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.comparison.records import Code, Comparison, PairMovement, PairResult, QueryChange, QueryGroup, Stratum
-from rankscope.comparison.verdict import decimals, measure_words, signed, unit_word
+from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
 from rankscope.records import or_nan
 from rankscope.report.charts.sources import all_queries, column_of, differences_of
 from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, VerdictBlock
@@ -19,10 +19,17 @@ from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 
 TONES: dict[Code, Tone] = {
-    "better": "good", "probably_better": "good", "worse": "bad", "probably_worse": "bad", "same": "neutral",
-    "identical": "neutral", "cannot_tell": "caution", "not_safe": "caution", "too_few": "caution",
+    "better": "good",
+    "probably_better": "good",
+    "worse": "bad",
+    "probably_worse": "bad",
+    "same": "neutral",
+    "identical": "neutral",
+    "cannot_tell": "caution",
+    "not_safe": "caution",
+    "too_few": "caution",
     "not_comparable": "bad",
-}  # fmt: skip
+}
 FEW_PAIRS = 6
 """With more pairs than this, a page has no room for a point per query and pair."""
 SHOWN_RANKS = 10
@@ -66,7 +73,7 @@ def interval_text(pair: PairResult | Stratum) -> str:
     """Return the interval that decides, as tables show it."""
     if pair.ci.low is None or not pair.standard_error:
         return "-"
-    return f"[{signed(pair.ci.low, pair)}, {signed(pair.ci.high, pair)}]"
+    return f"[{with_sign(pair.ci.low, pair)}, {with_sign(pair.ci.high, pair)}]"
 
 
 def whose_margin(comparison: Comparison) -> str:
@@ -108,7 +115,7 @@ def measure_row(pair: PairResult, alpha: float) -> list[Cell]:
     return [
         Cell(name),
         *(Cell("-" if v is None else f"{v:.{digits}f}", raw=raw(v)) for v in (pair.mean.a, pair.mean.b)),
-        Cell(signed(pair.delta, pair), raw=raw(pair.delta)),
+        Cell(with_sign(pair.delta, pair), raw=raw(pair.delta)),
         Cell(interval_text(pair)),
         Cell(p),
         Cell("-" if pair.effect.d_z is None else f"{pair.effect.d_z:.2f}"),
@@ -153,7 +160,7 @@ def aggregates_of(comparison: Comparison) -> tuple[str, ...]:
 
 def power_words(comparison: Comparison, pair: PairResult) -> str:
     """Say what this set of queries can find, and what more would take."""
-    pair, power = pair, f"{comparison.settings.power:.0%}"
+    power = f"{comparison.settings.power:.0%}"
     if pair.mde.value is None:
         return f"So few {unit_word(pair)} can find nothing at this level."
     if not pair.differs:
@@ -214,8 +221,8 @@ def also_blocks(pair: PairResult) -> Iterator[Block]:
 def won_words(pair: PairResult) -> str:
     """Say who won how many queries."""
     return (
-        f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query drawn "
-        f"at random goes to it with a chance of {or_nan(pair.effect.superiority):.0%}, ties counting half."
+        f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query "
+        f"drawn at random goes to it with a chance of {or_nan(pair.effect.superiority):.0%}, ties counting half."
     )
 
 
@@ -259,7 +266,7 @@ def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratu
             Cell(str(part.n_queries)),
             number_cell(or_nan(part.mean.a), None),
             number_cell(or_nan(part.mean.b), None),
-            Cell(signed(part.delta, part), raw=raw(part.delta)),
+            Cell(with_sign(part.delta, part), raw=raw(part.delta)),
             Cell(interval_text(part) if part.n_queries > 1 else "-"),
             Cell(p_text(part.p.adjusted, comparison.settings.alpha)),
             Cell(f"{part.wins} / {part.ties} / {part.losses}"),

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rankscope.data.sources import Origin
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.report.table import Cell, Table, transposed
@@ -186,13 +185,7 @@ def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str
 
 
 def queries(n: int) -> str:
-    """Count queries."""
     return "1 query" if n == 1 else f"{n} queries"
-
-
-def file_record(origin: Origin | None) -> dict[str, str | None]:
-    """Return which file data was read from, if it was."""
-    return {"path": origin.path if origin else None, "sha256": origin.sha256 if origin else None}
 
 
 def json_record(scores: Scores) -> dict[str, Any]:

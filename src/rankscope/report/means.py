@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -70,7 +70,10 @@ def interval_notes(scores: Scores) -> Iterator[str]:
         if mean.interval is not None:
             by_method.setdefault(mean.interval.method, {})[measure] = None
     kind = "mean over queries" if scores.weighted_by is None else f"mean over queries, weighted by {scores.weighted_by}"
-    ways = [f"{METHODS[method]}{of_measures(measures, by_method)}" for method, measures in by_method.items()]
+    several = len(by_method) > 1
+    ways = [
+        METHODS[method] + (f" ({', '.join(measures)})" if several else "") for method, measures in by_method.items()
+    ]
     yield "; ".join([kind, *([f"{percent(LEVEL)} intervals: {'; '.join(ways)}"] if ways else [])])
     lacking: dict[tuple[str, str], list[str]] = {}
     for (name, measure), mean in means.items():
@@ -78,8 +81,3 @@ def interval_notes(scores: Scores) -> Iterator[str]:
             lacking.setdefault((name, mean.why_none), []).append(measure)
     for (name, why), measures in lacking.items():
         yield f"{name}: no interval of {', '.join(measures)}: {why}"
-
-
-def of_measures(measures: Iterable[str], by_method: dict[str, dict[str, None]]) -> str:
-    """Name the measures whose intervals came about in one way, where there are several ways."""
-    return f" ({', '.join(measures)})" if len(by_method) > 1 else ""

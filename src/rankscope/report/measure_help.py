@@ -22,7 +22,6 @@ def usual_name(spec: MeasureSpec) -> str:
 
 
 def show_range(spec: MeasureSpec) -> str:
-    """Return the range in words."""
     low, high = (format(bound, "g") if math.isfinite(bound) else "unbounded" for bound in spec.range)
     return f"{low} to {high}, {spec.better} is better"
 

@@ -23,7 +23,6 @@ class Cell(LightRecord, many=True):
 
     @property
     def exact(self) -> str:
-        """The cell at full precision."""
         return self.raw or self.text
 
 

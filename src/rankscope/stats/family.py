@@ -180,9 +180,13 @@ def flipped_pairs(units: UnitSums, flips: SignFlips) -> Iterator[Part]:
 def part_of(moments: Moments, columns: slice) -> Moments:
     """Return the moments of some columns."""
     return Moments(
-        moments.n_units[columns], moments.total[columns], moments.size[columns], moments.squares[columns],
-        moments.cross[columns], moments.size_squares[columns],
-    )  # fmt: skip
+        moments.n_units[columns],
+        moments.total[columns],
+        moments.size[columns],
+        moments.squares[columns],
+        moments.cross[columns],
+        moments.size_squares[columns],
+    )
 
 
 def separate_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
@@ -251,10 +255,9 @@ class Correction(Record, eq=False):
 
 def max_t_of_family(family: Family, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
     """Return max t of all pairs; where these are all pairs of the same systems, from the systems' own flips."""
-    options = {"alpha": alpha, "n_resamples": n_resamples, "seed": seed}
-    if family.systems is not None:
-        return joint_test(family.systems, family.moments, systems=True, **options)
-    return joint_test(family.differences(), family.moments, **options)
+    all_pairs = family.systems is not None
+    columns = family.differences() if family.systems is None else family.systems
+    return joint_test(columns, family.moments, alpha=alpha, n_resamples=n_resamples, seed=seed, systems=all_pairs)
 
 
 MAX_T = Correction(max_t_of_family, "max t by sign flips", "sign-flip permutation", simultaneous=True)

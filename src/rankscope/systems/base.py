@@ -126,8 +126,8 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
     A pickled system has its options alone: it is fitted again where it arrives.
     """
 
-    kind: ClassVar[str]
-    """The type of the system."""
+    kind: ClassVar[str] = ""
+    """The type of the system; without one, its class stands for it."""
 
     name: str = ""
 
@@ -136,7 +136,7 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         """Return all options that have an effect, with those of the systems used."""
-        return {"type": self.kind, **options_of(self)}
+        return {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}", **options_of(self)}
 
 
 class ListDocs:

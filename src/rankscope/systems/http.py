@@ -175,7 +175,7 @@ class HttpBatch:
         self._transport.close()
 
     def answers(self, queries: Sequence[Query]) -> Iterator[Answer]:
-        """Yield answers as they come; a query is only taken up when there is a hand free for it."""
+        """Yield answers as they come; a query is submitted when a thread is free for it."""
         waiting = iter(queries)
         running: set[Future[Answer]] = set()
         while True:

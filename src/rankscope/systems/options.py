@@ -21,7 +21,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
@@ -43,7 +43,7 @@ NO_EFFECT = Meta(extra={"no_effect": True})
 """Marks an option that changes how fast or where something is done, never what comes out."""
 
 
-class Option(NamedTuple):
+class Option(msgspec.Struct, frozen=True):
     """One option of a kind of system."""
 
     field: str

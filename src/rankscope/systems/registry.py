@@ -7,6 +7,7 @@ To add a type, write its file and one line here. Other packages add theirs throu
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -127,7 +128,8 @@ def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  
 def class_of(type: str) -> Any:  # noqa: A002 (as above)
     """Return the class of a type."""
     kind: Any = load_function(type, what="the system type") if ":" in type else SYSTEMS[type]
-    if not dataclasses.is_dataclass(kind) and not isinstance(kind, msgspec.StructMeta):
+    is_struct = inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
+    if not is_struct and not dataclasses.is_dataclass(kind):
         raise OptionError(
             f"the system type {type!r} is no dataclass and no msgspec.Struct",
             hint="its fields are its options: decorate it with @dataclass, or derive it from msgspec.Struct",

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import msgspec
 import numpy as np
 
 from rankscope.analysis.diagnose import thresholds as limit
 from rankscope.analysis.diagnose.records import SEVERITIES, DiagnosisFinding, FindingExample, Severity
 from rankscope.analysis.diagnose.view import RunView
 from rankscope.arrays import Bools, Floats, Ints
-from rankscope.records import Record
 
 NUMBERS: Mapping[str, Callable[[RunView], Floats | Ints]] = {
     "relevant": lambda view: view.n_relevant,
@@ -37,7 +37,7 @@ SCORES = ("score", "reordered", "ceiling", *POSITIONS)
 JUDGMENTS = ("bad_in_top_3", "unjudged_in_top", "shown", *POSITIONS)
 
 
-class Check(Record):
+class Check(msgspec.Struct, frozen=True):
     """One symptom: how to see it, how to word it, and what usually helps."""
 
     code: str

@@ -62,7 +62,6 @@ class Box(Record):
 
     @property
     def width(self) -> float:
-        """From left to right."""
         return self.right - self.left
 
     def meets(self, other: Box) -> bool:
@@ -89,7 +88,6 @@ class Drawing:
         self.patterns: dict[str, str] = {}
 
     def add(self, *parts: str) -> None:
-        """Add elements."""
         self.parts.extend(parts)
 
     def text(
@@ -161,7 +159,6 @@ class Drawing:
             self.paragraph(note)
 
     def space(self, height: float) -> None:
-        """Leave room."""
         self.y += height
 
     def legend(self, keys: Sequence[LegendKey]) -> None:
@@ -194,7 +191,6 @@ class Drawing:
         return f"url(#{reference})"
 
     def svg(self, title: str, alt: str) -> str:
-        """Return the finished picture."""
         layout = self.layout
         height = math.ceil(self.y + layout.margin)
         names = f"{self.prefix}-title", f"{self.prefix}-desc"

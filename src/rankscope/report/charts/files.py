@@ -50,12 +50,8 @@ def to_png(
             "no font was found to write a chart's text with",
             hint="install one, e.g. the package fonts-dejavu-core, or give font_files and font_family; SVG needs none",
         )
-    return rendered(with_colours(svg, theme).replace(FONTS, family), fonts, scale=scale, ground=THEMES[theme]["bg"])
-
-
-def with_colours(svg: str, theme: Theme) -> str:
-    """Return a picture with the colours of a theme in place of variables, which only browsers know."""
-    return VARIABLE.sub(lambda match: THEMES[theme][match[1]], STYLE.sub("", svg))
+    coloured = VARIABLE.sub(lambda match: THEMES[theme][match[1]], STYLE.sub("", svg))  # only browsers know variables
+    return rendered(coloured.replace(FONTS, family), fonts, scale=scale, ground=THEMES[theme]["bg"])
 
 
 @cache

@@ -114,9 +114,11 @@ def draw_block(drawing: Drawing, grid: CellGrid, width: float) -> None:
 
 
 def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:
-    """Write the names of the columns in up to two lines, the last of them just above the cells."""
+    """Write the names of the columns just above the cells: in two lines, or shortened where they have no words."""
     layout = drawing.layout
-    heads = [head_lines(name, width - PADDING, layout.size) for name in names]
+    room = width - PADDING, layout.size
+    heads = [wrapped(name, *room, max_lines=2) for name in names]
+    heads = [lines if len(lines) > 1 else [shortened(name, *room)] for name, lines in zip(names, heads, strict=True)]
     most = max(map(len, heads))
     for j, (name, lines) in enumerate(zip(names, heads, strict=True)):
         full = tip(name) if " ".join(lines) != one_line(name) else ""
@@ -124,12 +126,6 @@ def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float
             place = {"x": left + (j + 0.5) * width, "y": drawing.y + i * layout.line + layout.size}
             drawing.add(element("text", full, escaped(line), **place, text_anchor="middle", fill=MUTED))
     drawing.space(most * layout.line + 4)
-
-
-def head_lines(name: str, width: float, size: float) -> list[str]:
-    """Return a name in up to two lines, or shortened on one where it has no words to part."""
-    lines = wrapped(name, width, size, max_lines=2)
-    return lines if len(lines) > 1 else [shortened(name, width, size)]
 
 
 def cell(look: CellLook | None, box: Box, size: float) -> str:

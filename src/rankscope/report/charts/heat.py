@@ -146,7 +146,6 @@ class StrataChart(HeatChart):
 
     @cached_property
     def range(self) -> Extent:
-        """The least and the greatest value."""
         return self.extent()
 
     def what(self) -> str:

@@ -140,7 +140,10 @@ class CurvesChart(Chart):
     def draw(self, drawing: Drawing) -> None:
         """Draw the legend, the axes, then bands below lines, the first line on top."""
         named, others = self.lines[:MOST_NAMED], self.lines[MOST_NAMED:]
-        keys = [LegendKey(line_sample(i), line.name) for i, line in enumerate(named)] if len(self.lines) > 1 else []
+        keys = []
+        for i, line in enumerate(named if len(self.lines) > 1 else ()):
+            dot = marker(MARKERS[i], SWATCH / 2, 0, 3.8, fill=SERIES[i])
+            keys.append(LegendKey(straight(0, 0, SWATCH, 0, **stroke_of(i)) + dot, line.name))
         if others:
             sample = straight(0, 0, SWATCH, 0, stroke=AXIS)
             keys.append(LegendKey(sample, n.counted(len(others), "other system")))
@@ -220,8 +223,3 @@ def band_of(line: ChartLine, plot: Plot, colour: str) -> str:
 def stroke_of(i: int) -> Attributes:
     """Return colour and dash of the i-th line."""
     return {"stroke": SERIES[i], "stroke_width": 2, "stroke_dasharray": DASHES[i], "stroke_linejoin": "round"}
-
-
-def line_sample(i: int) -> str:
-    """Return a sample of the i-th line for the legend."""
-    return straight(0, 0, SWATCH, 0, **stroke_of(i)) + marker(MARKERS[i], SWATCH / 2, 0, 3.8, fill=SERIES[i])

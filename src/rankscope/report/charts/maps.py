@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rankscope.errors import OptionError
-from rankscope.experiment.results import CollectionResult
 from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import MeasureFamily
 from rankscope.records import Record, replace
@@ -25,6 +24,9 @@ from rankscope.report.charts.svg import Attributes, element, escaped, group, num
 from rankscope.report.charts.text import shortened
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
+
+if TYPE_CHECKING:
+    from rankscope.experiment.results import CollectionResult
 
 FRONT: Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
 HALO: Attributes = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
@@ -87,7 +89,6 @@ class MapChart(Chart):
 
     @cached_property
     def placed(self) -> list[MapPoint]:
-        """The systems that have a place."""
         return [point for point in self.points if math.isfinite(point.x) and math.isfinite(point.y)]
 
     @cached_property

@@ -70,7 +70,6 @@ CORNERS = {shape: [(float(x), float(y)) for x, y in map(str.split, text.split(",
 
 
 def marker(shape: str, x: float, y: float, radius: float, *children: str, **attributes: Attribute) -> str:
-    """Return a marker at a place."""
     if shape == "disc":
         return element("circle", *children, cx=x, cy=y, r=radius, **attributes)
     corners = [(x + radius * across, y + radius * down) for across, down in CORNERS[shape]]

@@ -34,11 +34,9 @@ class BandCounts(Record):
 
     @property
     def total(self) -> int:
-        """All queries."""
         return sum(self.counts)
 
     def share(self, i: int) -> float:
-        """Return the share of one band."""
         return self.counts[i] / self.total
 
     def tooltip(self, i: int, band: str) -> str:

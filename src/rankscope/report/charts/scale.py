@@ -30,7 +30,6 @@ class Scale(Record):
         return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
 
     def value_at(self, place: float) -> float:
-        """Return the value at a place."""
         low, high = self._level(self.low), self._level(self.high)
         level = low + (place - self.start) / (self.end - self.start) * (high - low)
         return float(10**level) if self.log else level

@@ -57,10 +57,8 @@ def polyline(points: Sequence[tuple[float, float]]) -> str:
 
 
 def rectangle(left: float, top: float, right: float, bottom: float, *children: str, **attributes: Attribute) -> str:
-    """Return a rectangle from its sides."""
     return element("rect", *children, x=left, y=top, width=right - left, height=bottom - top, **attributes)
 
 
 def straight(x1: float, y1: float, x2: float, y2: float, **attributes: Attribute) -> str:
-    """Return a straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)

@@ -119,7 +119,6 @@ def data_file(name: str) -> str:
 
 
 def contents(sections: Sequence[doc.Section], anchors: Sequence[str]) -> str:
-    """Return the table of contents."""
     links = [
         f'<li><a href="#{name}">{escape(section.title)}</a>' for name, section in zip(anchors, sections, strict=True)
     ]
@@ -128,7 +127,6 @@ def contents(sections: Sequence[doc.Section], anchors: Sequence[str]) -> str:
 
 
 def section_parts(name: str, section: doc.Section, ids: PageIds) -> Iterator[str]:
-    """Yield a section."""
     yield f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
     if section.intro:
         yield f'<p class="intro">{escape(section.intro)}</p>'
@@ -151,7 +149,6 @@ def block_part(block: doc.Block, ids: PageIds, *, level: int) -> str:
 
 
 def list_part(block: doc.Bullets | doc.Signals | doc.Estimates) -> str:
-    """Return a list."""
     if isinstance(block, doc.Bullets):
         return f'<ul class="bullets">{"".join(f"<li>{escape(item)}" for item in block.items)}</ul>'
     if isinstance(block, doc.Estimates):
@@ -258,7 +255,9 @@ def table_part(table: Table, label: str) -> str:
         f'<th scope="col"{" class=n" if i < table.n_name_columns else ""}>{breakable(text)}'
         for i, text in enumerate(table.header)
     )
-    rows = "\n".join(row_part(row, table.n_name_columns) for row in table.rows)
+    rows = "\n".join(
+        "<tr>" + "".join(cell_part(cell, i, table.n_name_columns) for i, cell in enumerate(row)) for row in table.rows
+    )
     return (
         f'<div class="scroll" role="region" tabindex="0" {label}><table {label}>'
         f"<thead><tr>{header}<tbody>\n{rows}</table></div>"
@@ -272,13 +271,8 @@ def breakable(text: str) -> str:
     return "<wbr>".join(escape(piece) for piece in re.findall(r"[^-_./:+]{1,10}[-_./:+]*|[-_./:+]{1,10}", text))
 
 
-def row_part(row: Sequence[Cell], n_names: int) -> str:
-    """Return one row; end tags are left out, as HTML allows."""
-    return "<tr>" + "".join(cell_part(cell, i, n_names) for i, cell in enumerate(row))
-
-
 def cell_part(cell: Cell, i: int, n_names: int) -> str:
-    """Return one cell; the first is the name of its row."""
+    """Return one cell, without its end tag, as HTML allows; the first is the name of its row."""
     if i == 0 and n_names:
         return f"<th scope=row>{escape(cell.text)}"
     kind = " class=n" if i < n_names else " class=w" if len(cell.text) > LONG_CELL else ""

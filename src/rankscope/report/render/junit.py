@@ -31,7 +31,8 @@ def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
     """Return the cases as one test suite in JUnit XML."""
     listed = list(cases)
     root = Element("testsuites", {"name": clean(suite), **counts(listed)})
-    element = SubElement(root, "testsuite", {"name": clean(suite), **counts(listed), "skipped": str(n_skipped(listed))})
+    n_skipped = sum(case.skipped is not None and case.failed is None and case.error is None for case in listed)
+    element = SubElement(root, "testsuite", {"name": clean(suite), **counts(listed), "skipped": str(n_skipped)})
     for case in listed:
         add_case(element, case)
     indent(root)
@@ -46,21 +47,13 @@ def counts(cases: Sequence[JUnitCase]) -> dict[str, str]:
     return {"tests": str(len(cases)), "failures": str(n_failed), "errors": str(n_errors), "time": f"{time_s:.3f}"}
 
 
-def n_skipped(cases: Sequence[JUnitCase]) -> int:
-    """Return how many cases were not checked; one that failed was."""
-    return sum(case.skipped is not None and case.failed is None and case.error is None for case in cases)
-
-
 def add_case(suite: Element, case: JUnitCase) -> None:
-    """Add a case to its suite."""
     names = {"classname": clean(case.classname), "name": clean(case.name)}
     element = SubElement(suite, "testcase", {**names, "time": f"{case.time_s:.3f}"})
-    if case.error is not None:
-        error = SubElement(element, "error", {"type": "error", "message": clean(case.error)})
-        error.text = clean_lines(case.error)
-    elif case.failed is not None:
-        failure = SubElement(element, "failure", {"type": "failure", "message": clean(case.failed)})
-        failure.text = clean_lines(case.failed)
+    kind, problem = ("failure", case.failed) if case.error is None else ("error", case.error)
+    if problem is not None:
+        part = SubElement(element, kind, {"type": kind, "message": clean(problem)})
+        part.text = "\n".join(map(clean, problem.splitlines()))
     elif case.skipped is not None:
         SubElement(element, "skipped", {"message": clean(case.skipped)})
     lines = [f"{clean(name)}: {clean(value)}" for name, value in case.properties.items()]
@@ -68,8 +61,3 @@ def add_case(suite: Element, case: JUnitCase) -> None:
         lines.insert(0, clean(case.message))
     if lines:
         SubElement(element, "system-out").text = "\n".join(lines)
-
-
-def clean_lines(text: str) -> str:
-    """Return a text that XML can hold, with its lines."""
-    return "\n".join(map(clean, text.splitlines()))

@@ -48,7 +48,6 @@ def to_latex(report: doc.Report) -> str:
 
 
 def section_parts(section: doc.Section) -> Iterator[str]:
-    """Yield a section, paragraph by paragraph."""
     yield rf"\subsection*{{{latex_text(section.title)}}}"
     if section.intro:
         yield latex_text(section.intro)
@@ -57,7 +56,6 @@ def section_parts(section: doc.Section) -> Iterator[str]:
 
 
 def block_parts(block: doc.Block) -> Iterator[str]:
-    """Yield a block, paragraph by paragraph."""
     if isinstance(block, doc.VerdictBlock):
         yield from verdict_parts(block)
     elif isinstance(block, doc.Paragraph):
@@ -81,7 +79,6 @@ def verdict_parts(verdict: doc.VerdictBlock) -> Iterator[str]:
 
 
 def list_items(block: doc.Bullets | doc.Signals | doc.Estimates) -> Iterator[str]:
-    """Yield the items of a list."""
     if isinstance(block, doc.Bullets):
         yield from map(latex_text, block.items)
     elif isinstance(block, doc.Signals):
@@ -93,7 +90,6 @@ def list_items(block: doc.Bullets | doc.Signals | doc.Estimates) -> Iterator[str
 
 
 def list_part(title: str, items: Sequence[str]) -> str:
-    """Return a list under its title."""
     heading = [rf"\paragraph{{{latex_text(title)}}}"] if title else []
     lines = [rf"  \item {item}" for item in items]
     return "\n".join([*heading, *([r"\begin{itemize}", *lines, r"\end{itemize}"] if lines else [])])

@@ -90,7 +90,6 @@ def with_columns(table: Table, columns: Sequence[int]) -> Table:
 
 
 def columns_of(table: Table) -> list[LatexColumn]:
-    """Return how each column is set."""
     texts = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
     return [LatexColumn(max(map(latex_width, column)), i < table.n_name_columns) for i, column in enumerate(texts)]
 

@@ -26,7 +26,6 @@ def to_markdown(report: doc.Report, *, figures: Mapping[str, str] = NO_FIGURES) 
 
 
 def section_texts(section: doc.Section, figures: Mapping[str, str]) -> Iterator[str]:
-    """Yield a section, paragraph by paragraph."""
     yield from heading(section.title, 2)
     if section.intro:
         yield paragraph(section.intro)
@@ -35,7 +34,6 @@ def section_texts(section: doc.Section, figures: Mapping[str, str]) -> Iterator[
 
 
 def block_texts(block: doc.Block, figures: Mapping[str, str]) -> Iterator[str]:
-    """Yield a block, paragraph by paragraph."""
     if isinstance(block, doc.VerdictBlock):
         yield from verdict_texts(block)
     elif isinstance(block, doc.Paragraph):
@@ -50,7 +48,6 @@ def block_texts(block: doc.Block, figures: Mapping[str, str]) -> Iterator[str]:
 
 
 def list_lines(block: doc.Bullets | doc.Signals | doc.Estimates) -> Iterator[str]:
-    """Yield the items of a list."""
     if isinstance(block, doc.Bullets):
         yield from map(paragraph, block.items)
     elif isinstance(block, doc.Signals):

@@ -97,7 +97,6 @@ def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[I
 
 
 def section_items(section: doc.Section, width: int, *, details: bool) -> Iterator[Item]:
-    """Yield a section with its heading."""
     yield TextLine()
     yield TextLine(label=section.title, style="bold")
     yield TextLine(label="─" * width_of(section.title), style="dim")
@@ -186,7 +185,6 @@ def table_items(block: doc.TableBlock, *, details: bool) -> Iterator[Item]:
 
 
 def prose(text: str, width: int) -> Iterator[TextLine]:
-    """Yield a paragraph."""
     return hanging(" " * INDENT, text, width)
 
 

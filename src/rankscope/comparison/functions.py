@@ -1,0 +1,305 @@
+"""Comparing: from runs, or from scores that exist already, to verdicts with everything that stands behind them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+
+import numpy as np
+
+from rankscope.align.matching import find_mismatch
+from rankscope.align.policies import Policies
+from rankscope.analysis.movement import supports as can_decompose
+from rankscope.comparison.evidence import AlignedRuns, EvidenceSource
+from rankscope.comparison.groups import ComparisonInput, compare_groups, score_columns, units_of
+from rankscope.comparison.known_measures import known_measure, range_of, with_directions
+from rankscope.comparison.records import Comparison
+from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
+from rankscope.data.loading import load_qrels, load_runs
+from rankscope.data.qrels import Qrels
+from rankscope.data.queries import QueryTable, load_queries, query_weights
+from rankscope.data.run import Run
+from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning, did_you_mean
+from rankscope.evaluation import evaluate_request
+from rankscope.light import replace
+from rankscope.measures.parse import parse_measure
+from rankscope.measures.scores import AGGREGATES, Scores
+from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
+
+LARGEST_SCORE = 1e100
+USUAL_MARGIN = 0.01
+"""The smallest difference that matters where nobody says otherwise, for measures between 0 and 1."""
+
+
+def compare(
+    qrels: QrelsLike,
+    runs: RunsLike,
+    measures: MeasuresLike = None,
+    **options: Unpack[CompareOptions],
+) -> Comparison:
+    """Tell which of several runs is better, how sure that is, and where the difference sits.
+
+    Parameters
+    ----------
+    qrels, runs, measures
+        As for `evaluate`; at least two runs.
+    baseline
+        The run that the others are compared with, by default the first; `all_pairs` compares each with each.
+    primary
+        The one measure that decides, by default the first; the others are exploratory.
+    margin
+        The smallest difference that matters, by default 0.01 for measures between 0 and 1, and none for others.
+    queries, by
+        `queries` holds attributes of queries (a file, or {query: {attribute: value}}), `by` names those to report
+        separately. Queries in several languages are never pooled unless `pool` says so.
+    cluster, weights
+        Attributes of queries: one that groups queries which are not independent, such as paraphrases, and one that says
+        how much each query counts, such as its traffic.
+    correction
+        How several comparisons are corrected for: maxt, bonferroni or none.
+    unjudged
+        What docs without a judgment may be: auto, uncertain or irrelevant.
+    also
+        Further tests to print: wilcoxon, sign, bootstrap, mcnemar.
+    alpha, n_resamples, seed
+        The error rate of all together, how many sign flips are drawn, and the seed of everything random.
+    anyway
+        Go on where ids match nothing, with the verdict that the two are not comparable.
+    problems
+        Why runs cannot be compared, by their names, where the caller has looked at ids itself.
+    **options
+        The others are those of `evaluate`; see `CompareRequest`.
+
+    Returns
+    -------
+    Comparison
+        Verdicts with all that stands behind them: a record that can be written as JSON and read back.
+
+    Raises
+    ------
+    InputError, OptionError, MeasureError
+        Data that cannot be compared, an option with a value it cannot have, an unknown measure.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
+    >>> old, new = {q: ["x", "d"] for q in qrels}, {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}
+    >>> runs = {"old": old, "new": new}
+    >>> rs.compare(qrels, runs, "RR")
+    new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
+    """
+    return compare_runs(qrels, runs, request_of(options, function="compare", known=CompareOptions, measures=measures))
+
+
+def compare_runs(qrels: QrelsLike, runs: RunsLike, request: CompareRequest) -> Comparison:
+    """Compare runs as a request says; measures and policies are decided here and nowhere else."""
+    scoring = request.scoring()
+    policies = scoring.policies
+    judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
+    loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
+    table = None if request.queries is None else load_queries(request.queries)
+    primary = primary_of(request, [measure.name for measure in scoring.measures])
+    measure = next(each for each in scoring.measures if each.name == primary)
+    aligned = AlignedRuns(judged, number_docs=can_decompose(measure, policies))
+    scores = evaluate_request(
+        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=aligned.align
+    )
+    for note in scores.notes:
+        warnings.warn(note, RankscopeWarning, stacklevel=3)
+    n_relevant = relevant_counts(judged, policies)
+    if measure.spec.about_relevance and not request.anyway and not any(n_relevant.values()):
+        raise InputError(
+            f"no doc of the qrels has a grade of {policies.relevance_level:g} or more, so every score is 0",
+            hint="are these the right judgments? min_rel says which grades are relevant",
+        )
+    weight_of = None
+    if request.weights is not None and table is not None:
+        weights = query_weights(table, request.weights, judged.query_ids)
+        weight_of = dict(zip(judged.query_ids, weights.tolist(), strict=True))
+    evidence = EvidenceSource(
+        judged, aligned, measure, policies, unjudged=request.unjudged, seed=request.seed, weight_of=weight_of
+    )
+    problems = id_problems(judged, loaded, scores) if request.problems is None else request.problems
+    given = comparison_input(scores, request, table, problems=problems, n_relevant=n_relevant)
+    return compare_groups(given, evidence)
+
+
+def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Comparison:
+    """Compare systems whose scores exist already, whoever computed them.
+
+    Parameters
+    ----------
+    scores
+        The scores of two or more systems, from `evaluate` or `read_scores`.
+    **options
+        Those of `compare` that need neither qrels nor runs. `problems` says of systems, by their names, why they cannot
+        be compared with the others.
+
+    Returns
+    -------
+    Comparison
+        As from `compare`, without what can only be known from the docs.
+
+    Raises
+    ------
+    InputError, OptionError
+        Scores that cannot be compared, or an option with a value it cannot have.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
+    >>> old, new = {q: ["x", "d"] for q in qrels}, {q: ["x", "y", "d"] if q == "q0" else ["d"] for q in qrels}
+    >>> runs = {"old": old, "new": new}
+    >>> rs.compare_scores(rs.evaluate(qrels, runs, "RR"))
+    new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
+    """
+    return compare_scores_request(scores, request_of(options, function="compare_scores", known=ScoreOptions))
+
+
+def compare_scores_request(scores: Scores, request: CompareRequest) -> Comparison:
+    """Compare scores as a request says."""
+    table = None if request.queries is None else load_queries(request.queries)
+    return compare_groups(comparison_input(scores, request, table, problems=request.problems or {}))
+
+
+compare.__signature__ = signature_with(compare, CompareOptions)  # type: ignore[attr-defined]
+compare_scores.__signature__ = signature_with(compare_scores, ScoreOptions)  # type: ignore[attr-defined]
+
+
+def comparison_input(
+    scores: Scores,
+    request: CompareRequest,
+    table: QueryTable | None,
+    *,
+    problems: Mapping[str, str],
+    n_relevant: Mapping[str, int] | None = None,
+) -> ComparisonInput:
+    """Decide what a request leaves open, and refuse what cannot be compared."""
+    scores = with_directions(scores)
+    for name, run in scores.items():
+        if (np.abs(run.values[~np.isnan(run.values)]) > LARGEST_SCORE).any():
+            raise InputError(f"{name} has scores beyond {LARGEST_SCORE:g}", hint="scores are finite numbers")
+    if len(scores) < 2:
+        raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
+    if (request.strata or request.cluster or request.weights) and table is None:
+        raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
+    primary = primary_of(request, scores.measures)
+    refuse_other_than_means(scores, primary)
+    refuse_wide_margin(request.margin, primary)
+    ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
+    if table is not None:
+        note_lacking_attributes(table, request.cluster, next(iter(scores.values())).query_ids)
+    return ComparisonInput(
+        scores=scores,
+        request=request,
+        settings=request.settings(usual_margin(scores, primary) if request.margin is None else request.margin),
+        primary=primary,
+        baseline=find_name(request.baseline, tuple(scores), "run") if request.baseline else next(iter(scores)),
+        queries=table,
+        n_relevant=n_relevant,
+        problems=problems,
+        ids=ids,
+        units=units_of(request, table, ids),
+        columns=score_columns(scores, ids),
+    )
+
+
+def id_problems(qrels: Qrels, runs: Mapping[str, Run], scores: Scores) -> dict[str, str]:
+    """Return which runs have ids that match nothing; there are only such where these were to be scored anyway."""
+    found = ((name, find_mismatch(qrels, run, scores[name].counts)) for name, run in runs.items())
+    return {name: f"{finding.message}." for name, finding in found if finding is not None and finding.level == "error"}
+
+
+def relevant_counts(qrels: Qrels, policies: Policies) -> dict[str, int]:
+    """Return how many relevant docs each query has."""
+    offsets, grades = qrels.ideal
+    before = np.concatenate(([0], np.cumsum(grades >= policies.relevance_level)))
+    return dict(zip(qrels.query_ids, np.diff(before[offsets]).tolist(), strict=True))
+
+
+def primary_of(request: CompareRequest, measures: Sequence[str]) -> str:
+    """Return the name of the measure that decides."""
+    return find_name(request.primary, measures, "measure") if request.primary else measures[0]
+
+
+def find_name(name: str, known: Sequence[str], what: str) -> str:
+    """Return the name as it is known; measures may be written in another way."""
+    if name in known:
+        return name
+    if what == "measure":
+        try:
+            full = parse_measure(name).name
+        except MeasureError:
+            full = name
+        if full in known:
+            return full
+    raise OptionError(
+        f"there is no {what} {name!r} among {', '.join(known[:8])}",
+        hint=did_you_mean(name, known) or "name one of them",
+    )
+
+
+def refuse_wide_margin(margin: float | None, primary: str) -> None:
+    """Refuse a margin within which every difference lies: it would call everything the same."""
+    low, high = range_of(primary)
+    if margin is not None and margin >= high - low:
+        raise OptionError(
+            f"margin = {margin:g} is as wide as the range of {primary}, so everything would be the same",
+            hint="give the smallest difference that matters, such as 0.01",
+        )
+
+
+def refuse_other_than_means(scores: Scores, primary: str) -> None:
+    """Refuse to decide by anything but the mean over queries of what each of them scores."""
+    run = next(iter(scores.values()))
+    how = run.aggregates[run.measures.index(primary)]
+    if how not in ("mean", "sum"):
+        raise OptionError(
+            f"{primary} is {AGGREGATES[how]}, but comparisons are about means",
+            hint="name a measure without agg as primary",
+        )
+    found = known_measure(primary)
+    if found is not None and found.spec.over_all_queries:
+        raise OptionError(
+            f"{primary} is one number for the whole set of queries, so queries are no evidence: it cannot decide",
+            hint="name another measure as primary; this one is then shown beside it",
+        )
+
+
+def usual_margin(scores: Scores, primary: str) -> float:
+    """Return the usual margin of measures between 0 and 1; 0 for others, for which nobody else can know it."""
+    if known_measure(primary) is not None:
+        return USUAL_MARGIN if range_of(primary) == (0, 1) else 0.0
+    columns = [run.column(primary) for run in scores.values()]
+    known = np.concatenate([column[~np.isnan(column)] for column in columns])
+    return USUAL_MARGIN if len(known) and known.min() >= 0 and known.max() <= 1 else 0.0
+
+
+def note_lacking_attributes(table: QueryTable, cluster: str | None, ids: Sequence[str]) -> None:
+    """Say so where queries have no attributes, or no cluster; refuse clusters that no query has."""
+    known = set(table.ids)
+    lacking = sum(query not in known for query in ids)
+    if lacking:
+        warnings.warn(
+            f"{lacking} of {len(ids)} queries are not in the queries file; they are in no stratum",
+            RankscopeWarning,
+            stacklevel=4,
+        )
+    if cluster is None:
+        return
+    values = table.attribute(cluster)
+    lacking = sum(query not in values for query in ids)
+    if lacking == len(ids):
+        raise InputError(
+            f"no query has a value of {cluster}, so there are no clusters",
+            hint=f"are the ids written the same way? e.g. {ids[0]!r} and {next(iter(table.ids), '')!r}",
+        )
+    if lacking:
+        warnings.warn(
+            f"{lacking} of {len(ids)} queries have no {cluster}; each of them is a cluster of its own",
+            RankscopeWarning,
+            stacklevel=4,
+        )

@@ -12,9 +12,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeVar, dataclass_transform, get_type_hints
+from pathlib import Path, PurePath
+from typing import Any, Literal, TypeVar, dataclass_transform, get_type_hints
 
 import msgspec
 
@@ -68,13 +70,53 @@ def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> A
     return from_builtins(kind, data, where=where)
 
 
-def from_builtins(kind: type[AnyRecord], data: Any, *, where: str = "") -> AnyRecord:
+class Misfit(Record):
+    """What does not fit in data that a record was to be made of."""
+
+    problem: Literal["unknown", "missing", "wrong", "other"]
+    path: str
+    """Where it is, e.g. `systems.bm25.k1`; for a missing key, where the key should be."""
+    value: Any = None
+    wanted: str = ""
+    """What the value must be, in words; for `other`, all that is known."""
+    about: str = ""
+    """What the docstring of the field says."""
+    known: tuple[str, ...] = ()
+    """The keys that there may be."""
+
+    @property
+    def key(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition(".")[2]
+
+
+def default_wording(misfit: Misfit, where: str) -> OptionError:
+    """Return an error that names the key and its value, what it must be, and for an unknown key the closest known."""
+    before = f"{where}: " if where else ""
+    parent = misfit.path.rpartition(".")[0]
+    if misfit.problem == "unknown":
+        inside = f" in {parent}" if parent else ""
+        return OptionError(f"{before}unknown key {misfit.key!r}{inside}", hint=did_you_mean(misfit.key, misfit.known))
+    if misfit.problem == "missing":
+        return OptionError(f"{before}{parent + ' needs' if parent else 'there must be'} the key {misfit.key!r}")
+    if misfit.problem == "wrong":
+        return OptionError(f"{before}{misfit.path} is {misfit.value!r}, but it must be {misfit.wanted}")
+    return OptionError(f"{before}{misfit.path + ': ' if misfit.path else ''}{misfit.wanted}")
+
+
+def from_builtins(
+    kind: type[AnyRecord],
+    data: Any,
+    *,
+    where: str = "",
+    wording: Callable[[Misfit, str], OptionError] = default_wording,
+) -> AnyRecord:
     """Return the record that dicts, lists, texts and numbers hold; what does not fit is an error that says where."""
     try:
         # the keys of JSON are texts
         return msgspec.convert(data, kind, str_keys=True, dec_hook=_decoded)
     except msgspec.ValidationError as error:
-        raise in_our_words(kind, data, error, where) from None
+        raise wording(find_misfit(kind, data, error), where) from None
 
 
 _WORDS = {
@@ -87,29 +129,109 @@ _WORDS = {
 }
 
 
-def in_our_words(kind: type[Any], data: Any, error: msgspec.ValidationError, where: str) -> OptionError:
-    """Return an error that names the key and its value, what it must be, and for an unknown key the closest known."""
-    message, _, path = str(error).partition(" - at `$")
-    path = path.rstrip("`").removeprefix(".")
-    before = f"{where}: " if where else ""
-    if unknown := re.fullmatch(r"Object contains unknown field `(.+)`", message):
-        inside = f" in {path}" if path else ""
-        return OptionError(f"{before}unknown key {unknown[1]!r}{inside}", hint=did_you_mean(unknown[1], _keys(kind)))
-    if missing := re.fullmatch(r"Object missing required field `(.+)`", message):
-        return OptionError(f"{before}{path + ' needs' if path else 'there must be'} the key {missing[1]!r}")
+def find_misfit(kind: type[Any], data: Any, error: msgspec.ValidationError) -> Misfit:
+    """Return what msgspec complains of, with full paths, and in the words that the type itself has for it."""
+    message, place = str(error), ""
+    if found := re.fullmatch(r"(.*) - at (?:`key` in )?`\$\.?(.*?)`", message, re.DOTALL):
+        message, place = found[1], found[2]
+    steps = _full_steps(kind, data, re.findall(r"[^.\[\]]+|\.\.\.", place))
+    path = _path_of(steps)
+    named = re.fullmatch(r"Object (contains unknown|missing required) field `(.+)`", message)
+    owner, n_inside, words = _innermost_record(kind, [*steps, named[2]] if named else steps)
+    known = tuple(field.encode_name for field in msgspec.structs.fields(owner)) if owner else ()
+    if named and not (words and len(steps) > n_inside):
+        problem: Any = "unknown" if named[1].startswith("contains") else "missing"
+        return Misfit(problem, f"{path}.{named[2]}".removeprefix("."), known=known)
+    about = field_docs(owner).get(_field_name(owner, steps[n_inside]), "") if owner and len(steps) > n_inside else ""
+    if words:
+        steps = steps[: n_inside + 1]
+        return Misfit("wrong", _path_of(steps), _value_at(data, steps), words, about)
     if wrong := re.fullmatch(r"Expected `([^`]+)`(.*?)(?:, got `.*`)?", message):
         wanted = " or ".join(_WORDS.get(name, name) for name in wrong[1].split(" | ") if name != "null")
-        return OptionError(f"{before}{path} is {_value_at(data, path)!r}, but it must be {wanted}{wrong[2]}")
-    return OptionError(f"{before}{path + ': ' if path else ''}{message[:1].lower()}{message[1:]}")
+        return Misfit("wrong", path, _value_at(data, steps), f"{wanted}{wrong[2]}", about)
+    return Misfit("other", path, _value_at(data, steps), f"{message[:1].lower()}{message[1:]}", about)
 
 
-def _value_at(data: Any, path: str) -> Any:
-    """Return what lies at a path such as systems.bm25[0]; `[...]` stands for a key that msgspec does not name."""
-    for name, index in re.findall(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]", path):
-        if index == "...":
-            return data
-        data = data[int(index)] if index else data[name]
+def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]:
+    """Return the keys and positions that lead to a misfit; msgspec writes `[...]` for the key of a table.
+
+    That key is the one with which alone the table does not fit either.
+    """
+    found: list[str | int] = []
+    for step in steps:
+        inside = _value_at(data, found)
+        if step != "...":
+            found.append(int(step) if isinstance(inside, list | tuple) else step)
+            continue
+        for key in inside:
+            try:
+                msgspec.convert(_with_value(data, found, {key: inside[key]}), kind, str_keys=True, dec_hook=_decoded)
+            except msgspec.ValidationError:
+                found.append(key)
+                break
+    return found
+
+
+def _path_of(steps: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+
+
+def _value_at(data: Any, steps: Sequence[str | int]) -> Any:
+    for step in steps:
+        data = data[step]
     return data
+
+
+def _with_value(data: Any, steps: Sequence[str | int], value: Any) -> Any:
+    """Return data in which another value lies at a place."""
+    if not steps:
+        return value
+    changed: Any = dict(data) if isinstance(data, dict) else list(data)
+    changed[steps[0]] = _with_value(data[steps[0]], steps[1:], value)
+    return changed
+
+
+def _innermost_record(kind: Any, steps: Sequence[str | int]) -> tuple[type[Any] | None, int, str]:
+    """Return the innermost record on a path, how many steps lead to it, and what its field on the path says it must be.
+
+    A type says so in words by `Meta(extra={"words": "a whole number from 1 up"})`.
+    """
+    info: Any = msgspec.inspect.type_info(kind)
+    owner, n_inside, words = None, 0, ""
+    for i, step in enumerate(steps):
+        info = _plain_type(info)
+        if isinstance(info, msgspec.inspect.StructType):
+            owner, n_inside, words = info.cls, i, ""
+            field = next((field for field in info.fields if field.encode_name == step), None)
+            if field is None:
+                break
+            words = _words_of(field.type)
+            info = field.type
+        else:
+            info = getattr(info, "value_type", None) or getattr(info, "item_type", None)
+    return owner, n_inside, words
+
+
+def _plain_type(info: Any) -> Any:
+    """Return a type without what is said about it; of alternatives, the one that has parts."""
+    while isinstance(info, msgspec.inspect.Metadata):
+        info = info.type
+    if isinstance(info, msgspec.inspect.UnionType):
+        kinds = [_plain_type(one) for one in info.types]
+        parts = ("fields", "value_type", "item_type")
+        return next((one for one in kinds if any(hasattr(one, part) for part in parts)), kinds[0])
+    return info
+
+
+def _words_of(info: Any) -> str:
+    extra = getattr(info, "extra", None) or {}
+    if isinstance(info, msgspec.inspect.UnionType):
+        return next((words for one in info.types if (words := _words_of(one))), "")
+    return str(extra.get("words", ""))
+
+
+def _field_name(owner: type[Any], key: str | int) -> str:
+    return next((field.name for field in msgspec.structs.fields(owner) if field.encode_name == key), str(key))
 
 
 @cache
@@ -118,7 +240,7 @@ def json_schema(kind: Any) -> dict[str, Any]:
 
     It describes what is written: a `Record` is written with all of its fields, and no others.
     """
-    schema = msgspec.json.schema(kind)
+    schema = msgspec.json.schema(kind, schema_hook=_schema_of)
     for record in _records_in(kind):
         definition = schema.get("$defs", {}).get(record.__name__, {})
         properties = definition.get("properties", {})
@@ -192,22 +314,35 @@ def _records_in(kind: Any) -> list[type[Any]]:
     return list(found)
 
 
-def _keys(kind: Any) -> list[str]:
-    return [field.encode_name for record in _records_in(kind) for field in msgspec.structs.fields(record)]
+def as_clause(text: str) -> str:
+    """Return what a docstring says in one line, to stand inside a sentence or behind a comment sign."""
+    line = " ".join(text.split())
+    return line[:1].lower() + line[1:].rstrip(".")
 
 
 def _builtin_of(value: Any) -> Any:
-    """Return a NumPy number or array as Python has it, and a light record as its values by name."""
+    """Return a NumPy number or array as Python has it, a path as text, and a light record as its values by name."""
     if hasattr(value, "tolist"):
         return value.tolist()
+    if isinstance(value, PurePath):
+        return str(value)
     if hasattr(value, "__record_fields__"):
         return {name: getattr(value, name) for name in value.__record_fields__}
     raise NotImplementedError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """Return a light record from its values by name."""
+    """Return a path from a text that is not empty, and a light record from its values by name."""
+    if kind is Path and isinstance(value, str) and value:
+        return Path(value)
     if not hasattr(kind, "__record_fields__") or not isinstance(value, dict):
-        raise ValueError(f"Expected `{'object' if isinstance(kind, type) else kind}`")
+        expected = "str" if kind is Path else "object" if isinstance(kind, type) else kind
+        raise ValueError(f"Expected `{expected}`")
     types = get_type_hints(kind)
     return kind(**{name: msgspec.convert(each, types[name], dec_hook=_decoded) for name, each in value.items()})
+
+
+def _schema_of(kind: Any) -> dict[str, Any]:
+    if kind is Path:
+        return {"type": "string", "minLength": 1}
+    raise NotImplementedError(f"{kind} has no JSON schema")

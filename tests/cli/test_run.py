@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from rankscope.cli.run import watching
+from rankscope.cli.run import progress_bars
 from rankscope.report.benchmark_json import run_schema
 from rankscope.report.evaluation import json_schema as evaluate_schema
 
@@ -175,13 +175,13 @@ def test_progress_is_drawn_where_somebody_looks():
             return True
 
     terminal = Terminal()
-    with watching(terminal) as watch:
+    with progress_bars(terminal) as watch:
         watch("small · bm25: indexing", 10, 30)
         watch("small · bm25: indexing", 30, 30)
     assert "small · bm25: indexing" in terminal.getvalue()
     assert "30/30" in terminal.getvalue()
     quiet = io.StringIO()
-    with watching(quiet) as watch:
+    with progress_bars(quiet) as watch:
         watch("small · bm25: indexing", 30, 30)
     assert quiet.getvalue() == ""
 

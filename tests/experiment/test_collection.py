@@ -198,7 +198,7 @@ def test_hashes_are_remembered_as_long_as_the_file_stays_the_same(beir, tmp_path
         raise AssertionError("the docs were gone through again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(doc_files, "scan_of", never)
+        patch.setattr(doc_files, "scan_docs", never)
         again = load_collection(spec_of(beir), cache=cache)
         assert again.hashes == first
         assert len(again.docs) == 3
@@ -259,7 +259,7 @@ def test_ir_datasets(write):
     assert [(doc.id, doc.text) for doc in found.docs] == [("d1", "A sudden event."), ("d2", "Skin changes.")]
     assert found.query_list == (Query("q1", "fits", {"language": "en"}),)
     assert dict(found.qrels.judged["q1"]) == {"d1": 1}
-    assert found.parts["docs"].where == f"ir_datasets:{name}"
+    assert found.where["docs"] == f"ir_datasets:{name}"
     with pytest.raises(InputError, match="ir_datasets has no 'rankscope-test/other'"):
         load_collection(CollectionSpec(name="x", ir_datasets="rankscope-test/other"))
 

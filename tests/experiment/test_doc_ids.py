@@ -12,7 +12,7 @@ from rankscope.errors import InputError
 from rankscope.experiment.collection import CollectionSpec, load_collection
 from rankscope.experiment.doc_ids import find_unknown_docs
 from rankscope.experiment.project import load_project
-from rankscope.experiment.runner import Wishes, run_project
+from rankscope.experiment.runner import RunOptions, run_project
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project
@@ -62,9 +62,9 @@ def systems(*names: str) -> str:
     return "".join(f'[systems.{name}]\ntype = "python"\nfunction = "MODULE:{name}"\nrecords = true\n' for name in names)
 
 
-def run(small, *names, measures=("nDCG@10",), more="", **wishes):
+def run(small, *names, measures=("nDCG@10",), more="", **options):
     small.write(systems(*names) + more, measures=list(measures))
-    (result,) = run_project(load_project(small.folder), Wishes(**wishes)).collections
+    (result,) = run_project(load_project(small.folder), RunOptions(**options)).collections
     return result
 
 
@@ -154,7 +154,7 @@ def test_options_can_be_tried_for_it_all_the_same(small, monkeypatch):
     monkeypatch.syspath_prepend(small.folder)
     result = run(small, "one", more='[systems.tried]\ntype = "MODULE_tried:Tried"\nvalue = [1, 2]\n')
     assert [system.name for system in result.left_out] == ["tried"]
-    assert result.choices[0].chosen.score == 0
+    assert result.choices[0].best.score == 0
 
 
 def test_a_measure_by_embeddings_where_no_id_is_known(small):

@@ -9,11 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankscope.errors import FormatError, InputError, OptionError
-from rankscope.experiment.collection import load_collection
+from rankscope.experiment.collection import CollectionOptions, load_collection
 from rankscope.experiment.environment import with_environment
-from rankscope.experiment.init_file import Choices, project_text
-from rankscope.experiment.keys import COLLECTION, PROJECT
-from rankscope.experiment.project import find_collection, find_project, load_project, project_schema, read_project
+from rankscope.experiment.init_file import InitOptions, project_text
+from rankscope.experiment.project import (
+    ProjectOptions,
+    find_collection,
+    find_project,
+    load_project,
+    project_schema,
+    read_project,
+)
 
 SMALLEST = """\
 [collections.scifact]
@@ -242,12 +248,16 @@ def test_the_schema_says_the_same_as_the_reader():
         with pytest.raises(OptionError):
             read(wrong)
         assert not check.is_valid(tomllib.loads(wrong)), wrong
-    assert set(schema["properties"]) == set(PROJECT)
-    assert set(schema["properties"]["collections"]["additionalProperties"]["properties"]) == set(COLLECTION)
+    properties = schema["$defs"]["ProjectOptions"]["properties"]
+    assert set(properties) == set(ProjectOptions.__struct_fields__)
+    assert properties["collections"]["additionalProperties"] == {"$ref": "#/$defs/CollectionOptions"}
+    assert set(schema["$defs"]["CollectionOptions"]["properties"]) == set(CollectionOptions.__struct_fields__)
+    described = schema["$defs"]["CollectionOptions"]["properties"]["embeddings"]["description"]
+    assert described == "Vectors of the docs, for measures of diversity."
 
 
 def test_what_init_writes_can_be_read(tmp_path):
-    text = project_text(Choices(collections=["x/scifact", "y/scifact"], systems=["bm25", "dense", "hybrid", "mmr", "dartboard"]))  # fmt: skip
+    text = project_text(InitOptions(collections=["x/scifact", "y/scifact"], systems=["bm25", "dense", "hybrid", "mmr", "dartboard"]))  # fmt: skip
     project = read(text)
     assert list(project.collections) == ["scifact", "scifact-2"]
     assert project.systems["hybrid"].options["of"] == ["bm25", "dense"]
@@ -261,5 +271,5 @@ def test_what_init_writes_can_be_read(tmp_path):
 @pytest.mark.parametrize(("systems", "message"), [(["bm52"], "system 'bm52' is not one of"), (["bm25", "hybrid"], "made of two systems"), (["bm25", "mmr"], "ranks the docs of dense again")])  # fmt: skip
 def test_what_init_cannot_write(systems, message):
     with pytest.raises(OptionError, match=message) as error:
-        project_text(Choices(collections=["x"], systems=systems))
+        project_text(InitOptions(collections=["x"], systems=systems))
     assert error.value.hint

@@ -6,6 +6,7 @@ import gzip
 import json
 import statistics
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +15,16 @@ import pytest
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import load_queries
 from rankscope.errors import InputError, OptionError
-from rankscope.experiment import retrieve as asking
-from rankscope.experiment.journal import Call
-from rankscope.experiment.latency import MemoryRise, latency_of, throughput, warm
-from rankscope.experiment.progress_files import file_name
+from rankscope.experiment import retrieve
+from rankscope.experiment.answer_store import SystemCall
+from rankscope.experiment.costs import MemoryRise, latency_of, throughput, warm_times
+from rankscope.experiment.file_names import file_name
 from rankscope.experiment.project import load_project
-from rankscope.experiment.runner import Wishes, run_project
+from rankscope.experiment.runner import RunOptions, run_project
 from rankscope.experiment.splits import make_split, reveals
-from rankscope.experiment.tuning import choice_of, mean_score
+from rankscope.experiment.tuning import choose, mean_score
 from rankscope.systems.base import Query
+from rankscope.systems.working_directory import load_module, working_directory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project
@@ -120,8 +122,8 @@ def with_sessions(small) -> None:
     path.write_text("".join(json.dumps({**row, "session": f"s{i // 8}"}) + "\n" for i, row in enumerate(rows)))
 
 
-def run(small, **wishes):
-    return run_project(load_project(small.folder), Wishes(**wishes))
+def run(small, clock=time.perf_counter, **options):
+    return run_project(load_project(small.folder), RunOptions(**options), clock=clock)
 
 
 class TestRunning:
@@ -190,7 +192,7 @@ class TestRunning:
         assert result.scores.measures == ("RR@10", "P@5")
         assert result.comparison.settings.margin == 0.2
         assert result.comparison.settings.seed == 3
-        asked_for = {(part.attribute, part.value) for c in result.comparison for part in c.slices if part.asked_for}
+        asked_for = {(part.attribute, part.value) for pair in result.comparison for part in pair.strata if part.asked_for}
         assert asked_for == {("difficulty", "easy"), ("difficulty", "hard")}
         assert any("no attribute mood" in note for note in result.notes)
         assert any("each of the seeds 3, 4" in note or "depend on the seed" in note for note in result.notes)
@@ -207,7 +209,7 @@ class TestRunning:
             means[name] = float((weights * scores.column("nDCG@10")).sum() / weights.sum())  # by hand
             assert scores.mean()["nDCG@10"].value == pytest.approx(means[name])
         pair = result.comparison["one", "other"].pair
-        assert (pair.mean_a, pair.mean_b) == (pytest.approx(means["one"]), pytest.approx(means["other"]))
+        assert (pair.mean.a, pair.mean.b) == (pytest.approx(means["one"]), pytest.approx(means["other"]))
         assert pair.delta == pytest.approx(means["other"] - means["one"])
         assert pair.n_effective == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
         manifest = json.loads((small.folder / "results/manifest.json").read_text())
@@ -225,7 +227,7 @@ class TestRunning:
         sums = (ordered - ordered.mean()).reshape(5, 8).sum(axis=1)
         half = 2.7764451051977987 * np.sqrt(5 / 4 * (sums**2).sum()) / 40
         assert pair.n_units == 5
-        assert pair.ci_t.high - pair.ci_t.low == pytest.approx(2 * half)
+        assert pair.ci_check.t.high - pair.ci_check.t.low == pytest.approx(2 * half)
         manifest = json.loads((small.folder / "results/manifest.json").read_text())
         assert manifest["collections"]["small"]["group"] == "session"
 
@@ -249,7 +251,7 @@ class TestRunning:
         (small.folder / f"{small.module}.py").write_text("def blank(query):\n    return ['a doc', 'd1']\n")
         small.write('[systems.blank]\ntype = "python"\nfunction = "MODULE:blank"\n')
         (result,) = run(small).collections
-        assert result.systems[0].run.name == "blank.jsonl.gz"
+        assert result.systems[0].run == "results/runs/small/blank.jsonl.gz"
         assert result.scores["blank"].mean()["R@100"].value > 0
 
     def test_a_depth_below_a_cut_off_is_told(self, small):
@@ -261,15 +263,13 @@ class TestRunning:
         module = small.folder / f"{small.module}.py"
         module.write_text(module.read_text() + BROKEN)
         small.write(PAIR + '[systems.broken]\ntype = "MODULE:Broken"\n')
-        with pytest.MonkeyPatch.context() as patch:
-            patch.syspath_prepend(str(small.folder))
-            with pytest.raises(InputError, match="broken could not index the docs: KeyError: 'title'"):
-                run(small)
-            run(small, only=("one", "other"))
+        with pytest.raises(InputError, match="broken could not index the docs: KeyError: 'title'"):
+            run(small)
+        run(small, only=("one", "other"))
         assert set(small.asked.values()) == {1}
 
     @pytest.mark.parametrize(
-        ("wishes", "message"),
+        ("options", "message"),
         [
             ({"only": ("won",)}, "there is no system 'won' to run"),
             ({"collections": ("big",)}, "there is no collection 'big' to run"),
@@ -278,10 +278,10 @@ class TestRunning:
             ({"depth": 0}, "k is 0"),
         ],
     )
-    def test_wishes_that_cannot_be_met(self, small, wishes, message):
+    def test_options_that_cannot_be_met(self, small, options, message):
         small.write(PAIR)
         with pytest.raises(OptionError, match=message):
-            run(small, **wishes)
+            run(small, **options)
 
 
 class TestFailures:
@@ -291,7 +291,7 @@ class TestFailures:
         small.write(self.PICKY)
         (result,) = run(small).collections
         (picky,) = result.systems
-        assert [answer.query_id for answer in picky.failures] == ["q3", "q13", "q23", "q33"]
+        assert [failure.query for failure in picky.failures] == ["q3", "q13", "q23", "q33"]
         assert picky.failures[0].reason == "ValueError: I do not like q3"
         assert small.asked == {f"q{i}": 2 if i % 10 == 3 else 1 for i in range(40)}, "tried twice"
         assert result.scores["picky"].to_dict()["q3"]["nDCG@10"] == 0
@@ -303,11 +303,11 @@ class TestFailures:
         assert small.asked == {f"q{i}": 4 if i % 10 == 3 else 1 for i in range(40)}
 
     def test_inside_a_batch_the_others_are_answered(self, small, monkeypatch):
-        monkeypatch.setattr(asking, "TIMED_QUERIES", 0)
-        monkeypatch.setattr(asking, "BATCH", 16)
+        monkeypatch.setattr(retrieve, "TIMED_QUERIES", 0)
+        monkeypatch.setattr(retrieve, "BATCH", 16)
         small.write(self.PICKY)
         (picky,) = run(small).collections[0].systems
-        assert [answer.query_id for answer in picky.failures] == ["q3", "q13", "q23", "q33"]
+        assert [failure.query for failure in picky.failures] == ["q3", "q13", "q23", "q33"]
         assert picky.n_answered == 36
 
     @pytest.mark.parametrize(
@@ -348,23 +348,19 @@ class TestChoosing:
 
     def project(self, choosy, **keys):
         choosy.write(self.SWEPT, **keys)
-        sys.path.insert(0, str(choosy.folder))
-        try:
-            return load_project(choosy.folder)
-        finally:
-            sys.path.remove(str(choosy.folder))
+        return load_project(choosy.folder)
 
     def test_only_train_queries_decide(self, choosy):
         split = with_split(choosy)
         project = self.project(choosy, split="split.json")
-        benchmark = run_project(project, Wishes(reveal=True, command="rankscope run --reveal"))
+        benchmark = run_project(project, RunOptions(reveal=True, command="rankscope run --reveal"))
         (result,) = benchmark.collections
         (choice,) = result.choices
-        assert choice.chosen.options == {"value": 1}
+        assert choice.chosen == {"value": 1}
         # by construction: all of q0 to q19, none of them, and every fourth
         assert [trial.score for trial in choice.trials] == [1.0, 0.0, 0.25]
         assert choice.n_queries == 20
-        assert result.sides.how == "holdout"
+        assert result.split.how == "holdout"
         assert result.scores["choosy"].mean()["nDCG@10"].value == 0, "on the hold-out value 1 finds nothing"
         asked = self.asked_of(choosy)
         train = {f"q{i}" for i in range(20)}
@@ -377,7 +373,7 @@ class TestChoosing:
     def test_a_hold_out_stays_hidden(self, choosy):
         split = with_split(choosy)
         (result,) = run_project(self.project(choosy, split="split.json")).collections
-        assert result.sides.how == "train"
+        assert result.split.how == "train"
         assert result.scores["choosy"].mean()["nDCG@10"].value == 1.0
         assert set.union(*self.asked_of(choosy).values()) == {f"q{i}" for i in range(20)}
         assert reveals(split) == []
@@ -387,7 +383,7 @@ class TestChoosing:
     def test_without_a_split_half_of_the_queries_is_drawn(self, choosy):
         project = self.project(choosy, seeds=5)
         (result,) = run_project(project).collections
-        sides = result.sides
+        sides = result.split
         assert sides.how == "drawn"
         assert len(sides.train) == len(sides.measured) == 20
         assert set(sides.train).isdisjoint(sides.measured)
@@ -396,12 +392,12 @@ class TestChoosing:
         (choice,) = result.choices
         assert choice.trials[0].score == pytest.approx(n_low / 20)
         assert result.scores.qrels.n_queries == 20
-        assert run_project(project).collections[0].sides == sides
+        assert run_project(project).collections[0].split == sides
 
     def test_queries_that_belong_together_are_drawn_together(self, choosy):
         with_sessions(choosy)
         (result,) = run_project(self.project(choosy, group="session")).collections
-        sides = result.sides
+        sides = result.split
         sessions = [{int(query[1:]) // 8 for query in side} for side in (sides.train, sides.measured)]
         assert sessions[0].isdisjoint(sessions[1])
         # five sessions of eight queries: 16 or 24 are as close to a half; the larger is taken
@@ -414,7 +410,7 @@ class TestChoosing:
         with_sessions(choosy)
         split = with_split(choosy)  # q16 to q23 are one session
         with pytest.raises(InputError, match="same session on both sides, in 1 group\n"):
-            run_project(self.project(choosy, split="split.json", group="session"), Wishes(reveal=True))
+            run_project(self.project(choosy, split="split.json", group="session"), RunOptions(reveal=True))
         assert reveals(split) == []
 
     def test_nothing_is_asked_twice_by_a_choice_either(self, choosy):
@@ -431,12 +427,12 @@ class TestChoosing:
         choosy.write(
             '[systems.choosy]\ntype = "MODULE_choosy:Choosy"\nvalue = [2, 1]\ntilt = [0.5, 0.0]\n', split="split.json"
         )
-        with pytest.MonkeyPatch.context() as patch:
-            patch.syspath_prepend(str(choosy.folder))
-            (result,) = run_project(load_project(choosy.folder)).collections
+        (result,) = run_project(load_project(choosy.folder)).collections
         (choice,) = result.choices
         assert [tuple(trial.options.values()) for trial in choice.trials] == [(2, 0.5), (2, 0.0), (1, 0.5), (1, 0.0)]
-        assert choice.chosen.options == {"value": 1, "tilt": 0.5}
+        assert choice.chosen == {"value": 1, "tilt": 0.5}, "the first of equals is named"
+        lines = gzip.decompress((choosy.folder / "results/runs/small/choosy.trec.gz").read_bytes()).decode()
+        assert {line.split()[4] for line in lines.splitlines()} == {"1.5"}, "and it is the one that is used: 1 + tilt"
 
     def test_weights_are_tuned_on_train_queries_and_kept(self, choosy):
         with_split(choosy)
@@ -448,15 +444,13 @@ class TestChoosing:
             f'{parts}[systems.both]\ntype = "hybrid"\nof = ["a", "b"]\nmethod = "weighted"\nweights = "tune"\nstep = 0.5\n',
             split="split.json",
         )
-        with pytest.MonkeyPatch.context() as patch:
-            patch.syspath_prepend(str(choosy.folder))
-            project = load_project(choosy.folder)
-            (result,) = run_project(project, Wishes(only=("both",))).collections
-            (choice,) = result.choices
-            log = (choosy.folder / "choosy.log").read_text()
-            assert choice.chosen.options["weights"][0] > choice.chosen.options["weights"][1], "a is right on train"
-            assert set.union(*self.asked_of(choosy).values()) == {f"q{i}" for i in range(20)}
-            (again,) = run_project(project, Wishes(only=("both",))).collections
+        project = load_project(choosy.folder)
+        (result,) = run_project(project, RunOptions(only=("both",))).collections
+        (choice,) = result.choices
+        log = (choosy.folder / "choosy.log").read_text()
+        assert choice.chosen["weights"][0] > choice.chosen["weights"][1], "a is right on train"
+        assert set.union(*self.asked_of(choosy).values()) == {f"q{i}" for i in range(20)}
+        (again,) = run_project(project, RunOptions(only=("both",))).collections
         assert again.choices == result.choices
         assert (choosy.folder / "choosy.log").read_text() == log, "neither tuned nor asked again"
 
@@ -469,10 +463,10 @@ class TestChoosing:
         )  # at ranks 1 and 2
         scores = [mean_score(some, rankings, "FirstRel", {}) for rankings in (second, first)]
         assert scores == [-2.0, -1.0], "turned round, so that the highest is the best"
-        choice = choice_of("s", "FirstRel", [({"v": 2}, scores[0]), ({"v": 1}, scores[1])], n_queries=2, lower=True)
-        assert (choice.chosen.options, choice.chosen.score) == ({"v": 1}, 1.0)
+        choice = choose("s", "FirstRel", [({"v": 2}, scores[0]), ({"v": 1}, scores[1])], n_queries=2)
+        assert (choice.chosen, choice.best.score) == ({"v": 1}, 1.0)
         with pytest.raises(InputError, match="no options can be chosen"):
-            choice_of("s", "AP", [({"v": 1}, float("nan"))], n_queries=2, lower=False)
+            choose("s", "AP", [({"v": 1}, float("nan"))], n_queries=2)
 
 
 class TestCosts:
@@ -487,47 +481,44 @@ class TestCosts:
 
     def test_latency_is_that_of_single_queries_by_the_clock(self, small, monkeypatch):
         """The clock stands still but for the time that each search is said to take."""
-        monkeypatch.setattr(asking, "TIMED_QUERIES", 30)
-        monkeypatch.setattr(asking, "BATCH", 5)
+        monkeypatch.setattr(retrieve, "TIMED_QUERIES", 30)
+        monkeypatch.setattr(retrieve, "BATCH", 5)
         clock = [0.0]
         module = small.folder / f"{small.module}.py"
         module.write_text("clock = [0.0]\ndef timed(query):\n    clock[0] += query_s(query)\n    return ['d1']\n"
                           "def query_s(query):\n    return (int(query.id[1:]) + 1) / 1000\n")  # fmt: skip
         small.write('[systems.timed]\ntype = "python"\nfunction = "MODULE:timed"\nrecords = true\n')
-        sys.path.insert(0, str(small.folder))
-        try:
-            clock = __import__(small.module).clock
-            (result,) = run(small, clock=lambda: clock[0]).collections
-        finally:
-            sys.path.remove(str(small.folder))
-        profile = result.systems[0].profile
+        with working_directory(small.folder):
+            clock = load_module(small.module).clock
+        (result,) = run(small, clock=lambda: clock[0]).collections
+        costs = result.systems[0].costs
         expected = np.arange(4, 31)  # 30 single queries of 1, 2, … ms, without the first three
-        assert profile.latency.n == 27
-        assert profile.latency.mean == pytest.approx(expected.mean())
-        assert [profile.latency.p50, profile.latency.p95, profile.latency.p99] == pytest.approx(
+        assert costs.latency_ms.n == 27
+        assert costs.latency_ms.mean == pytest.approx(expected.mean())
+        assert [costs.latency_ms.p50, costs.latency_ms.p95, costs.latency_ms.p99] == pytest.approx(
             np.percentile(expected, [50, 95, 99]).tolist()
         )
-        assert profile.latency.max == pytest.approx(30)
-        assert profile.queries_per_second == pytest.approx(10 / sum(i / 1000 for i in range(31, 41)))
-        assert profile.index_s == 0
-        assert profile.memory_bytes is None or profile.memory_bytes >= 0
+        assert costs.latency_ms.max == pytest.approx(30)
+        assert costs.queries_per_second == pytest.approx(10 / sum(i / 1000 for i in range(31, 41)))
+        assert costs.index_s == 0
+        assert costs.memory_bytes is None or costs.memory_bytes >= 0
 
     def test_first_calls_are_left_out_where_enough_others_remain(self):
         many = [(9.0, True)] + [(1.0, False)] * 20
-        assert warm(many) == [1.0] * 20
-        assert warm(many[:10]) == [9.0] + [1.0] * 9
+        assert warm_times(many) == [1.0] * 20
+        assert warm_times(many[:10]) == [9.0] + [1.0] * 9
 
     def test_throughput(self):
-        assert throughput([Call(1, 0.5), Call(1, 0.5)]) == 2
-        assert throughput([Call(1, 0.5), Call(10, 2.0), Call(20, 1.0)]) == 10
+        assert throughput([SystemCall(1, 0.5), SystemCall(1, 0.5)]) == 2
+        assert throughput([SystemCall(1, 0.5), SystemCall(10, 2.0), SystemCall(20, 1.0)]) == 10
         assert throughput([]) is None
 
     def test_an_existing_run_has_no_latency(self, small):
         (small.folder / "old.run").write_text("q0 Q0 d0 1 1.0 x\n")
         small.write('[systems.old]\ntype = "run"\npath = "old.run"\n')
         (result,) = run(small).collections
-        assert result.systems[0].profile.latency is None
-        assert result.systems[0].profile.queries_per_second is None
+        assert result.systems[0].costs.latency_ms is None
+        assert result.systems[0].costs.queries_per_second is None
         assert result.scores["old"].to_dict()["q0"]["nDCG@10"] == 1
 
     @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells")
@@ -544,17 +535,15 @@ class TestCosts:
         parts = "".join(f'[systems.{name}]\ntype = "MODULE_choosy:Choosy"\n' for name in ("a", "b"))
         hybrids = '[systems.ab]\ntype = "hybrid"\nof = ["a", "b"]\n[systems.aab]\ntype = "hybrid"\nof = ["a", "ab"]\n'
         choosy.write(hybrids + parts)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.syspath_prepend(str(choosy.folder))
-            (result,) = run_project(load_project(choosy.folder), Wishes(clock=lambda: float(next(ticks)))).collections
-        assert {system.name: system.profile.index_s for system in result.systems} == {"ab": 3, "aab": 4, "a": 1, "b": 1}
+        (result,) = run_project(load_project(choosy.folder), clock=lambda: float(next(ticks))).collections
+        assert {system.name: system.costs.index_s for system in result.systems} == {"ab": 3, "aab": 4, "a": 1, "b": 1}
 
 
 def test_calls_depend_on_the_list_of_queries_alone(monkeypatch):
-    monkeypatch.setattr(asking, "TIMED_QUERIES", 2)
-    monkeypatch.setattr(asking, "BATCH", 3)
+    monkeypatch.setattr(retrieve, "TIMED_QUERIES", 2)
+    monkeypatch.setattr(retrieve, "BATCH", 3)
     queries = [Query(str(i), "x") for i in range(9)]
-    assert [[query.id for query in group] for group in asking.plan(queries)] == [
+    assert [[query.id for query in group] for group in retrieve.plan_calls(queries)] == [
         ["0"], ["1"], ["2", "3", "4"], ["5", "6", "7"], ["8"],
     ]  # fmt: skip
 

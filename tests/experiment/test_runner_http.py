@@ -78,21 +78,22 @@ def test_what_failed_is_counted_and_the_rest_is_right(project):
     failing = {f"q{i}" for i in range(N_QUERIES) if unreliable.fails(f"q{i}", 1)} | {GARBAGE}
     assert 10 <= len(failing) <= 30, "about one in ten"
     with Loopback(unreliable) as server:
-        benchmark = run_project(project(server, attempts=1))
+        loaded = project(server, attempts=1)
+        benchmark = run_project(loaded)
         (result,) = benchmark.collections
         (web,) = result.systems
-        assert {answer.query_id for answer in web.failures} == failing
-        assert {answer.reason for answer in web.failures if answer.query_id != GARBAGE} == {
+        assert {answer.query for answer in web.failures} == failing
+        assert {answer.reason for answer in web.failures if answer.query != GARBAGE} == {
             "the server answered 503: overloaded"
         }
-        assert next(a.reason for a in web.failures if a.query_id == GARBAGE).startswith("the answer is not JSON")
+        assert next(a.reason for a in web.failures if a.query == GARBAGE).startswith("the answer is not JSON")
 
         expected = expected_scores({q: unreliable.ranking(q) for q in unreliable.attempts if q not in failing})
         got = {q: row["nDCG@10"] for q, row in result.scores["web"].to_dict().items()}
         assert {q: got[q] for q in expected} == pytest.approx({q: row["ndcg_cut_10"] for q, row in expected.items()})
         assert {got[q] for q in failing} == {0.0}
         mean = sum(row["ndcg_cut_10"] for row in expected.values()) / len(expected)
-        assert result.answered_only["web"] == pytest.approx(mean)
+        assert web.primary_over_answered == pytest.approx(mean)
 
         text = render(report_of(benchmark), "text")
         assert f"web: {len(failing)} of 200 queries failed and count 0" in " ".join(text.split())
@@ -101,9 +102,9 @@ def test_what_failed_is_counted_and_the_rest_is_right(project):
 
         # Running again asks for these alone, and now they are answered, but for those that fail a second time.
         n_before = dict(unreliable.attempts)
-        again = run_project(benchmark.project).collections[0].systems[0]
+        again = run_project(loaded).collections[0].systems[0]
         assert {q for q, n in unreliable.attempts.items() if n > n_before[q]} == failing
-        assert {answer.query_id for answer in again.failures} == {q for q in failing if unreliable.fails(q, 2)}
+        assert {answer.query for answer in again.failures} == {q for q in failing if unreliable.fails(q, 2)}
 
 
 def test_with_retries_nothing_is_lost(project):
@@ -118,9 +119,9 @@ def test_with_retries_nothing_is_lost(project):
     expected = expected_scores({q: unreliable.ranking(q) for q in unreliable.attempts})
     got = {q: row["nDCG@10"] for q, row in result.scores["web"].to_dict().items()}
     assert got == pytest.approx({q: row["ndcg_cut_10"] for q, row in expected.items()})
-    assert web.profile.latency.n >= 190
-    assert web.profile.latency.p50 >= 5, "the server takes at least 5 ms"
-    assert web.profile.queries_per_second > 0
+    assert web.costs.latency_ms.n >= 190
+    assert web.costs.latency_ms.p50 >= 5, "the server takes at least 5 ms"
+    assert web.costs.queries_per_second > 0
 
 
 @pytest.mark.parametrize("body", ["", 'body = { plain = "${RS_SECRET}" }'], ids=["named", "unnamed"])

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from rankscope.errors import InputError, OptionError
-from rankscope.experiment.journal import Fit, Journal
+from rankscope.experiment.answer_store import IndexCost
+from rankscope.experiment.journal import Journal
 from rankscope.systems.answers import Answer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -153,7 +154,7 @@ class TestJournal:
     def write(self, path: Path) -> dict[str, list[tuple[str, float]]]:
         rankings = {"a": [("d1", 0.1), ("d2", 1 / 3)], "b": [], "c": [("d\ud800x", -1e300)], "d": [("7", 2.0)]}
         with Journal(path, about={"system": "s"}) as journal:
-            journal.add_fit(Fit(1.5, 100))
+            journal.add_fit(IndexCost(1.5, 100))
             journal.add([Answer("a", rankings["a"], seconds=0.25, n_attempts=2)], seconds=0.3, cold=True)
             journal.add(
                 [Answer("b", rankings["b"]), Answer("e", None, "broken"), Answer("c", rankings["c"])], seconds=1
@@ -165,15 +166,15 @@ class TestJournal:
     def test_reads_back_what_was_written(self, tmp_path):
         rankings = self.write(tmp_path / "j.jsonl")
         with Journal(tmp_path / "j.jsonl", about={}) as journal:
-            assert {query: journal.ranking(query) for query in journal.content.lines} == rankings
-            assert {query: answer.reason for query, answer in journal.content.failures.items()} == {"e": "broken"}
-            assert [call.n_queries for call in journal.content.calls] == [1, 3, 1]
-            assert journal.content.fit == Fit(1.5, 100)
-            assert journal.content.memory_bytes == 5
-            assert journal.content.lines["a"].seconds == 0.25
-            assert journal.content.lines["a"].cold
+            assert {query: journal.ranking(query) for query in journal.summary.answered} == rankings
+            assert {query: answer.reason for query, answer in journal.summary.failures.items()} == {"e": "broken"}
+            assert [call.n_queries for call in journal.summary.calls] == [1, 3, 1]
+            assert journal.summary.fit == IndexCost(1.5, 100)
+            assert journal.summary.memory_bytes == 5
+            assert journal.summary.answered["a"].seconds == 0.25
+            assert journal.summary.answered["a"].cold
             journal.add([Answer("e", [("d9", 1.0)])], seconds=1)
-            assert not journal.content.failures
+            assert not journal.summary.failures
 
     @pytest.mark.slow
     def test_cut_off_at_any_byte_whole_calls_are_kept_and_the_rest_can_be_added_again(self, tmp_path):
@@ -193,10 +194,10 @@ class TestJournal:
             path.write_bytes(whole[:length])
             complete = {query for query, end in ends.items() if end <= length}
             with Journal(path, about={"system": "s"}) as journal:
-                assert {*journal.content.lines, *journal.content.failures} == complete
+                assert {*journal.summary.answered, *journal.summary.failures} == complete
                 journal.add([Answer("new", [("x", 1.0)])], seconds=1)
             with Journal(path, about={"system": "s"}) as journal:
-                found = {query: journal.ranking(query) for query in journal.content.lines}
+                found = {query: journal.ranking(query) for query in journal.summary.answered}
             assert found == {"new": [("x", 1.0)], **{q: rankings[q] for q in complete if q in rankings}}
 
     def test_damage_in_the_middle_is_not_taken_for_a_crash(self, tmp_path):

@@ -13,7 +13,7 @@ from rankscope.data.queries import load_queries
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.splits import (
     closest_subset,
-    divided,
+    divide,
     fraction_of,
     load_split,
     log_of,
@@ -44,7 +44,7 @@ def test_every_stratum_has_its_share_to_less_than_one_query(sizes, share, seed):
 def test_both_sides_make_up_the_whole_and_the_order_is_no_matter(levels, seed, random):
     queries = table(levels)
     try:
-        sides = divided(queries, share=Fraction(1, 2), by=("level",) if any(levels) else (), seed=seed)
+        sides = divide(queries, share=Fraction(1, 2), by=("level",) if any(levels) else (), seed=seed)
     except InputError:
         assert len(levels) < 3
         return
@@ -52,7 +52,7 @@ def test_both_sides_make_up_the_whole_and_the_order_is_no_matter(levels, seed, r
     assert sum(sum(counts) for counts in sides.split.strata.values()) == len(levels)
     rows = [{"_id": query, "text": "x", **queries.attributes_of(query)} for query in queries.ids]
     random.shuffle(rows)
-    again = divided(load_queries(rows), share=Fraction(1, 2), by=sides.split.by, seed=seed)
+    again = divide(load_queries(rows), share=Fraction(1, 2), by=sides.split.by, seed=seed)
     assert set(again.split.train) == set(sides.split.train)
     assert again.split.queries_sha256 == sides.split.queries_sha256
 
@@ -105,9 +105,9 @@ def test_groups_stay_whole_and_sizes_are_as_close_as_they_allow(rows, share, see
     sizes += [1] * sum(session is None for session, _ in rows)
     closest = min(abs(total - share * len(rows)) for total in sums_of_subsets(sizes))
     try:
-        sides = divided(queries, share=share, by=(), group="session", seed=seed)
+        sides = divide(queries, share=share, by=(), group="session", seed=seed)
     except InputError as error:
-        assert "cannot be divided" in str(error)  # noqa: PT017
+        assert "cannot be divide" in str(error)  # noqa: PT017
         return
     session_of = dict(zip(queries.ids, (session for session, _ in rows), strict=True))
     on_train = {session_of[query] for query in sides.split.train} - {None}
@@ -128,9 +128,9 @@ def test_groups_of_one_stratum_each_are_divided_as_close_as_any_and_the_order_is
         return
     queries = sessions(rows)
     try:
-        sides = divided(queries, share=Fraction(1, 2), by=("level",), group="session", seed=seed)
+        sides = divide(queries, share=Fraction(1, 2), by=("level",), group="session", seed=seed)
     except InputError as error:
-        assert "cannot be divided" in str(error)  # noqa: PT017
+        assert "cannot be divide" in str(error)  # noqa: PT017
         return
     possible = []
     for level, counts in sides.split.strata.items():
@@ -145,7 +145,7 @@ def test_groups_of_one_stratum_each_are_divided_as_close_as_any_and_the_order_is
     assert abs(len(sides.split.train) - half) == best
     shuffled = [{"_id": query, "text": "x", **queries.attributes_of(query)} for query in queries.ids]
     random.shuffle(shuffled)
-    again = divided(load_queries(shuffled), share=Fraction(1, 2), by=("level",), group="session", seed=seed)
+    again = divide(load_queries(shuffled), share=Fraction(1, 2), by=("level",), group="session", seed=seed)
     assert set(again.split.train) == set(sides.split.train)
 
 
@@ -154,12 +154,12 @@ def test_groups_by_hand():
     # the larger, as a half is rounded up.
     queries = sessions([("a", None)] * 6 + [("b", None)] * 3 + [(None, None)])
     for seed in range(5):
-        assert divided(queries, share=Fraction(3, 10), by=(), group="session", seed=seed).split.train == (
+        assert divide(queries, share=Fraction(3, 10), by=(), group="session", seed=seed).split.train == (
             "q6",
             "q7",
             "q8",
         )
-        assert len(divided(queries, share=Fraction(1, 2), by=(), group="session", seed=seed).split.train) == 6
+        assert len(divide(queries, share=Fraction(1, 2), by=(), group="session", seed=seed).split.train) == 6
 
 
 def test_a_group_belongs_to_the_stratum_of_most_of_its_queries():
@@ -167,7 +167,7 @@ def test_a_group_belongs_to_the_stratum_of_most_of_its_queries():
     # the easy ones is a or c alone, which are 3 and 2 of 5.
     rows = [("a", "easy"), ("a", "easy"), ("a", "hard"), ("c", "hard"), ("c", "easy"), ("b", "hard"), ("d", "hard")]
     for seed in range(8):
-        sides = divided(sessions(rows), share=Fraction(1, 2), by=("level",), group="session", seed=seed)
+        sides = divide(sessions(rows), share=Fraction(1, 2), by=("level",), group="session", seed=seed)
         train = set(sides.split.train)
         assert ({"q0", "q1", "q2"} <= train) != ({"q3", "q4"} <= train)
         assert ("q5" in train) != ("q6" in train)
@@ -181,7 +181,7 @@ def test_every_group_is_drawn_about_as_often_as_its_share_says():
     n_draws = 300
     drawn = Counter()
     for seed in range(n_draws):
-        train = divided(sessions(rows), share=Fraction(3, 10), by=(), group="session", seed=seed).split.train
+        train = divide(sessions(rows), share=Fraction(3, 10), by=(), group="session", seed=seed).split.train
         drawn.update({rows[int(query[1:])][0] for query in train})
     # by chance a group is drawn 90 times, with a standard deviation of 8
     assert all(50 <= drawn[f"s{i}"] <= 130 for i in range(40))
@@ -189,19 +189,19 @@ def test_every_group_is_drawn_about_as_often_as_its_share_says():
 
 def test_numbers_and_texts_are_one_group_as_ids_are():
     queries = load_queries([{"_id": "a", "session": 7}, {"_id": "b", "session": "7"}, {"_id": "c", "session": 8}])
-    sides = divided(queries, share=Fraction(1, 2), by=(), group="session", seed=0)
+    sides = divide(queries, share=Fraction(1, 2), by=(), group="session", seed=0)
     assert {*sides.split.train} in ({"a", "b"}, {"c"})
 
 
 def test_without_groups_nothing_else_is_drawn_where_each_query_is_its_own_group():
     queries = load_queries([{"_id": f"q{i}", "own": f"v{i}", "same": "x"} for i in range(30)])
-    plain = divided(queries, share=Fraction(3, 10), by=(), seed=4)
-    grouped = divided(queries, share=Fraction(3, 10), by=(), group="own", seed=4)
+    plain = divide(queries, share=Fraction(3, 10), by=(), seed=4)
+    grouped = divide(queries, share=Fraction(3, 10), by=(), group="own", seed=4)
     assert grouped.split.train == plain.split.train
-    with pytest.raises(InputError, match="30 queries in 1 groups by same cannot be divided"):
-        divided(queries, share=Fraction(3, 10), by=(), group="same", seed=4)
+    with pytest.raises(InputError, match="30 queries in 1 groups by same cannot be divide"):
+        divide(queries, share=Fraction(3, 10), by=(), group="same", seed=4)
     with pytest.raises(InputError, match=r"no attribute 'onw'(.|\n)*did you mean own"):
-        divided(queries, share=Fraction(3, 10), by=(), group="onw", seed=4)
+        divide(queries, share=Fraction(3, 10), by=(), group="onw", seed=4)
 
 
 def test_a_file_of_groups_and_one_that_tears_them_apart(tmp_path):
@@ -228,10 +228,10 @@ def test_a_file_of_groups_and_one_that_tears_them_apart(tmp_path):
 
 
 def test_a_query_more_does_not_move_the_others_draw():
-    before = divided(table(["easy"] * 20), share=Fraction(1, 2), by=(), seed=0)
-    after = divided(table(["easy"] * 21), share=Fraction(10, 21), by=(), seed=0)
+    before = divide(table(["easy"] * 20), share=Fraction(1, 2), by=(), seed=0)
+    after = divide(table(["easy"] * 21), share=Fraction(10, 21), by=(), seed=0)
     assert len(set(before.split.train) - set(after.split.train)) <= 1
-    other = divided(table(["easy"] * 20), share=Fraction(1, 2), by=(), seed=1)
+    other = divide(table(["easy"] * 20), share=Fraction(1, 2), by=(), seed=1)
     assert set(other.split.train) != set(before.split.train)
 
 
@@ -303,6 +303,6 @@ def test_shares_out_of_range(tmp_path, share):
 
 
 def test_too_few_queries(tmp_path):
-    with pytest.raises(InputError, match="1 queries cannot be divided"):
+    with pytest.raises(InputError, match="1 queries cannot be divide"):
         make_split(table(["a"]), tmp_path / "s.json")
     assert not (tmp_path / "s.json").exists()

@@ -12,8 +12,8 @@ from rankscope.data.ontology import Ontology
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.collection import load_collection, spec_of
 from rankscope.hpo.collection import DOCS, HpoBuilder, HpoOptions, build_hpo, write_hpo
-from rankscope.hpo.graph import Graph
-from rankscope.hpo.queries import Candidate, candidates, difficulty_of, drawn, stands_in, trigrams
+from rankscope.hpo.graph import HpoGraph
+from rankscope.hpo.queries import Candidate, difficulty_of, draw_queries, find_candidates, stands_in, trigrams
 from rankscope.hpo.terms import Synonym, TermText, read_term_texts
 
 # root > abnormality > (nervous > (seizure > (focal, febrile), pain), skin > (rash > red)); pain is also below skin.
@@ -117,7 +117,7 @@ def test_the_words_of_terms(obo, tmp_path):
 
 def test_which_names_can_be_queries(obo):
     made = builder(obo)
-    found = {(one.term[-2:], one.text, one.category) for one in candidates(made.english, made.graph.domains)}
+    found = {(one.term[-2:], one.text, one.category) for one in find_candidates(made.english, made.graph.domains)}
     labels = {text for _, text, category in found if category == "exact_match"}
     assert labels == {"Abnormality of the nervous system", "Abnormality of the skin", "Seizure", "Focal seizure", "Febrile seizure", "Pain", "Rash", "Red rash"}  # fmt: skip
     # Not: a name in the definition, of two terms, of a wider or narrower sense, in the plural, or given up.
@@ -155,7 +155,7 @@ parents = st.dictionaries(st.integers(1, 12), st.sets(st.integers(0, 11), max_si
 
 @given(parents)
 def test_grades_against_the_definition(above):
-    graph = Graph(Ontology.from_parents(above))
+    graph = HpoGraph(Ontology.from_parents(above))
     known = {**{term: set() for term in graph.ontology.term_ids}, **above}
     for term, over in known.items():
         grades = graph.relatives(term)
@@ -205,12 +205,12 @@ def test_draws_are_even_distinct_and_reproducible(found, n, seed, random):
     n_terms = len({name.term for name in found})
     if n > n_terms:
         with pytest.raises(InputError, match="there are only"):
-            drawn(found, n, seed=seed)
+            draw_queries(found, n, seed=seed)
         return
-    chosen = drawn(found, n, seed=seed)
+    chosen = draw_queries(found, n, seed=seed)
     assert len({name.term for name in chosen}) == n
     random.shuffle(found)
-    assert drawn(found, n, seed=seed) == chosen
+    assert draw_queries(found, n, seed=seed) == chosen
     # A category has fewer than another, by more than one, only where it had no term left to give.
     counts = Counter(name.category for name in chosen)
     used = {name.term for name in chosen}

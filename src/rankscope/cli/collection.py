@@ -102,7 +102,10 @@ def show(args: argparse.Namespace, *, as_json: bool) -> int:
 
 def record_of(collection: Collection) -> dict[str, Any]:
     """Return what a collection holds, as one record."""
-    parts = {name: {"where": part.where, "n": part.n, "sha256": part.sha256} for name, part in collection.parts.items()}
+    parts = {
+        name: {"where": collection.where[name], "n": part.n, "sha256": part.sha256}
+        for name, part in collection.parts.items()
+    }
     return {
         "name": collection.name,
         **parts,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from rankscope.cli.run import watching
+from rankscope.cli.run import progress_bars
 from rankscope.demo import demo_file
 from rankscope.experiment.project import load_project
-from rankscope.experiment.runner import Wishes, run_project
+from rankscope.experiment.runner import RunOptions, run_project
 from rankscope.hpo.collection import HpoOptions, build_hpo, write_hpo
+from rankscope.records import replace
 from rankscope.report.benchmark import report_of
 from rankscope.report.render import render
 from rankscope.report.render.terminal import print_report
@@ -37,8 +37,9 @@ def show_benchmark(folder: Path) -> None:
     """Build the collection, run the systems, and report; run again, it goes on where it was."""
     print(INTRODUCTION)
     prepare(folder)
-    with watching(sys.stderr) as watch:
-        benchmark = run_project(load_project(folder / "rankscope.toml"), Wishes(command="rankscope demo", watch=watch))
+    project = load_project(folder / "rankscope.toml")
+    with progress_bars(sys.stderr) as on_progress:
+        benchmark = run_project(project, RunOptions(command="rankscope demo"), on_progress=on_progress)
     page = folder / "report.html"
     page.write_text(render(report_of(benchmark), "html"), encoding="utf-8")
     in_short = replace(report_of(benchmark, with_figures=False, every_pair=False), sections=(), footer=())

@@ -13,7 +13,7 @@ from pathlib import Path
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.experiment.collection import counted, load_collection
 from rankscope.experiment.collection_folder import find_docs, find_qrels, find_queries
-from rankscope.experiment.init_file import SYSTEMS, Choices, project_text
+from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
 from rankscope.experiment.project import FILE, read_project
 from rankscope.io.files import write_text
 
@@ -61,14 +61,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def choices_from(args: argparse.Namespace, *, asks: bool) -> Choices:
+def choices_from(args: argparse.Namespace, *, asks: bool) -> InitOptions:
     """Return what was given, asked for, or holds by default."""
     collections = args.collection or collections_here(asks=asks)
     systems = args.systems or (ask("Which systems?", DEFAULT_SYSTEMS) if asks else DEFAULT_SYSTEMS)
     primary = args.primary or (ask("Which measure decides?", DEFAULT_PRIMARY) if asks else DEFAULT_PRIMARY)
     names = [name.strip() for name in systems.split(",") if name.strip()]
     paths = [relative(path, Path(args.output).parent) for path in dict.fromkeys(collections)]
-    return Choices(collections=paths, systems=list(dict.fromkeys(names)), primary=primary)
+    return InitOptions(collections=paths, systems=list(dict.fromkeys(names)), primary=primary)
 
 
 def collections_here(*, asks: bool) -> list[str]:

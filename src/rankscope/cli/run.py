@@ -11,7 +11,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
 from rankscope.cli.compare import command_line
@@ -21,7 +20,7 @@ from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
-    from rankscope.experiment.builder import Watch
+    from rankscope.experiment.progress import TaskProgress
     from rankscope.experiment.results import Benchmark
     from rankscope.report.render import Form
 
@@ -80,25 +79,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the project and report."""
     from rankscope.experiment.gate import benchmark_gate
-    from rankscope.experiment.project import find_project, load_project
-    from rankscope.experiment.runner import Wishes, at_home, run_project
+    from rankscope.experiment.project import load_project
+    from rankscope.experiment.runner import RunOptions, run_project
 
     form = (
         chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
     )
     policy = gate_policy_from(args, always=form == "junit")
     try:
-        file = find_project(args.project) if args.project is None or Path(args.project).is_dir() else Path(args.project)
-        with at_home(file.resolve().parent):  # systems may be classes in modules of the project
-            project = load_project(file.resolve())
-        with watching(sys.stderr) as watch:
-            benchmark = run_project(
-                project,
-                Wishes(
-                    only=tuple(args.only), collections=tuple(args.collection), depth=args.k, baseline=args.baseline,
-                    fresh=args.fresh, reveal=args.reveal, anyway=args.anyway, command=command_line(args), watch=watch,
-                ),
-            )  # fmt: skip
+        project = load_project(args.project)
+        options = RunOptions(
+            only=tuple(args.only),
+            collections=tuple(args.collection),
+            depth=args.k,
+            baseline=args.baseline,
+            fresh=args.fresh,
+            reveal=args.reveal,
+            anyway=args.anyway,
+            command=command_line(args),
+        )
+        with progress_bars(sys.stderr) as on_progress:
+            benchmark = run_project(project, options, on_progress=on_progress)
     except RankscopeError as error:
         if form == "junit":
             write_error_case(error, args.output)
@@ -154,10 +155,12 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
 
 
 @contextmanager
-def watching(stream: TextIO) -> Iterator[Watch]:
-    """Show progress bars where somebody looks, and nothing otherwise."""
+def progress_bars(stream: TextIO) -> Iterator[TaskProgress]:
+    """Show progress bars on a terminal, and nothing otherwise."""
     if not stream.isatty():
-        yield lambda _what, _done, _total: None
+        from rankscope.experiment.progress import ignore_progress
+
+        yield ignore_progress
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -166,9 +169,9 @@ def watching(stream: TextIO) -> Iterator[Watch]:
     with Progress(*columns, console=Console(file=stream)) as progress:
         tasks: dict[str, TaskID] = {}
 
-        def watch(what: str, done: int, total: int) -> None:
+        def show_progress(what: str, done: int, total: int | None, /) -> None:
             if what not in tasks:
                 tasks[what] = progress.add_task(what, total=total)
             progress.update(tasks[what], completed=done, total=total)
 
-        yield watch
+        yield show_progress

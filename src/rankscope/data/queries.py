@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from rankscope.io.source import BYTE_ORDER_MARK, FileReading, StoredFile, source
 from rankscope.io.table import guess_format
 from rankscope.io.topics import is_topics, topic_rows
 from rankscope.light import LightRecord
-from rankscope.registry import Entry, Registry
 
 QUERIES_STEM = "queries"
 
@@ -35,11 +34,6 @@ _SHAPES = (
     "Parquet, Arrow or TREC topics; each query once"
 )
 _HEAD_BYTES = 1 << 12
-
-IMPORTERS: Registry[Callable[[str], Any]] = Registry(
-    "importer", {"predecessors": Entry("rankscope.predecessors.importers:import_file", "test cases of earlier tools")}
-)
-"""What reads JSON that is neither a list nor an object of queries."""
 
 
 class QueryTable(LightRecord, eq=False):
@@ -219,7 +213,9 @@ def rows_of_json(content: Any, source: StoredFile) -> Iterator[NumberedRow]:
 
 def imported_rows(name: str) -> Iterator[NumberedRow]:
     """Yield the queries of a file that an earlier framework wrote."""
-    for number, query in enumerate(IMPORTERS["predecessors"](name).queries, 1):
+    from rankscope.data.imported import import_collection
+
+    for number, query in enumerate(import_collection(name).queries, 1):
         yield number, {"_id": query.id, "text": query.text or None, **query.attributes}
 
 

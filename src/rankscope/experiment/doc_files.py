@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import field
 
 from rankscope.data.docs import doc_rows, flat_fields, is_missing, rows_of_json
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, OptionError, did_you_mean
-from rankscope.experiment.fingerprint import Digest, Memory
+from rankscope.experiment.fingerprint import ContentDigest, ScanCache
 from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
 from rankscope.io.source import FileReading, source_of
 from rankscope.io.table import format_of
+from rankscope.records import Record
 from rankscope.systems.base import Doc
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class DocScan(Record):
     """What going through all docs once has found."""
 
     n_docs: int
@@ -34,11 +34,11 @@ class Scan:
     """How many docs have neither a text nor a title."""
     first_empty: str = ""
     """Where the first of them stands."""
-    fields: Mapping[str, int] = field(default_factory=dict)
+    fields: dict[str, int] = field(default_factory=dict)
     """Further fields, with how many docs have each."""
 
 
-class Docs(ABC):
+class CollectionDocs(ABC):
     """Docs that can be gone through again and again; their number and hash are found on the first full pass."""
 
     name: str
@@ -56,30 +56,30 @@ class Docs(ABC):
         return self.scan.n_docs
 
     @cached_property
-    def scan(self) -> Scan:
+    def scan(self) -> DocScan:
         """How many docs there are and what they hash to; ids that are there twice are an error."""
-        return scan_of(self)
+        return scan_docs(self)
 
 
-class DocFile(Docs):
+class DocFile(CollectionDocs):
     """The docs of a JSONL, CSV, TSV or Parquet file, streamed; those of a JSON file are read at once."""
 
-    def __init__(self, path: Path, *, columns: Mapping[str, str] | None = None, memory: Memory | None = None) -> None:
+    def __init__(self, path: Path, *, columns: Mapping[str, str] | None = None, cache: ScanCache | None = None) -> None:
         self.path = path
         self.name = str(path)
         self._columns = dict(columns or {})
-        self._memory = memory or Memory(None)
+        self._cache = cache or ScanCache(None)
         check_roles(self._columns, DOC_COLUMNS, where=f"the columns of {path}")
 
     @cached_property
-    def scan(self) -> Scan:
+    def scan(self) -> DocScan:
         """What was found on the first pass, or on an earlier one over the same file."""
         key = f"docs {sorted(self._columns.items())}"
-        return Scan(**self._memory.recall(key, self.path, lambda: dataclasses.asdict(scan_of(self))))
+        return DocScan(**self._cache.get(key, self.path, lambda: msgspec.structs.asdict(scan_docs(self))))
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
         """Yield each doc with the number of its line."""
-        reader = RowReader(self.name, self._columns)
+        reader = DocRowReader(self.name, self._columns)
         source = source_of(self.path)
         with source.reading(from_json=lambda content: rows_of_json(content, self.name)) as reading:
             for number, row in doc_rows(reading, format_of(source)):
@@ -90,7 +90,7 @@ class DocFile(Docs):
             raise BadLinesError(reading.bad_lines, hint="every doc needs an id of its own and a text")
 
 
-class RowReader:
+class DocRowReader:
     """Turns rows into docs: finds out once per kind of row which column holds what."""
 
     def __init__(self, name: str, columns: Mapping[str, str]) -> None:
@@ -148,9 +148,9 @@ def roles_in(
     return found
 
 
-def scan_of(docs: Docs) -> Scan:
+def scan_docs(docs: CollectionDocs) -> DocScan:
     """Go through all docs once: count and hash them, and refuse ids that are there twice."""
-    digest, codes, fields = Digest(), array("q"), dict[str, int]()
+    digest, codes, fields = ContentDigest(), array("q"), dict[str, int]()
     n_empty, first_empty = 0, ""
     for number, doc in docs.numbered():
         digest.add([doc.id, doc.title, doc.text, dict(doc.fields)])
@@ -163,10 +163,10 @@ def scan_of(docs: Docs) -> Scan:
     if not codes:
         raise FormatError(f"{docs.name} holds no docs", hint="check that what wrote it came to its end")
     refuse_repeated(docs, np.frombuffer(codes, dtype=np.int64))
-    return Scan(len(codes), digest.hexdigest(), n_empty, first_empty, fields)
+    return DocScan(len(codes), digest.hexdigest(), n_empty, first_empty, fields)
 
 
-def refuse_repeated(docs: Docs, codes: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+def refuse_repeated(docs: CollectionDocs, codes: np.ndarray[Any, np.dtype[np.int64]]) -> None:
     """Refuse ids that are there twice: eight bytes a doc tell that one may be, and only then the ids are compared."""
     ordered = np.sort(codes)
     suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())

@@ -8,15 +8,15 @@ from itertools import islice
 
 from rankscope.align.finding import count_of, first_ids, quote_id
 from rankscope.align.near_ids import find_near_match
-from rankscope.analysis.validate import Finding
 from rankscope.errors import shorten
 from rankscope.experiment.collection import Collection
+from rankscope.experiment.results import UnknownDocs
 
 MOST_IDS = 200_000
 """So many ids of a collection are enough to see how they are written."""
 
 
-def find_unknown_docs(collection: Collection, retrieved: Mapping[str, Container[str]]) -> dict[str, Finding]:
+def find_unknown_docs(collection: Collection, retrieved: Mapping[str, Container[str]]) -> dict[str, UnknownDocs]:
     """Return what is wrong with each system of whose retrieved ids under half are docs of the collection.
 
     The docs are read only as far as it takes to find half of every system's ids.
@@ -31,10 +31,10 @@ def find_unknown_docs(collection: Collection, retrieved: Mapping[str, Container[
         if not doubtful:
             return {}
     known = [doc.id for doc in islice(collection.docs, MOST_IDS)] if doubtful else []
-    return {name: unknown_docs(name, known, list(ids), n_known[name]) for name, ids in doubtful.items()}
+    return {name: describe_unknown(name, known, list(ids), n_known[name]) for name, ids in doubtful.items()}
 
 
-def unknown_docs(system: str, known: Sequence[str], retrieved: Sequence[str], n_known: int) -> Finding:
+def describe_unknown(system: str, known: Sequence[str], retrieved: Sequence[str], n_known: int) -> UnknownDocs:
     """Return the finding that most of what a system retrieves are no docs of the collection, and how that may be."""
     in_collection, in_run = set(known), set(retrieved)
     unknown = [doc for doc in retrieved if doc not in in_collection]
@@ -46,14 +46,14 @@ def unknown_docs(system: str, known: Sequence[str], retrieved: Sequence[str], n_
     )
     if share_of_texts(unknown) > 1 / 2 > share_of_texts(known):
         message = f"{found}; these look like texts, not ids"
-        return Finding("error", "texts_instead_of_ids", system, message, (quote_id(shorten(unknown[0])),), hint)
+        return UnknownDocs("error", "texts_instead_of_ids", message, (quote_id(shorten(unknown[0])),), hint)
     near = find_near_match(missed, unknown, side="collection")
     if near and near.n_matched > n_known:
         at_least = "at least " if len(known) == MOST_IDS else ""
         message = f"{found}; they differ only by {near.difference}: {at_least}{near.n_matched:,} would match"
-        return Finding("error", "doc_ids_nearly_match", system, message, near.examples, hint)
+        return UnknownDocs("error", "doc_ids_nearly_match", message, near.examples, hint)
     examples = (f"collection: {', '.join(first_ids(missed))}", f"run: {', '.join(first_ids(unknown))}")
-    return Finding("error", "unknown_docs", system, found, examples, hint)
+    return UnknownDocs("error", "unknown_docs", found, examples, hint)
 
 
 def share_of_texts(ids: Sequence[str]) -> float:

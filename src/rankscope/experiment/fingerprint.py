@@ -1,4 +1,4 @@
-"""Content hashes: what a collection says, whatever format it is kept in, and a memory of what was hashed before."""
+"""Content hashes: what a collection says, whatever format it is kept in, and a cache of what was hashed before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION = 1
 """Changes when the same content would hash or scan to something else than before."""
 
 
-class Digest:
+class ContentDigest:
     """A SHA-256 over records, each written in one way only."""
 
     def __init__(self) -> None:
@@ -35,33 +35,33 @@ class Digest:
 
 def digest_of(records: Iterable[Any]) -> str:
     """Return the digest of records in the order given."""
-    digest = Digest()
+    digest = ContentDigest()
     for record in records:
         digest.add(record)
     return digest.hexdigest()
 
 
 def queries_digest(queries: QueryTable) -> str:
-    """Return the digest of queries, their texts and attributes; their order is no matter."""
+    """Return the digest of queries, their texts and attributes; their order does not matter."""
     texts = queries.texts or {}
     return digest_of([query, texts.get(query), queries.attributes_of(query)] for query in sorted(queries.ids))
 
 
 def qrels_digest(qrels: Qrels) -> str:
-    """Return the digest of judgments; their order is no matter."""
+    """Return the digest of judgments; their order does not matter."""
     rows = qrels.rows
     subtopics = rows.subtopic if rows.subtopic is not None else [""] * len(rows)
     return digest_of(map(list, sorted(zip(rows.query, rows.doc, subtopics, rows.grade.tolist(), strict=True))))
 
 
-class Memory:
-    """Remembers in a folder what was found out about a file, as long as the file stays the same."""
+class ScanCache:
+    """Keeps in a folder what was found out about files, as long as the file stays the same."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
-    def recall(self, what: str, path: Path, compute: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Return what is known of a file by its path, size and time of change, or compute and remember it."""
+    def get(self, what: str, path: Path, compute: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Return what is known of a file by its path, size and time of change, or compute it and keep it."""
         if self._folder is None or not path.is_file():
             return compute()
         identity = identity_of(path)
@@ -83,7 +83,7 @@ def identity_of(path: Path) -> list[int]:
 
 
 def read_note(note: Path) -> dict[str, Any]:
-    """Return what was remembered; nothing where there is no note or it was damaged."""
+    """Return what was kept; nothing where there is no note or it was damaged."""
     try:
         content = json.loads(note.read_text("utf-8"))
     except (OSError, ValueError):

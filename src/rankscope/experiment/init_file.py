@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.experiment.keys import PROJECT
+from rankscope.experiment.project import ProjectOptions
+from rankscope.records import Options, as_clause, field_docs, to_builtins
 from rankscope.systems import registry as system_types
 
 SYSTEMS: Mapping[str, str] = {
@@ -22,8 +22,7 @@ _OPTIONAL = ("measures", "strata", "margin", "seeds", "depth", "output", "cache"
 _EXAMPLES = {"strata": ["language", "difficulty"], "margin": 0.01}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class InitOptions(Options):
     """What the file is to say."""
 
     collections: Sequence[str]
@@ -32,18 +31,18 @@ class Choices:
     primary: str = "nDCG@10"
 
 
-def project_text(choices: Choices) -> str:
+def project_text(options: InitOptions) -> str:
     """Return the text of a project file."""
-    check_systems(choices.systems)
+    check_systems(options.systems)
     return "\n".join(
         [
             "# A project of Rankscope: `rankscope run` retrieves, measures and compares what is named here.",
             "# Paths are relative to this file; ${NAME} in a text is an environment variable.",
             "",
-            *top_lines(choices.primary),
+            *top_lines(options.primary),
             "",
-            *collection_lines(choices.collections),
-            *system_lines(choices.systems),
+            *collection_lines(options.collections),
+            *system_lines(options.systems),
         ]
     )
 
@@ -60,11 +59,10 @@ def check_systems(names: Iterable[str]) -> None:
 
 def top_lines(primary: str) -> Iterator[str]:
     """Yield the keys of the project itself; those that are left at their default are commented out."""
-    yield f"primary = {json.dumps(primary)}{' ' * 4}# {PROJECT['primary'].about.partition(';')[0]}"
+    about, defaults = field_docs(ProjectOptions), to_builtins(ProjectOptions())
+    yield f"primary = {json.dumps(primary)}    # {as_clause(about['primary']).partition(';')[0]}"
     for name in _OPTIONAL:
-        key = PROJECT[name]
-        shown = json.dumps(_EXAMPLES.get(name, key.default))
-        yield f"# {name} = {shown}    # {key.about}"
+        yield f"# {name} = {json.dumps(_EXAMPLES.get(name, defaults[name]))}    # {as_clause(about[name])}"
 
 
 def collection_lines(paths: Sequence[str]) -> Iterator[str]:

@@ -10,17 +10,15 @@ import numpy as np
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import load_queries
 from rankscope.errors import InputError
-from rankscope.experiment.collection import Collection, CollectionSpec, with_attributes
-from rankscope.experiment.doc_files import Docs
-from rankscope.experiment.fingerprint import Memory
+from rankscope.experiment.collection import PARTS, Collection, CollectionSpec
+from rankscope.experiment.doc_files import CollectionDocs
+from rankscope.experiment.fingerprint import ScanCache
 from rankscope.io.rows import QrelsRows
 from rankscope.systems.base import Doc
 from rankscope.systems.options import need
 
-PARTS = ("docs", "queries", "qrels")
 
-
-def from_ir_datasets(spec: CollectionSpec, memory: Memory) -> Collection:
+def load_ir_dataset(spec: CollectionSpec, cache: ScanCache) -> Collection:
     """Return a collection of ir_datasets, which downloads it where it is not there yet."""
     dataset = dataset_of(str(spec.ir_datasets))
     where = f"ir_datasets:{spec.ir_datasets}"
@@ -35,11 +33,11 @@ def from_ir_datasets(spec: CollectionSpec, memory: Memory) -> Collection:
     )
     return Collection(
         spec,
-        IrDocs(where, dataset),
-        with_attributes(queries, spec.attributes),
+        IrDatasetsDocs(where, dataset),
+        queries,
         Qrels(qrels),
-        dict.fromkeys(PARTS, where),
-        memory=memory,
+        where=dict.fromkeys(PARTS, where),
+        cache=cache,
     )
 
 
@@ -66,7 +64,7 @@ def fields_of(record: Any, id_name: str) -> dict[str, Any]:
     return {"_id": row.pop(id_name), **row}
 
 
-class IrDocs(Docs):
+class IrDatasetsDocs(CollectionDocs):
     """The docs of a dataset of ir_datasets, streamed by it."""
 
     def __init__(self, name: str, dataset: Any) -> None:

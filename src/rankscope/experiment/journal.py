@@ -9,60 +9,59 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
 from rankscope.errors import InputError, OptionError
+from rankscope.experiment.answer_store import AnswerSummary, IndexCost, SystemCall, TunedWeights
+from rankscope.experiment.file_names import file_name
+from rankscope.io.files import write_text
+from rankscope.records import from_json, to_json
 from rankscope.systems.answers import Answer
 from rankscope.systems.base import RankedDocs
 
 VERSION = 1
 _MARK = "rankscope_journal"
+_SHOWN_DIGITS = 12
+"""How many digits of a fingerprint are in the name of a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One time that a system was asked."""
+class JournalStore:
+    """The journals of one collection, in a folder."""
 
-    n_queries: int
-    seconds: float
-    """How long it took; of calls at the same time, since the one before came back."""
-    cold: bool = False
-    """Whether it was among the first since the system was started, which are slower."""
+    def __init__(self, folder: Path, *, collection: str) -> None:
+        self.folder = folder
+        self._collection = collection
 
+    def open(self, system: str, fingerprint: str) -> Journal:
+        """Return the journal of a system, with what was answered before."""
+        about = {"system": system, "collection": self._collection, "fingerprint": fingerprint}
+        return Journal(self._path(system, fingerprint, "jsonl"), about=about)
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """What indexing took."""
+    def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:
+        """Return weights that were tuned before; a file that cannot be read counts as none."""
+        try:
+            return from_json(TunedWeights, self._path(system, fingerprint, "tuned.json").read_text("utf-8"))
+        except (OSError, ValueError, OptionError):
+            return None
 
-    seconds: float
-    index_bytes: int
+    def put_tuned(self, system: str, fingerprint: str, tuned: TunedWeights) -> None:
+        """Keep weights that were tuned."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self._path(system, fingerprint, "tuned.json"), to_json(tuned, indent=None) + "\n")
 
+    def forget(self, systems: Iterable[str]) -> None:
+        """Remove the files of some systems."""
+        for system in systems:
+            ours = re.compile(rf"{re.escape(file_name(system))}\.[0-9a-f]{{{_SHOWN_DIGITS}}}\.(jsonl|tuned\.json)")
+            for path in self.folder.glob("*") if self.folder.is_dir() else ():
+                if ours.fullmatch(path.name):
+                    path.unlink()
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Where the answer to a query stands in the file, and what is wanted of it most often."""
-
-    start: int
-    length: int
-    seconds: float | None
-    n_attempts: int
-    cold: bool
-
-
-@dataclass(slots=True)
-class Content:
-    """What a journal says."""
-
-    lines: dict[str, Line] = field(default_factory=dict)
-    """The answers, by query."""
-    failures: dict[str, Answer] = field(default_factory=dict)
-    """Queries that are without an answer so far."""
-    calls: list[Call] = field(default_factory=list)
-    fit: Fit | None = None
-    memory_bytes: int | None = None
+    def _path(self, system: str, fingerprint: str, ending: str) -> Path:
+        return self.folder / f"{file_name(system)}.{fingerprint[:_SHOWN_DIGITS]}.{ending}"
 
 
 class Journal:
@@ -70,12 +69,15 @@ class Journal:
 
     def __init__(self, path: Path, *, about: Mapping[str, Any]) -> None:
         self.path = path
+        self.summary = AnswerSummary()
+        self._places: dict[str, tuple[int, int]] = {}
+        """Where the answer to a query begins in the file, and how long it is."""
         self._reading: BinaryIO | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._stream = cast("BinaryIO", path.open("a+b", buffering=0))  # unbuffered: what is written is written
         try:
             lock(self._stream, path)
-            self.content, self._end = read_content(path)
+            self._end = self._read()
             self._stream.truncate(self._end)
             if not self._end:
                 self._append({_MARK: VERSION, **about})
@@ -91,36 +93,71 @@ class Journal:
         if self._reading is not None:
             self._reading.close()
 
-    def __contains__(self, query: object) -> bool:
-        return query in self.content.lines
-
     def add(self, answers: Sequence[Answer], *, seconds: float, cold: bool = False) -> None:
         """Write down what came back from one call, all of it or nothing, before this returns."""
-        records = [answer_record(answer, cold=cold) for answer in answers]
-        call = Call(len(answers), seconds, cold)
-        starts = self._append(*records, {"call": call.n_queries, "seconds": seconds, "cold": cold})
-        for answer, start, record in zip(answers, starts, records, strict=False):
-            note(self.content, answer.query_id, record, start)
-        self.content.calls.append(call)
+        call = SystemCall(len(answers), seconds, cold)
+        lines = [answer_record(answer, cold=cold) for answer in answers]
+        places = self._append(*lines, {"call": call.n_queries, "seconds": seconds, "cold": cold})
+        for answer, place in zip(answers, places, strict=False):
+            self._note_answer(answer, place, cold=cold)
+        self.summary.calls.append(call)
 
-    def add_fit(self, fit: Fit) -> None:
+    def add_fit(self, fit: IndexCost) -> None:
         """Write down what indexing took."""
         self._append({"fit": fit.seconds, "index_bytes": fit.index_bytes})
-        self.content.fit = fit
+        self.summary.fit = fit
 
     def add_memory(self, n_bytes: int) -> None:
         """Write down how much memory was taken up at most."""
         self._append({"memory_bytes": n_bytes})
-        self.content.memory_bytes = max(n_bytes, self.content.memory_bytes or 0)
+        self.summary.note_memory(n_bytes)
 
     def ranking(self, query: str) -> RankedDocs:
         """Return the answer to a query, read from the file."""
-        line = self.content.lines[query]
+        start, length = self._places[query]
         if self._reading is None:
             self._reading = self.path.open("rb")
-        self._reading.seek(line.start)
-        record = json.loads(self._reading.read(line.length))
+        self._reading.seek(start)
+        record = json.loads(self._reading.read(length))
         return [(doc, score) for doc, score in record["docs"]]
+
+    def _read(self) -> int:
+        """Take in what the file says, and return where its last complete call ends."""
+        pending: list[tuple[Answer, tuple[int, int], bool]] = []
+        end = start = 0
+        with self.path.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.endswith(b"\n"):
+                    break
+                record = parse_line(line, self.path, number)
+                if "query" in record:
+                    ranking = () if "docs" in record else None  # the docs are read when they are needed
+                    answer = Answer(
+                        record["query"], ranking, record.get("failed", ""), record["seconds"], record["attempts"]
+                    )
+                    pending.append((answer, (start, len(line)), bool(record.get("cold"))))
+                else:
+                    for answer, place, cold in pending:
+                        self._note_answer(answer, place, cold=cold)
+                    pending.clear()
+                    self._note_other(record)
+                    end = start + len(line)
+                start += len(line)
+        return end
+
+    def _note_answer(self, answer: Answer, place: tuple[int, int], *, cold: bool) -> None:
+        self.summary.note_answer(answer, cold=cold)
+        if answer.ranking is not None:
+            self._places[answer.query_id] = place
+
+    def _note_other(self, record: Mapping[str, Any]) -> None:
+        """Take in a line that is no answer."""
+        if "call" in record:
+            self.summary.calls.append(SystemCall(record["call"], record["seconds"], bool(record.get("cold"))))
+        elif "fit" in record:
+            self.summary.fit = IndexCost(record["fit"], record["index_bytes"])
+        elif "memory_bytes" in record:
+            self.summary.note_memory(record["memory_bytes"])
 
     def _append(self, *records: Mapping[str, Any]) -> list[tuple[int, int]]:
         """Add lines in one go, and wait until they are on disk; return where each begins and how long it is."""
@@ -150,35 +187,7 @@ def lock(stream: BinaryIO, path: Path) -> None:
         ) from None
 
 
-def read_content(path: Path) -> tuple[Content, int]:
-    """Return what a journal says, and where its last complete call ends."""
-    content = Content()
-    pending: list[tuple[str, dict[str, Any], tuple[int, int]]] = []
-    end = 0
-    for number, (start, line) in enumerate(complete_lines(path), 1):
-        record = record_in(line, path, number)
-        if "query" in record:
-            pending.append((record["query"], record, (start, len(line))))
-            continue
-        for query, answer, place in pending:
-            note(content, query, answer, place)
-        pending.clear()
-        take(content, record)
-        end = start + len(line)
-    return content, end
-
-
-def complete_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that have an end, with the place where each begins."""
-    start = 0
-    with path.open("rb") as stream:
-        for line in stream:
-            if line.endswith(b"\n"):
-                yield start, line
-            start += len(line)
-
-
-def record_in(line: bytes, path: Path, number: int) -> dict[str, Any]:
+def parse_line(line: bytes, path: Path, number: int) -> dict[str, Any]:
     """Return what a line says; the first one says of which version the journal is."""
     try:
         record = json.loads(line)
@@ -201,23 +210,3 @@ def answer_record(answer: Answer, *, cold: bool) -> dict[str, Any]:
         "attempts": answer.n_attempts,
         **({"cold": True} if cold else {}),
     }
-
-
-def note(content: Content, query: str, record: Mapping[str, Any], place: tuple[int, int]) -> None:
-    """Take in one answer; a query that failed once and was answered later is answered."""
-    if "docs" in record:
-        content.failures.pop(query, None)
-        cold = bool(record.get("cold"))
-        content.lines[query] = Line(*place, record["seconds"], record["attempts"], cold)
-    elif query not in content.lines:
-        content.failures[query] = Answer(query, None, record["failed"], n_attempts=record["attempts"])
-
-
-def take(content: Content, record: Mapping[str, Any]) -> None:
-    """Take in a line that is no answer."""
-    if "call" in record:
-        content.calls.append(Call(record["call"], record["seconds"], bool(record.get("cold"))))
-    elif "fit" in record:
-        content.fit = Fit(record["fit"], record["index_bytes"])
-    elif "memory_bytes" in record:
-        content.memory_bytes = max(record["memory_bytes"], content.memory_bytes or 0)

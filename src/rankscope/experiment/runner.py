@@ -1,53 +1,55 @@
-"""Running a project: every system on every collection, resumable at any moment, measured and compared."""
+"""Running a project: every system on every collection, resumable at any moment, measured and compared.
+
+A run is planned, executed and gathered. `plan_tasks` returns one task for each system and collection; `execute` answers
+the queries of one task; `gather` evaluates and compares the answers. Tasks and what they return are plain data, so that
+a task can be executed in another process.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import sys
 import time
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from rankscope.comparison.groups import LANGUAGE
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.experiment.builder import Ready, Watch, Workshop
 from rankscope.experiment.collection import Collection, load_collection
+from rankscope.experiment.costs import costs_of
 from rankscope.experiment.doc_ids import find_unknown_docs
-from rankscope.experiment.journal import Journal
-from rankscope.experiment.latency import profile_of
+from rankscope.experiment.file_names import file_name, tag_of
+from rankscope.experiment.journal import JournalStore
 from rankscope.experiment.manifest import write_manifest
-from rankscope.experiment.progress_files import file_name, tag_of
+from rankscope.experiment.progress import TaskProgress, ignore_progress
 from rankscope.experiment.project import Project
-from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult
-from rankscope.experiment.scoring import answered_only, measured, noted, notes_on
-from rankscope.experiment.tuning import sides_of
+from rankscope.experiment.results import (
+    Benchmark,
+    Choice,
+    CollectionResult,
+    Costs,
+    FailedQuery,
+    ProjectSummary,
+    SystemResult,
+    TrainTestSplit,
+    UnknownDocs,
+)
+from rankscope.experiment.run_files import RunFiles, run_rows
+from rankscope.experiment.scoring import check_judgments, mean_over_answered, notes_on, score_runs, seed_note
+from rankscope.experiment.session import CollectionSession
+from rankscope.experiment.train_test import train_test_split
 from rankscope.io.rows import RunRows
-from rankscope.io.write import write_run
+from rankscope.records import Options, Record, replace
 from rankscope.systems.answers import Clock
-from rankscope.systems.registry import system_names_in
+from rankscope.systems.working_directory import working_directory
 
 RUNS, JOURNALS = "runs", "journal"
 UNTIMED = frozenset({"run"})
 """Types of systems that only look up what was retrieved before: their times mean nothing."""
 OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "rerank", "expand"})
 """Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
-_BLANK = re.compile(r"\s")
 
 
-def unwatched(_what: str, _done: int, _total: int) -> None:
-    """Tell nobody."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class RunOptions(Options):
     """How a project is to be run."""
 
     only: tuple[str, ...] = ()
@@ -65,35 +67,97 @@ class Wishes:
     anyway: bool = False
     """Whether systems are compared even where what they return are not the ids of docs."""
     command: str = ""
-    """The command that asked for it, for the records."""
-    watch: Watch = unwatched
-    clock: Clock = time.perf_counter
+    """The command that started it, for the records."""
 
 
-def run_project(project: Project, wishes: Wishes | None = None) -> Benchmark:
-    """Retrieve, time, evaluate and compare all that a project names; asks nothing that was answered before.
+class RetrievalTask(Record):
+    """One system on one collection: which queries it is to answer, and which ones its options are chosen on."""
 
-    Paths and modules that systems name are looked for in the folder of the project file, which is the current folder
-    meanwhile. Runs, journals and a manifest are written into the project's output folder.
+    project: Project
+    collection: str
+    system: str
+    split: TrainTestSplit
+    depth: int
+
+
+class TaskResult(Record, eq=False):
+    """What a system answered, at what cost."""
+
+    system: str
+    fingerprint: str
+    described: dict[str, Any]
+    """All parameters and versions, as the system gives them."""
+    rows: RunRows
+    """Its answers as the rows of a run."""
+    failures: tuple[FailedQuery, ...]
+    n_retried: int
+    costs: Costs
+    choices: tuple[Choice, ...]
+    """What was chosen for it, and for what it is made of."""
+
+
+def run_project(
+    project: Project,
+    options: RunOptions | None = None,
+    *,
+    on_progress: TaskProgress = ignore_progress,
+    clock: Clock = time.perf_counter,
+) -> Benchmark:
+    """Retrieve, time, evaluate and compare all that a project names; nothing is asked that was answered before.
+
+    Paths, programs and modules that systems name are looked up in the folder of the project file. Runs, journals and a
+    manifest are written into the project's output folder.
+
+    Parameters
+    ----------
+    project
+        What `load_project` returns.
+    options
+        How to run it; by default all of its systems on all of its collections.
+    on_progress
+        Called with what is being done, and how much of how much is done.
+    clock
+        Returns seconds, by which systems are timed.
+
+    Returns
+    -------
+    Benchmark
+        For every collection the scores, the comparison, the costs, and what failed.
+
+    Raises
+    ------
+    OptionError
+        Where the options or the project ask for what cannot be done.
+
     """
-    asked = wishes or Wishes()
-    systems = chosen(asked.only, project.systems, "system", project)
-    collections = chosen(asked.collections, project.collections, "collection", project)
-    if asked.baseline is not None:
-        chosen((asked.baseline,), dict.fromkeys(systems), "system", project)
-    if asked.depth is not None and asked.depth < 1:
-        raise OptionError(f"k is {asked.depth}, but at least one doc has to be asked for")
-    if asked.reveal and all(project.collections[name].split is None for name in collections):
-        raise OptionError("there is nothing to reveal: no collection has a split", hint="`rankscope split` makes one")
-    started = now()
-    with at_home(project.file.resolve().parent):
-        results = tuple(collection_result(project, asked, name, systems) for name in collections)
-        benchmark = Benchmark(project, asked.depth or project.depth, results, started, now(), asked.command)
-        write_manifest(benchmark)
+    options = options or RunOptions()
+    collections = check_run_options(project, options)
+    started = timestamp()
+    with working_directory(project.folder):
+        results = tuple(
+            run_collection(project, options, name, on_progress=on_progress, clock=clock) for name in collections
+        )
+    benchmark = Benchmark(
+        summarise(project), options.depth or project.depth, results, started, timestamp(), options.command
+    )
+    write_manifest(benchmark, project)
     return benchmark
 
 
-def chosen(names: Sequence[str], known: Mapping[str, Any], what: str, project: Project) -> tuple[str, ...]:
+def check_run_options(project: Project, options: RunOptions) -> tuple[str, ...]:
+    """Refuse options that cannot be met; return the collections to run on."""
+    systems = select_names(options.only, project.systems, "system", project)
+    collections = select_names(options.collections, project.collections, "collection", project)
+    if options.baseline is not None:
+        select_names((options.baseline,), dict.fromkeys(systems), "system", project)
+    if options.depth is not None and options.depth < 1:
+        raise OptionError(f"k is {options.depth}, but at least one doc has to be asked for")
+    if options.reveal and all(project.collections[name].split is None for name in collections):
+        raise OptionError("there is nothing to reveal: no collection has a split", hint="`rankscope split` makes one")
+    return collections
+
+
+def select_names(names: Sequence[str], known: Mapping[str, Any], what: str, project: Project) -> tuple[str, ...]:
     """Return the names asked for, or all, in the order of the project."""
     if not known:
         raise OptionError(
@@ -107,174 +171,213 @@ def chosen(names: Sequence[str], known: Mapping[str, Any], what: str, project: P
     return tuple(name for name in known if not names or name in names)
 
 
-def now() -> str:
+def timestamp() -> str:
     """Return the time, as records have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-@contextlib.contextmanager
-def at_home(folder: Path) -> Iterator[None]:
-    """Be in a folder meanwhile, and let modules in it be imported."""
-    sys.path.insert(0, str(folder))
-    try:
-        with contextlib.chdir(folder):
-            yield
-    finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(str(folder))
-
-
-def collection_result(project: Project, asked: Wishes, name: str, systems: Sequence[str]) -> CollectionResult:
-    """Return what was found on one collection; runs and journals are on disk then."""
-    collection = load_collection(project.collection(name), cache=project.cache)
-    sides = sides_of(
-        collection, has_choices=any_choice(project, systems), revealed=asked.reveal, strata=project.strata,
-        seed=project.seeds[0], command=asked.command,
-    )  # fmt: skip
-    shop = Workshop(
-        project, collection, sides, asked.depth or project.depth, project.output / JOURNALS / file_name(name),
-        asked.clock, lambda what, done, total: asked.watch(f"{name} · {what}", done, total),
-    )  # fmt: skip
-    if asked.fresh:
-        shop.forget(list(with_parts(project, systems)))
-    files = RunFiles(project.output / RUNS / file_name(name))
-    notes: list[str] = []
-    with noted(notes):
-        results = tuple(system_result(shop, files, shop.ready(system)) for system in systems)
-        results = with_findings(results, project, collection, files, anyway=asked.anyway)
-        kept = [result for result in results if result.run is not None and not result.is_left_out]
-        asked.watch(f"{name} · evaluating", 0, 1)
-        scores, comparison = measured(
-            project, collection, sides, {result.name: str(result.run) for result in kept},
-            side=shop.side, docs=files.docs_of(kept), baseline=asked.baseline, anyway=asked.anyway,
-            problems={result.name: f"{result.finding.message}." for result in kept if result.finding is not None},
-        )  # fmt: skip
-    wanted = asked.baseline or systems[0]
-    if comparison is not None and comparison.baseline != wanted:
-        notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")
-    return CollectionResult(
-        name,
-        collection.parts,
-        sides,
-        results,
-        scores,
-        comparison,
-        tuple(shop.choices),
-        (*notes_on(project, collection, sides, shop.choices, results, depth=shop.depth), *shop.side.notes, *notes),
-        answered_only(results, scores, project.primary),
-        collection.about,
-        language_of(collection),
+def summarise(project: Project) -> ProjectSummary:
+    """Return what is recorded of a project: nothing of this machine and its environment."""
+    return ProjectSummary(
+        project.file.name,
+        project.sha256,
+        project.measures,
+        project.primary,
+        project.strata,
+        project.margin,
+        project.seeds,
+        {name: entry.written for name, entry in project.systems.items()},
     )
 
 
-def language_of(collection: Collection) -> str:
+def run_collection(
+    project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
+) -> CollectionResult:
+    """Plan, execute and gather what is to be done on one collection, all in this process."""
+    collection = load_collection(project.collection(name), cache=project.cache)
+    tasks = plan_collection(project, options, collection)
+    session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
+    if options.fresh:
+        session.store.forget(project.with_parts(task.system for task in tasks))
+    return gather(project, options, session, (execute(task, session=session) for task in tasks))
+
+
+# Plan
+
+
+def plan_tasks(project: Project, options: RunOptions | None = None) -> tuple[RetrievalTask, ...]:
+    """Return one task for each system and collection; queries, judgments and splits are read for that."""
+    options = options or RunOptions()
+    return tuple(
+        task
+        for name in check_run_options(project, options)
+        for task in plan_collection(project, options, load_collection(project.collection(name), cache=project.cache))
+    )
+
+
+def plan_collection(project: Project, options: RunOptions, collection: Collection) -> tuple[RetrievalTask, ...]:
+    """Return one task for each system; a hold-out that the options ask for is recorded as revealed."""
+    systems = select_names(options.only, project.systems, "system", project)
+    with working_directory(project.folder):
+        entries = [project.systems[name] for name in project.with_parts(systems)]
+    split = train_test_split(
+        collection,
+        has_choices=any(entry.sweep or entry.options.get("weights") == "tune" for entry in entries),
+        revealed=options.reveal,
+        strata=project.strata,
+        seed=project.seeds[0],
+        command=options.command,
+    )
+    depth = options.depth or project.depth
+    return tuple(RetrievalTask(project, collection.name, system, split, depth) for system in systems)
+
+
+# Execute
+
+
+def open_session(
+    task: RetrievalTask,
+    collection: Collection | None = None,
+    *,
+    on_progress: TaskProgress = ignore_progress,
+    clock: Clock = time.perf_counter,
+) -> CollectionSession:
+    """Return what the tasks on one collection share; their answers are kept in the project's output folder."""
+    project, name = task.project, task.collection
+    return CollectionSession(
+        project,
+        collection or load_collection(project.collection(name), cache=project.cache),
+        task.split,
+        JournalStore(project.output / JOURNALS / file_name(name), collection=name),
+        depth=task.depth,
+        clock=clock,
+        on_progress=on_progress,
+    )
+
+
+def execute(task: RetrievalTask, *, session: CollectionSession | None = None) -> TaskResult:
+    """Answer the queries of a task; what was answered before is not asked again.
+
+    With a session, tasks on the same collection share what is indexed; without one, a task stands for itself.
+    """
+    session = session or open_session(task)
+    queries = task.split.measured
+    n_choices = len(session.tuner.choices)
+    with working_directory(task.project.folder):
+        configured = session.tuner.configure(task.system)
+        fingerprint = session.builder.fingerprint(configured)
+        with session.answers(configured, queries) as log:
+            summary = log.summary
+            failed = [summary.failures[query] for query in queries if query in summary.failures]
+            answered = [summary.answered[query] for query in queries if query in summary.answered]
+            return TaskResult(
+                system=task.system,
+                fingerprint=fingerprint,
+                described=configured.system.describe(),
+                rows=run_rows(log, queries, tag=tag_of(task.system, fingerprint)),
+                failures=tuple(FailedQuery(one.query_id, one.reason, one.n_attempts) for one in failed),
+                n_retried=sum(answer.n_attempts > 1 for answer in answered),
+                costs=costs_of(summary, queries=queries, is_timed=configured.entry.type not in UNTIMED),
+                choices=tuple(session.tuner.choices[n_choices:]),
+            )
+
+
+# Gather
+
+
+def gather(
+    project: Project, options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]
+) -> CollectionResult:
+    """Write the runs of a collection, evaluate and compare them, and return what was found."""
+    collection, split = session.collection, session.split
+    files = RunFiles(project.output / RUNS / file_name(collection.name), project_folder=project.folder)
+    written: list[SystemResult] = []
+    described: dict[str, dict[str, Any]] = {}
+    choices: dict[str, Choice] = {}
+    for result in results:
+        written.append(system_result(project, result, files.write(result.system, result.rows), split))
+        described[result.system] = result.described
+        choices |= {choice.system: choice for choice in result.choices}
+    systems = add_findings(written, project, collection, files, anyway=options.anyway)
+    kept = [system for system in systems if system.run is not None and not system.is_left_out]
+    runs = {system.name: files.open(system.name, str(system.run)) for system in kept}
+    session.on_progress("evaluating", 0, 1)
+    docs = files.docs_of(runs)
+    unjudged = check_judgments(collection, docs, anyway=options.anyway) if runs else ()
+    scores, comparisons, noted = score_runs(
+        project,
+        collection,
+        split,
+        runs,
+        doc_data=session.doc_data.arguments(project.measures, docs) if runs else {},
+        baseline=options.baseline,
+        problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
+    )
+    comparison = comparisons[0] if comparisons else None
+    wanted = options.baseline or systems[0].name
+    notes = [
+        *notes_on(project, collection, split, tuple(choices.values()), systems, depth=session.depth),
+        *session.doc_data.notes,
+        *([seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []),
+        *dict.fromkeys((*unjudged, *noted)),
+    ]
+    if comparison is not None and comparison.baseline != wanted:
+        notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")
+    over_answered = [mean_over_answered(system, scores, project.primary) for system in systems]
+    return CollectionResult(
+        name=collection.name,
+        parts=dict(collection.parts),
+        split=split,
+        systems=tuple(
+            replace(system, primary_over_answered=mean) for system, mean in zip(systems, over_answered, strict=True)
+        ),
+        scores=scores,
+        comparison=comparison,
+        choices=tuple(choices.values()),
+        notes=tuple(notes),
+        described=described,
+        about=dict(collection.about),
+        group=collection.spec.group,
+        weights=collection.spec.weights,
+        language=common_language(collection),
+    )
+
+
+def system_result(project: Project, result: TaskResult, run: str | None, split: TrainTestSplit) -> SystemResult:
+    """Return what there is to say of a system before its run is looked at."""
+    n_queries = len(split.measured)
+    return SystemResult(
+        name=result.system,
+        type=project.systems[result.system].type,
+        fingerprint=result.fingerprint,
+        run=run,
+        n_queries=n_queries,
+        n_answered=n_queries - len(result.failures),
+        n_retried=result.n_retried,
+        failures=result.failures,
+        finding=None,
+        primary_over_answered=None,
+        costs=result.costs,
+    )
+
+
+def add_findings(
+    systems: Sequence[SystemResult], project: Project, collection: Collection, files: RunFiles, *, anyway: bool
+) -> tuple[SystemResult, ...]:
+    """Return systems with what is wrong with the ids they return, which is an error unless they are kept anyway."""
+    foreign = [
+        system.name
+        for system in systems
+        if any(project.systems[part].type not in OF_THE_COLLECTION for part in project.with_parts([system.name]))
+    ]
+    findings: Mapping[str, UnknownDocs] = find_unknown_docs(collection, {name: files.docs[name] for name in foreign})
+    if anyway:
+        findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
+    return tuple(replace(system, finding=findings.get(system.name)) for system in systems)
+
+
+def common_language(collection: Collection) -> str:
     """Return the language of a collection's queries, where all of them have the same."""
     attributes = collection.queries.attributes
     values = {str(value) for name in LANGUAGE for value in attributes.get(name, {}).values()}
     return values.pop() if len(values) == 1 else ""
-
-
-def with_parts(project: Project, systems: Sequence[str]) -> set[str]:
-    """Return systems and all that they are made of."""
-    found: set[str] = set()
-    waiting = list(systems)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            entry = project.systems[name]
-            waiting += [part for options in entry.variants() for part in system_names_in(entry.type, options)]
-    return found
-
-
-def any_choice(project: Project, systems: Sequence[str]) -> bool:
-    """Tell whether options or weights have to be chosen for any of the systems, or what they are made of."""
-    entries = [project.systems[name] for name in with_parts(project, systems)]
-    return any(entry.sweep or entry.options.get("weights") == "tune" for entry in entries)
-
-
-def system_result(shop: Workshop, files: RunFiles, ready: Ready) -> SystemResult:
-    """Ask a system what is missing, write its run, and return what there is to say of it."""
-    queries = shop.sides.measured
-    fingerprint = shop.fingerprint(ready)
-    with shop.answered(ready, queries) as journal:
-        content = journal.content
-        return SystemResult(
-            name=ready.name,
-            type=ready.entry.type,
-            fingerprint=fingerprint,
-            described=ready.system.describe(),
-            run=files.write(ready.name, fingerprint, journal, queries),
-            n_queries=len(queries),
-            n_retried=sum(content.lines[query].n_attempts > 1 for query in queries if query in content.lines),
-            failures=tuple(content.failures[query] for query in queries if query in content.failures),
-            profile=profile_of(content, queries=queries, is_timed=ready.entry.type not in UNTIMED),
-        )
-
-
-def with_findings(
-    results: Sequence[SystemResult], project: Project, collection: Collection, files: RunFiles, *, anyway: bool
-) -> tuple[SystemResult, ...]:
-    """Return systems with what is wrong with the ids they return, which is an error unless they are kept anyway."""
-    foreign = [
-        result.name for result in results
-        if any(project.systems[part].type not in OF_THE_COLLECTION for part in with_parts(project, [result.name]))
-    ]  # fmt: skip
-    findings = find_unknown_docs(collection, {name: files.docs.get(name, {}) for name in foreign})
-    if anyway:
-        findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
-    return tuple(replace(result, finding=findings.get(result.name)) for result in results)
-
-
-@dataclass
-class RunFiles:
-    """Writes the runs of a collection, and knows the docs that are in each of them."""
-
-    folder: Path
-    docs: dict[str, dict[str, None]] = field(default_factory=dict)
-    """The docs that each system has retrieved, once each, in the order of their rows."""
-    _ids: dict[str, str] = field(default_factory=dict)
-    """Every id once, so that the systems share one text."""
-
-    def write(self, name: str, fingerprint: str, journal: Journal, queries: Sequence[str]) -> Path | None:
-        """Write the run of a system in one piece, and return where it is; nothing where nothing was retrieved."""
-        rows = run_rows(journal, queries, tag=tag_of(name, fingerprint))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.docs[name] = {self._ids.setdefault(doc, doc): None for doc in rows.doc}
-        ending = ending_for(rows)
-        for other in {"trec.gz", "jsonl.gz"} - {ending}:
-            self.path(name, other).unlink(missing_ok=True)
-        if ending is None:
-            return None
-        write_run(rows, self.path(name, ending))
-        return Path(os.path.relpath(self.path(name, ending)))
-
-    def docs_of(self, systems: Sequence[SystemResult]) -> dict[str, None]:
-        """Return the docs that any of the systems has retrieved, once each."""
-        return {doc: None for system in systems for doc in self.docs[system.name]}
-
-    def path(self, name: str, ending: str) -> Path:
-        """Return where a run is."""
-        return self.folder / f"{file_name(name)}.{ending}"
-
-
-def ending_for(rows: RunRows) -> str | None:
-    """Return the ending of a run's file; TREC text has no room for ids with blanks, so those are in JSON lines."""
-    if not len(rows):
-        return None
-    return "jsonl.gz" if any(map(_BLANK.search, {*rows.query, *rows.doc})) else "trec.gz"
-
-
-def run_rows(journal: Journal, queries: Sequence[str], *, tag: str) -> RunRows:
-    """Return all answers of a journal as the rows of a run, in the order of the queries."""
-    names: list[str] = []
-    docs: list[str] = []
-    scores, ranks = array("d"), array("q")
-    for query in queries:
-        if query in journal:
-            ranking = journal.ranking(query)
-            names += [query] * len(ranking)
-            docs += [doc for doc, _ in ranking]
-            scores.extend(score for _, score in ranking)
-            ranks.extend(range(1, len(ranking) + 1))
-    return RunRows(names, docs, np.array(scores), np.array(ranks, dtype=np.int64), tag)

@@ -2,92 +2,82 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from rankscope.align.matching import compare_docs, raise_or_warn
+from rankscope.align.matching import compare_docs, notes_or_raise
 from rankscope.comparison import compare
 from rankscope.comparison.records import Comparison
-from rankscope.errors import RankscopeWarning
-from rankscope.evaluation import evaluate
+from rankscope.data.run import Run
+from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.collection import Collection, counted
-from rankscope.experiment.doc_data import SideData
 from rankscope.experiment.project import Project
-from rankscope.experiment.results import Choice, Sides, SystemResult
+from rankscope.experiment.results import Choice, SystemResult, TrainTestSplit
+from rankscope.experiment.warning_notes import collect_notes
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 
-_A_PAIR = 2
 
-
-def measured(
+def score_runs(
     project: Project,
     collection: Collection,
-    sides: Sides,
-    runs: Mapping[str, str],
+    split: TrainTestSplit,
+    runs: Mapping[str, Run],
     *,
-    side: SideData,
-    docs: Container[str],
+    doc_data: Mapping[str, Any],
     baseline: str | None,
-    anyway: bool,
     problems: Mapping[str, str],
-) -> tuple[Scores | None, Comparison | None]:
-    """Return the scores of runs, and their comparison where there are two or more.
+) -> tuple[Scores | None, list[Comparison], list[str]]:
+    """Return the scores of runs, where there are two or more their comparison with each seed, and what was noted.
 
-    `docs` are those that any of them has retrieved. Where not one is judged, the judgments are those of another
-    collection, which is an error unless they are to be measured `anyway`. A single run may miss all, as its ids are
-    known to be right. `problems` says of systems why they cannot be compared.
+    `problems` says of systems why they cannot be compared.
     """
     if not runs:
-        return None, None
-    qrels = collection.qrels.select(sides.measured)
-    found = compare_docs(collection.name, collection.qrels, docs)
-    if found is not None and found.level == "error":
-        raise_or_warn(found, anyway=anyway)
-    given = side.of(project.measures, docs)
+        return None, [], []
+    qrels = collection.qrels.select(split.measured)
     weights = collection.spec.weights
-    if len(runs) < _A_PAIR:
+    comparisons: list[Comparison] = []
+    notes: list[str] = []
+    if len(runs) == 1:
         table = None if weights is None else collection.queries
-        scores = evaluate(
-            qrels, dict(runs), project.measures, missing="zero", anyway=True, queries=table, weights=weights, **given
+        request = EvaluateRequest.decide(
+            project.measures, missing="zero", anyway=True, queries=table, weights=weights, **doc_data
         )
-        return with_digests(scores), None
-    options: dict[str, Any] = {
-        "problems": problems,
-        "baseline": baseline if baseline in runs else None, "primary": project.primary, "queries": collection.queries,
-        "by": known_strata(project, collection), "cluster": collection.spec.group,
-        "weights": weights,
-        **({} if project.margin is None else {"margin": project.margin}),
-        **given,
-    }  # fmt: skip
-    comparison = compare(qrels, dict(runs), project.measures, seed=project.seeds[0], **options)
-    others = [compare(qrels, dict(runs), project.measures, seed=seed, **options) for seed in project.seeds[1:]]
-    if others:
-        side.notes.append(stability(project.seeds, [comparison, *others]))
-    with_digests(comparison.scores)
-    return comparison.scores, comparison
-
-
-def known_strata(project: Project, collection: Collection) -> list[str]:
-    """Return the attributes asked for that the queries have."""
-    return [name for name in project.strata if name in collection.queries.attributes]
-
-
-def with_digests(scores: Scores) -> Scores:
-    """Compute the digests of files now, while their paths lead to them."""
+        scores = evaluate_request(request, qrels, dict(runs))
+        notes += dict.fromkeys(scores.notes)
+    else:
+        options: dict[str, Any] = {
+            "problems": problems,
+            "baseline": baseline if baseline in runs else None,
+            "primary": project.primary,
+            "queries": collection.queries,
+            "by": [name for name in project.strata if name in collection.queries.attributes],
+            "cluster": collection.spec.group,
+            "weights": weights,
+            **({} if project.margin is None else {"margin": project.margin}),
+            **doc_data,
+        }
+        with collect_notes(notes):
+            comparisons = [compare(qrels, dict(runs), project.measures, seed=seed, **options) for seed in project.seeds]
+        scores = comparisons[0].scores
     for origin in (scores.qrels.origin, *(run.origin for run in scores.values())):
         if origin is not None:
-            _ = origin.sha256
-    return scores
+            _ = origin.sha256  # now, as the files may be others by the time that somebody asks
+    return scores, comparisons, notes
 
 
-def stability(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
+def check_judgments(collection: Collection, docs: Mapping[str, None], *, anyway: bool) -> tuple[str, ...]:
+    """Refuse judgments of another collection, or note them: not one doc that any system has retrieved is judged.
+
+    A single run may miss all judged docs, as its ids are known to be right.
+    """
+    found = compare_docs(collection.name, collection.qrels, docs)
+    return notes_or_raise(found, anyway=anyway) if found is not None and found.level == "error" else ()
+
+
+def seed_note(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
     """Say whether verdicts depend on the seed."""
     verdicts = [tuple(pair.final_verdict.code for pair in comparison) for comparison in comparisons]
     listed = ", ".join(map(str, seeds))
@@ -97,31 +87,28 @@ def stability(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
     return f"{counted(differing, 'verdict')} of {len(verdicts[0])} depend on the seed (of {listed}): too close to call."
 
 
-def answered_only(systems: Sequence[SystemResult], scores: Scores | None, primary: str) -> dict[str, float]:
-    """Return the mean of the primary measure over the answered queries, for systems of which queries failed."""
-    found = {}
-    for system in systems:
-        if system.failures and scores is not None and system.name in scores:
-            failed = {answer.query_id for answer in system.failures}
-            run = scores[system.name]
-            kept = np.array([query not in failed for query in run.query_ids])
-            values = run.column(primary)[kept]
-            values = values[~np.isnan(values)]
-            found[system.name] = float(values.mean()) if len(values) else math.nan
-    return found
+def mean_over_answered(system: SystemResult, scores: Scores | None, primary: str) -> float | None:
+    """Return the mean of the primary measure over the queries that were answered; None where none failed."""
+    if not system.failures or scores is None or system.name not in scores:
+        return None
+    failed = {failure.query for failure in system.failures}
+    run = scores[system.name]
+    values = run.column(primary)[np.array([query not in failed for query in run.query_ids])]
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else None
 
 
 def notes_on(
     project: Project,
     collection: Collection,
-    sides: Sides,
+    split: TrainTestSplit,
     choices: Sequence[Choice],
     systems: Sequence[SystemResult],
     *,
     depth: int,
 ) -> Iterator[str]:
     """Yield what has to be known to read the results."""
-    yield from notes_on_queries(collection, sides, choices)
+    yield from notes_on_queries(collection, split, choices)
     for measure in project.measures:
         cut = parse_measure(measure).options.get("k")
         if cut is not None and cut > depth:
@@ -136,11 +123,11 @@ def notes_on(
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
 
 
-def notes_on_queries(collection: Collection, sides: Sides, choices: Sequence[Choice]) -> Iterator[str]:
+def notes_on_queries(collection: Collection, split: TrainTestSplit, choices: Sequence[Choice]) -> Iterator[str]:
     """Yield which queries the results are about, and which are left out."""
-    if sides.words:
-        yield sides.words
-    if choices and sides.how == "train":
+    if split.words:
+        yield split.words
+    if choices and split.how == "train":
         names = ", ".join(choice.system for choice in choices)
         yield f"{names}: chosen on the very queries that are reported, so these results look better than they are."
     judged = set(collection.qrels.query_ids)
@@ -150,16 +137,3 @@ def notes_on_queries(collection: Collection, sides: Sides, choices: Sequence[Cho
     n_unknown = len(judged - set(collection.queries.ids))
     if n_unknown:
         yield f"{counted(n_unknown, 'judged query')} that the collection does not have are left out."
-
-
-@contextmanager
-def noted(notes: list[str]) -> Iterator[None]:
-    """Collect warnings of Rankscope as notes; others are given once this is over."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RankscopeWarning)
-        yield
-    ours = [entry for entry in caught if issubclass(entry.category, RankscopeWarning)]
-    notes += dict.fromkeys(str(entry.message) for entry in ours)
-    for entry in caught:
-        if entry not in ours:
-            warnings.warn_explicit(entry.message, entry.category, entry.filename, entry.lineno)

@@ -12,12 +12,13 @@ import json
 import os
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil, floor
 from pathlib import Path
 from typing import Any
+
+from msgspec import field
 
 from rankscope.data.docs import whole_value
 from rankscope.data.queries import QueryTable
@@ -25,6 +26,7 @@ from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.fingerprint import queries_digest
 from rankscope.io.files import read_json, write_text
 from rankscope.io.source import missing
+from rankscope.records import Record
 
 VERSION = 1
 LOG_SUFFIX = ".reveals.jsonl"
@@ -32,8 +34,7 @@ LOG_SUFFIX = ".reveals.jsonl"
 Stratum = tuple[Hashable, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Record):
     """The train queries, and how many are held out; which ones these are is told by `reveal`."""
 
     train: tuple[str, ...]
@@ -45,7 +46,7 @@ class Split:
     """The attributes by which the queries were divided, so that both sides have the same mix."""
     queries_sha256: str = ""
     """The content hash of the queries that were split."""
-    strata: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    strata: dict[str, tuple[int, int]] = field(default_factory=dict)
     """For each stratum in words how many queries are train, and how many held out."""
     group: str | None = None
     """The attribute whose groups of queries were kept whole."""
@@ -53,8 +54,7 @@ class Split:
     """How many groups are train, and how many held out; None where queries were not grouped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reveal:
+class Reveal(Record):
     """One time that held-out queries were handed out."""
 
     date: str
@@ -63,16 +63,14 @@ class Reveal:
     n_queries: int
 
 
-@dataclass(frozen=True, slots=True)
-class Holdout:
+class Holdout(Record):
     """Held-out queries, and how often they have been handed out by now, this time included."""
 
     query_ids: tuple[str, ...]
     n_reveals: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Sides:
+class _BothSides(Record):
     """Both sides of a split, which only this module sees together."""
 
     split: Split
@@ -106,7 +104,7 @@ def make_split(
             hint="a split that is drawn again shows held-out queries to who trained on the old one; "
             "name another file, or say --force",
         )
-    sides = divided(queries, share=fraction_of(train), by=tuple(by), group=group, seed=seed)
+    sides = divide(queries, share=fraction_of(train), by=tuple(by), group=group, seed=seed)
     write_text(target, json.dumps(record_of(sides), indent=1, ensure_ascii=False) + "\n")
     return sides.split
 
@@ -122,9 +120,9 @@ def fraction_of(share: float | str) -> Fraction:
     return fraction
 
 
-def divided(
+def divide(
     queries: QueryTable, *, share: Fraction, by: tuple[str, ...], seed: int, group: str | None = None
-) -> _Sides:
+) -> _BothSides:
     """Draw the train queries of every stratum, whole groups at a time."""
     stratum_of = {query: words_of(stratum) for query, stratum in queries.strata(by).items()}
     groups = query_groups(queries, group)
@@ -145,7 +143,7 @@ def divided(
     n_of, n_train_of = Counter(stratum_of.values()), Counter(stratum_of[query] for query in train)
     strata = {name: (n_train_of[name], n_of[name] - n_train_of[name]) for name in sorted(n_of)}
     n_groups = None if group is None else (len(drawn), len(groups) - len(drawn))
-    return _Sides(
+    return _BothSides(
         Split(train, len(holdout), seed, float(share), by, queries_digest(queries), strata, group, n_groups),
         holdout,
     )
@@ -253,7 +251,7 @@ def value_in_words(value: Hashable) -> str:
     return ", ".join(sorted(map(str, value))) if isinstance(value, frozenset) else str(value)
 
 
-def record_of(sides: _Sides) -> dict[str, Any]:
+def record_of(sides: _BothSides) -> dict[str, Any]:
     """Return a split as its file has it."""
     split = sides.split
     return {
@@ -275,13 +273,13 @@ def load_split(path: str | Path, *, queries: QueryTable | None = None, group: st
 
     With `group`, check also that no two queries with the same value of this attribute are on different sides.
     """
-    sides = read_sides(Path(path))
+    sides = read_split_file(Path(path))
     if queries is not None:
         check_queries(sides, queries, str(path), group=group)
     return sides.split
 
 
-def read_sides(path: Path) -> _Sides:
+def read_split_file(path: Path) -> _BothSides:
     """Read a split of Rankscope's own, or one of the doctor search."""
     if not path.exists():
         raise missing(path)
@@ -294,7 +292,7 @@ def read_sides(path: Path) -> _Sides:
     if not holdout or not train or len({*train, *holdout}) < len(train) + len(holdout):
         raise FormatError(f"{path}: a side is empty, or a query is there twice", hint="make the split again")
     if not own:
-        return _Sides(Split(train, len(holdout)), holdout)
+        return _BothSides(Split(train, len(holdout)), holdout)
     try:
         strata = {str(name): (int(counts[0]), int(counts[1])) for name, counts in content["strata"].items()}
         stated = Split(
@@ -309,7 +307,7 @@ def read_sides(path: Path) -> _Sides:
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FormatError(f"{path} is damaged: {error!r}", hint="make the split again") from error
-    return _Sides(stated, holdout)
+    return _BothSides(stated, holdout)
 
 
 def groups_in(content: Mapping[str, Any]) -> tuple[str | None, tuple[int, int] | None]:
@@ -320,7 +318,7 @@ def groups_in(content: Mapping[str, Any]) -> tuple[str | None, tuple[int, int] |
     return str(content["group"]), (int(n_train), int(n_holdout))
 
 
-def check_queries(sides: _Sides, queries: QueryTable, name: str, *, group: str | None) -> None:
+def check_queries(sides: _BothSides, queries: QueryTable, name: str, *, group: str | None) -> None:
     """Refuse queries that are not those that were split, and a split that tears groups apart."""
     split = sides.split
     known = set(queries.ids)
@@ -358,7 +356,7 @@ def reveal(
     Nothing is handed out where `queries` or `group` do not fit, as in `load_split`.
     """
     file = Path(path)
-    sides = read_sides(file)
+    sides = read_split_file(file)
     if queries is not None:
         check_queries(sides, queries, str(path), group=group)
     entry = {

@@ -1,112 +1,151 @@
-"""Choosing: which queries may be used for it, and which of several options or weights did best on them."""
+"""Choosing options and weights: what does best on the train queries."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import warnings
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from rankscope.data.qrels import Qrels
-from rankscope.errors import InputError, RankscopeWarning
-from rankscope.evaluation import evaluate
-from rankscope.experiment.collection import Collection
-from rankscope.experiment.results import Choice, Sides, Trial
-from rankscope.experiment.splits import divided, load_split, reveal
+from rankscope.errors import InputError, OptionError
+from rankscope.evaluation import EvaluateRequest, evaluate_request
+from rankscope.experiment.answer_store import TunedWeights
+from rankscope.experiment.builder import ConfiguredSystem
+from rankscope.experiment.manifest import fingerprint_of
+from rankscope.experiment.project import SystemEntry
+from rankscope.experiment.results import Choice, Trial
 from rankscope.systems.base import RankedDocs
+from rankscope.systems.registry import system_names_in
 
-HALF = Fraction(1, 2)
-
-
-def sides_of(
-    collection: Collection, *, has_choices: bool, revealed: bool, strata: Sequence[str], seed: int, command: str
-) -> Sides:
-    """Return which queries choices are made on and which ones are measured; only judged queries are either."""
-    judged = judged_queries(collection)
-    group = collection.spec.group
-    if group is not None:
-        collection.queries.attribute(group)  # a wrong name is an error also where nothing has to be divided
-    if collection.spec.split is not None:
-        return stored_sides(collection, judged, revealed=revealed, command=command)
-    if not has_choices:
-        return Sides((), judged)
-    by = tuple(name for name in strata if name in collection.queries.attributes)
-    drawn = divided(dataclasses.replace(collection.queries, ids=judged), share=HALF, by=by, seed=seed, group=group)
-    whole = f", whole groups by {group}" if group else ""
-    words = (
-        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.split.train)}, seed {seed}"
-        f"{whole}); "
-        f"all results are about the other {len(drawn.holdout)}."
-    )
-    return Sides(drawn.split.train, drawn.holdout, "drawn", words)
+if TYPE_CHECKING:
+    from rankscope.experiment.session import CollectionSession
 
 
-def judged_queries(collection: Collection) -> tuple[str, ...]:
-    """Return the queries that have judgments, in the order of the queries."""
-    judged = set(collection.qrels.query_ids)
-    found = tuple(query for query in collection.queries.ids if query in judged)
-    if not found:
-        raise InputError(
-            f"{collection.name}: none of its queries has a judgment",
-            hint=f"do the ids match? The first query is {collection.queries.ids[0]!r}, "
-            f"the first judged one {collection.qrels.query_ids[0]!r}",
+class Tuner:
+    """Settles the options of systems on the train queries of a collection."""
+
+    def __init__(self, session: CollectionSession) -> None:
+        self._session = session
+        self.choices: list[Choice] = []
+
+    def configure(self, name: str) -> ConfiguredSystem:
+        """Return a system of the project with the options chosen for this collection; first those it is made of."""
+        builder = self._session.builder
+        if name not in builder.configured:
+            entry = self._session.project.systems[name]
+            for options in entry.variants():
+                for part in system_names_in(entry.type, options):
+                    self.configure(part)
+            chosen = self.sweep_options(entry) if entry.sweep else builder.build(entry, entry.options)
+            if getattr(chosen.system, "needs_tuning", False):
+                chosen = self.tune_weights(chosen)
+            builder.configured[name] = chosen
+        return builder.configured[name]
+
+    def sweep_options(self, entry: SystemEntry) -> ConfiguredSystem:
+        """Return the combination of options that does best on the train queries."""
+        if entry.options.get("weights") == "tune":
+            raise OptionError(
+                f'{entry.name} has weights = "tune" and several values for {", ".join(entry.sweep)}',
+                hint="tune the weights, or try several values",
+            )
+        builder = self._session.builder
+        scores: list[float] = []
+        best: ConfiguredSystem | None = None
+        for options in entry.variants():
+            variant = builder.build(entry, options)
+            scores.append(self.train_score(variant))
+            loser: ConfiguredSystem | None = variant
+            if best_position(scores) in (None, len(scores) - 1):
+                loser, best = best, variant
+            if loser is not None:
+                builder.drop_index(loser)
+        assert best is not None  # noqa: S101 (there is at least one variant)
+        tried = [{name: options[name] for name in entry.sweep} for options in entry.variants()]
+        self._add_choice(entry.name, list(zip(tried, scores, strict=True)))
+        return best
+
+    def train_score(self, configured: ConfiguredSystem) -> float:
+        """Return how well a system does on the train queries, the higher the better."""
+        train = self._session.split.train
+        with self._session.answers(configured, train) as log:
+            return self.train_mean({query: log.ranking(query) for query in train if query in log.summary.answered})
+
+    def train_mean(self, rankings: Mapping[str, RankedDocs]) -> float:
+        """Return the mean of the primary measure over the train queries, the higher the better."""
+        primary = self._session.project.primary
+        docs = {doc for ranking in rankings.values() for doc, _ in ranking}
+        return mean_score(self._train_qrels, rankings, primary, self._session.doc_data.arguments([primary], docs))
+
+    @cached_property
+    def _train_qrels(self) -> Qrels:
+        return self._session.collection.qrels.select(self._session.split.train)
+
+    def tune_weights(self, configured: ConfiguredSystem) -> ConfiguredSystem:
+        """Return a system whose weights were tuned on the train queries; what was found is kept for the next time."""
+        session, name = self._session, configured.name
+        depends = {
+            "answers": session.builder.fingerprint(configured),
+            "qrels": session.collection.hashes["qrels"],
+            "train": session.split.train,
+            "measure": session.project.primary,
+        }
+        found = session.store.get_tuned(name, fingerprint_of(depends))
+        if found is None:
+            found = self._try_weights(configured)
+            session.store.put_tuned(name, fingerprint_of(depends), found)
+        trials = [({"weights": list(weights)}, math.nan if score is None else score) for weights, score in found.trials]
+        self._add_choice(name, trials)
+        return session.builder.build(configured.entry, {**configured.options, "weights": list(found.weights)})
+
+    def _try_weights(self, configured: ConfiguredSystem) -> TunedWeights:
+        """Return the weights that do best on the train queries, and what all that were tried have scored."""
+        session, system = self._session, configured.system
+        session.builder.index(configured)
+        session.on_progress(f"{configured.name}: tuning weights", 0, 1)
+        tune: Callable[..., Mapping[Sequence[float], float]] = system.tune  # type: ignore[attr-defined]
+        curve = tune([session.query_of[query] for query in session.split.train], self.train_mean, k=session.depth)
+        return TunedWeights(
+            tuple(system.describe()["tuned_weights"]),
+            tuple((tuple(weights), None if math.isnan(score) else score) for weights, score in curve.items()),
         )
-    return found
+
+    def _add_choice(self, name: str, trials: Sequence[tuple[dict[str, Any], float]]) -> None:
+        primary = self._session.project.primary
+        self.choices.append(choose(name, primary, trials, n_queries=len(self._session.split.train)))
 
 
-def stored_sides(collection: Collection, judged: Sequence[str], *, revealed: bool, command: str) -> Sides:
-    """Return the sides of a split that is stored; its hold-out only where it is to be revealed, which is recorded."""
-    path = collection.spec.split
-    assert path is not None  # noqa: S101 (the caller has looked)
-    split = load_split(path, queries=collection.queries, group=collection.spec.group)
-    inside = set(split.train)
-    train = tuple(query for query in judged if query in inside)
-    if not revealed:
-        words = (
-            f"Results are about the {len(train)} train queries; {split.n_holdout} are held out, "
-            "and --reveal measures those."
-        )
-        return Sides(train, train, "train", words)
-    holdout = reveal(path, command=command, queries=collection.queries, group=collection.spec.group)
-    inside = set(holdout.query_ids)
-    measured = tuple(query for query in judged if query in inside)
-    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
-    words = f"Results are about the {len(measured)} held-out queries, revealed {times}."
-    return Sides(train, measured, "holdout", words)
+def best_position(scores: Sequence[float]) -> int | None:
+    """Return where the best score is, the highest: the first of several that are equal, None where none is defined."""
+    known = [score for score in scores if not math.isnan(score)]
+    return scores.index(max(known)) if known else None
 
 
-def mean_score(qrels: Qrels, rankings: Mapping[str, RankedDocs], measure: str, side: Mapping[str, Any]) -> float:
-    """Return the mean of a measure over all queries of the qrels, those without an answer counting 0.
+def choose(system: str, measure: str, trials: Sequence[tuple[dict[str, Any], float]], *, n_queries: int) -> Choice:
+    """Return what was tried, with the options of the best trial; scores are higher where they are better."""
+    from rankscope.measures.parse import parse_measure
 
-    It is turned round where lower is better, so that the highest is always the best. Without any answer there is none.
-    """
-    run = {query: dict(ranking) for query, ranking in rankings.items() if ranking}
-    if not run:
-        return math.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankscopeWarning)  # queries without an answer are told of with the results
-        scores = evaluate(qrels, {"run": run}, measure, missing="zero", anyway=True, **side)["run"]
-    value = scores.mean()[measure].value
-    return -value if measure in scores.lower_is_better else value
-
-
-def choice_of(
-    system: str, measure: str, trials: Sequence[tuple[Mapping[str, Any], float]], *, n_queries: int, lower: bool
-) -> Choice:
-    """Return the trials with the best one marked; the first of several that are equally good."""
-    known = [score for _, score in trials if not math.isnan(score)]
-    if not known:
+    best = best_position([score for _, score in trials])
+    if best is None:
         raise InputError(
             f"{system}: no options can be chosen, as {measure} is undefined for all train queries",
             hint="choose another primary measure, or a split with more train queries",
         )
-    best = next(i for i, (_, score) in enumerate(trials) if score == max(known))
-    sign = -1 if lower else 1
-    return Choice(
-        system,
-        measure,
-        n_queries,
-        tuple(Trial(options, sign * score, i == best) for i, (options, score) in enumerate(trials)),
-    )
+    sign = -1 if parse_measure(measure).spec.better == "lower" else 1
+    shown = tuple(Trial(options, None if math.isnan(score) else sign * score) for options, score in trials)
+    return Choice(system, measure, n_queries, trials[best][0], shown)
+
+
+def mean_score(qrels: Qrels, rankings: Mapping[str, RankedDocs], measure: str, doc_data: Mapping[str, Any]) -> float:
+    """Return the mean of a measure over all queries of the qrels, those without an answer counting 0.
+
+    It is turned round where lower is better, so that the highest is always the best. Without any answer it is NaN.
+    """
+    run = {query: dict(ranking) for query, ranking in rankings.items() if ranking}
+    if not run:
+        return math.nan
+    request = EvaluateRequest.decide(measure, missing="zero", anyway=True, **doc_data)
+    scores = evaluate_request(request, qrels, {"run": run})["run"]
+    value = scores.mean()[measure].value
+    return -value if measure in scores.lower_is_better else value

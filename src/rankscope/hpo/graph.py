@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from rankscope.data.ontology import Ontology
@@ -13,11 +12,11 @@ TERM, NEAR, FAR = 3, 2, 1
 """Grades: the term itself; its parents and children; its grandparents and siblings."""
 
 
-@dataclass(frozen=True, eq=False)
-class Graph:
+class HpoGraph:
     """Parents and children of terms by id, and the branch that each belongs to."""
 
-    ontology: Ontology
+    def __init__(self, ontology: Ontology) -> None:
+        self.ontology = ontology
 
     @cached_property
     def parents(self) -> Mapping[str, tuple[str, ...]]:

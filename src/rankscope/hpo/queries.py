@@ -6,11 +6,11 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 
 from rankscope.errors import InputError
 from rankscope.hpo.terms import Synonym, TermText
+from rankscope.records import Record
 
 EXACT_MATCH, SYNONYM, ABBREVIATION, LAYPERSON = "exact_match", "synonym", "abbreviation", "layperson"
 CATEGORIES = (EXACT_MATCH, SYNONYM, ABBREVIATION, LAYPERSON)
@@ -24,8 +24,7 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of scripts that set no blanks between words: Thai, Lao, Japanese, Chinese."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Record):
     """A name of a term that could stand as a query."""
 
     term: str
@@ -63,7 +62,7 @@ def trigrams(text: str) -> frozenset[str]:
     return frozenset(word[i : i + 3] for word in words for i in range(max(len(word) - 2, 1)))
 
 
-def candidates(terms: Mapping[str, TermText], domains: Mapping[str, str]) -> Iterator[Candidate]:
+def find_candidates(terms: Mapping[str, TermText], domains: Mapping[str, str]) -> Iterator[Candidate]:
     """Yield every name that can stand as a query: one term's alone, and not in that term's label or definition.
 
     The label itself is a query of the category exact_match. Since names that stand in the definition are left out
@@ -94,13 +93,13 @@ def category_of(synonym: Synonym) -> str | None:
     return _CATEGORY_OF_TYPE.get(synonym.type) if synonym.scope == "EXACT" else None
 
 
-def drawn(found: Iterable[Candidate], n: int, *, seed: int) -> list[Candidate]:
+def draw_queries(found: Iterable[Candidate], n: int, *, seed: int) -> list[Candidate]:
     """Draw n candidates, each of another term, as evenly over categories and domains as there are any.
 
     Categories take turns, the one with the fewest candidates first; each takes from the domain that it, and then all
     categories together, have taken least from. Within a domain the draw depends on the seed and the term alone.
     """
-    pool = Pool(found, seed)
+    pool = CandidatePool(found, seed)
     chosen = list(islice(pool.rounds(), n))
     if len(chosen) < n:
         raise InputError(
@@ -109,7 +108,7 @@ def drawn(found: Iterable[Candidate], n: int, *, seed: int) -> list[Candidate]:
     return sorted(chosen, key=lambda candidate: (candidate.term, candidate.category))
 
 
-class Pool:
+class CandidatePool:
     """Candidates by category and domain, in the order of their lots."""
 
     def __init__(self, found: Iterable[Candidate], seed: int) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from rankscope.data.ontology_files import OboFile
+from rankscope.records import Record
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(.*)')
 _ESCAPED = re.compile(r"\\(.)")
 
 
-@dataclass(frozen=True, slots=True)
-class Synonym:
+class Synonym(Record):
     """Another name of a term: how close it is (EXACT, BROAD …) and of what type (layperson, abbreviation …)."""
 
     text: str
@@ -21,8 +20,7 @@ class Synonym:
     type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TermText:
+class TermText(Record):
     """What an ontology says of a term in words."""
 
     id: str

@@ -7,8 +7,10 @@ Read are the Babelon profiles that the Human Phenotype Ontology publishes (subje
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
+from msgspec import field
 
 from rankscope.data.queries import words_of
 from rankscope.errors import FormatError, InputError
@@ -23,8 +25,7 @@ _TYPES = ("layperson", "abbreviation")
 LABEL, DEFINITION, SYNONYM = "label", "definition", "synonym"
 
 
-@dataclass(slots=True)
-class Translations:
+class Translations(msgspec.Struct):
     """What the terms are called in one language."""
 
     language: str

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.experiment.latency import Profile
-from rankscope.experiment.results import Benchmark, Choice, CollectionResult, SystemResult
+from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import Scores, show
-from rankscope.records import replace
+from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts.sources import identifier
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
@@ -61,7 +60,7 @@ def title_of(benchmark: Benchmark) -> str:
 
 
 def size_words(result: CollectionResult) -> str:
-    return f"{result.parts['docs'].n:,} docs, {queries(len(result.sides.measured))}"
+    return f"{result.parts['docs'].n:,} docs, {queries(len(result.split.measured))}"
 
 
 def collection_report(
@@ -104,7 +103,7 @@ def base_report(result: CollectionResult, *, with_figures: bool, every_pair: boo
 def own_footer(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
     """Yield what is needed to obtain the report again, beyond what the parts say."""
     project = benchmark.project
-    yield "project", f"{project.file.name} sha256:{project.sha256}"
+    yield "project", f"{project.file} sha256:{project.sha256}"
     yield "rankscope", __version__
     if benchmark.command:
         yield "command", benchmark.command
@@ -163,8 +162,8 @@ def quality_table(result: CollectionResult) -> Table:
         [
             Cell(system.name),
             *(mean_cell(scores, system.name, measure, best.get(measure)) for measure in measures),
-            *latency_cells(system.profile, ("p50", "p95")),
-            amount_cell(system.profile.queries_per_second),
+            *latency_cells(system.costs, ("p50", "p95")),
+            amount_cell(system.costs.queries_per_second),
             Cell("left out" if system.is_left_out else str(len(system.failures))),
         ]
         for system in result.systems
@@ -181,9 +180,9 @@ def mean_cell(scores: Scores | None, system: str, measure: str, best: float | No
     return number_cell(scores[system].mean()[measure].value, best)
 
 
-def latency_cells(profile: Profile, names: Sequence[str]) -> list[Cell]:
+def latency_cells(costs: Costs, names: Sequence[str]) -> list[Cell]:
     """Return some of the numbers on latency, in milliseconds."""
-    return [amount_cell(getattr(profile.latency, name, None)) for name in names]
+    return [amount_cell(getattr(costs.latency_ms, name, None)) for name in names]
 
 
 def amount_cell(value: float | None, unit: float = 1) -> Cell:
@@ -201,12 +200,12 @@ def costs_table(result: CollectionResult) -> Table:
     rows = [
         [
             Cell(system.name),
-            *latency_cells(system.profile, names),
-            Cell("-" if system.profile.latency is None else str(system.profile.latency.n)),
-            amount_cell(system.profile.queries_per_second),
-            amount_cell(system.profile.index_s),
-            amount_cell(system.profile.index_bytes, _MEGA),
-            amount_cell(system.profile.memory_bytes, _MEGA),
+            *latency_cells(system.costs, names),
+            Cell("-" if system.costs.latency_ms is None else str(system.costs.latency_ms.n)),
+            amount_cell(system.costs.queries_per_second),
+            amount_cell(system.costs.index_s),
+            amount_cell(system.costs.index_bytes, _MEGA),
+            amount_cell(system.costs.memory_bytes, _MEGA),
         ]
         for system in result.systems
     ]
@@ -237,9 +236,9 @@ def choice_sections(result: CollectionResult, *, with_figures: bool) -> Iterator
 
 def choice_words(choice: Choice) -> str:
     """Say what was chosen, by what, on what."""
-    chosen = ", ".join(f"{name} = {value_words(value)}" for name, value in choice.chosen.options.items())
+    chosen = ", ".join(f"{name} = {value_words(value)}" for name, value in choice.chosen.items())
     return (
-        f"{chosen} had the best {choice.measure} of {len(choice.trials)} tried, {show(choice.chosen.score)} over "
+        f"{chosen} had the best {choice.measure} of {len(choice.trials)} tried, {show(or_nan(choice.best.score))} over "
         f"{queries(choice.n_queries)} to choose on. On other queries the best of several usually does worse."
     )
 
@@ -253,15 +252,15 @@ def value_words(value: object) -> str:
 
 def choice_table(choice: Choice, result: CollectionResult) -> Table:
     """Return what each combination scored on the train queries."""
-    names = list(choice.trials[0].options)
+    names, best = list(choice.trials[0].options), choice.best
     rows = [
         [
             *(Cell(value_words(trial.options[name])) for name in names),
-            Cell(show(trial.score), raw="" if math.isnan(trial.score) else repr(trial.score), best=trial.chosen),
+            Cell(show(or_nan(trial.score)), raw="" if trial.score is None else repr(trial.score), best=trial is best),
         ]
         for trial in choice.trials
     ]
-    same = "the same that all results are about" if result.sides.how == "train" else "no result elsewhere is about them"
+    same = "the same that all results are about" if result.split.how == "train" else "no result elsewhere is about them"
     note = f"mean {choice.measure} over the {choice.n_queries} train queries; {same}"
     return Table([*names, choice.measure], rows, n_name_columns=len(names), notes=(note,))
 
@@ -296,7 +295,7 @@ def scores_over_option(choice: Choice) -> tuple[str, dict[str, list[tuple[float,
     if names == ["weights"]:
         if any(len(trial.options["weights"]) != 2 for trial in trials):
             return None
-        points = [(float(trial.options["weights"][0]), trial.score) for trial in trials]
+        points = [(float(trial.options["weights"][0]), or_nan(trial.score)) for trial in trials]
         return "weight of the first system", {choice.system: points}
     numeric = [name for name in names if can_be_axis([trial.options[name] for trial in trials])]
     if not numeric or len(names) > 2:
@@ -305,7 +304,7 @@ def scores_over_option(choice: Choice) -> tuple[str, dict[str, list[tuple[float,
     for trial in trials:
         others = (f"{name} = {value_words(trial.options[name])}" for name in names if name != numeric[0])
         points_of.setdefault(", ".join(others) or choice.system, []).append(
-            (float(trial.options[numeric[0]]), trial.score)
+            (float(trial.options[numeric[0]]), or_nan(trial.score))
         )
     return numeric[0], points_of
 
@@ -331,14 +330,14 @@ def failure_blocks(result: CollectionResult, benchmark: Benchmark) -> Iterator[B
     """Say on the first screen how many queries failed, and what that does to the numbers."""
     failed = [system for system in result.systems if system.failures]
     if failed:
-        yield Bullets("Failed queries", tuple(failure_words(system, result, benchmark) for system in failed))
+        yield Bullets("Failed queries", tuple(failure_words(system, benchmark) for system in failed))
 
 
-def failure_words(system: SystemResult, result: CollectionResult, benchmark: Benchmark) -> str:
+def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
     """Say how many queries of a system failed."""
     words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
-    rest = result.answered_only.get(system.name, math.nan)
-    if not math.isnan(rest):
+    rest = system.primary_over_answered
+    if rest is not None:
         words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
     return f"{words} Running again asks only for these."
 
@@ -349,7 +348,7 @@ def failure_sections(result: CollectionResult) -> Iterator[Section]:
     if not failed:
         return
     rows = [
-        [Cell(system.name), Cell(answer.query_id), Cell(answer.reason), Cell(str(answer.n_attempts))]
+        [Cell(system.name), Cell(answer.query), Cell(answer.reason), Cell(str(answer.attempts))]
         for system in failed
         for answer in system.failures
     ]

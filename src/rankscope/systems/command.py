@@ -24,6 +24,7 @@ from rankscope.systems.answers import (
 )
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
+from rankscope.systems.working_directory import current_directory
 
 _TREC_FIELDS = 6
 _KEPT_STDERR_LINES = 20
@@ -121,7 +122,7 @@ class ProgramRun:
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         try:
             process = subprocess.Popen(  # noqa: S603 (the project names the program)
-                arguments, encoding="utf-8", errors="surrogateescape", **pipes
+                arguments, encoding="utf-8", errors="surrogateescape", cwd=current_directory(), **pipes
             )
         except OSError as error:
             raise OptionError(

@@ -29,6 +29,7 @@ from msgspec import Meta
 
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.records import field_docs
+from rankscope.systems.working_directory import load_module
 
 AtLeastZero = Annotated[float, Meta(ge=0)]
 AboveZero = Annotated[float, Meta(gt=0)]
@@ -252,7 +253,7 @@ def load_function(target: str | Callable[..., Any], *, what: str) -> Callable[..
     if not (module_name and colon and path):
         raise OptionError(f"{what} {target!r} is not module:function", hint="for example my_package.search:rank")
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = load_module(module_name)
     except ImportError as error:
         raise OptionError(
             f"{what} {target!r}: {error}", hint="is the module on PYTHONPATH, or in the current folder?"

@@ -228,7 +228,7 @@ class QualityLatencyChart(MapChart):
         points, scores = [], result.scores
         better: Better = "higher"
         for system in result.systems:
-            latency = system.profile.latency
+            latency = system.costs.latency_ms
             if scores is not None and system.name in scores and latency is not None:
                 mean = mean_of(scores[system.name], measure)
                 points.append(MapPoint(system.name, latency.p50, mean.value, n.NAN, n.NAN, *mean.ends))

@@ -10,6 +10,7 @@ import msgspec
 
 from rankscope.systems.encoders.base import Role
 from rankscope.systems.options import need, versions_of
+from rankscope.systems.working_directory import resolve_path
 
 
 class SentenceTransformers(msgspec.Struct, dict=True):
@@ -34,4 +35,4 @@ class SentenceTransformers(msgspec.Struct, dict=True):
     @cached_property
     def _model(self) -> Any:
         package = need("sentence_transformers", pip='"rankscope[models]"', why=f"the model {self.model}")
-        return package.SentenceTransformer(self.model)
+        return package.SentenceTransformer(resolve_path(self.model))

@@ -1,0 +1,57 @@
+"""Files of other frameworks that hold queries, and perhaps docs and judgments as well.
+
+What reads them is a package above this one, so it is named in a table and loaded when such a file is met.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from rankscope.io.rows import QrelsRows
+from rankscope.registry import Entry, Registry
+
+
+class ImportedContent(Protocol):
+    """What such a file holds; `rankscope.predecessors.importers.model` says what its entries have."""
+
+    @property
+    def title(self) -> str:
+        """What kind of file it is, in words."""
+        ...
+
+    @property
+    def docs(self) -> Sequence[Any]:
+        """Docs, each with `id` and `fields`."""
+        ...
+
+    @property
+    def queries(self) -> Sequence[Any]:
+        """Queries, each with `id`, `text` and `attributes`."""
+        ...
+
+    @property
+    def judgments(self) -> Sequence[Any]:
+        """Judgments, each with `query` and `doc`."""
+        ...
+
+    @property
+    def qrels_rows(self) -> QrelsRows:
+        """The judgments as the rows of qrels."""
+        ...
+
+
+IMPORTERS: Registry[Callable[..., ImportedContent]] = Registry(
+    "importer",
+    {
+        "predecessors": Entry(
+            "rankscope.predecessors.importers:import_file", "test cases and results of four earlier frameworks"
+        )
+    },
+)
+
+
+def import_collection(path: str | os.PathLike[str], *, kind: str | None = None) -> ImportedContent:
+    """Return what a file of an earlier framework holds; its kind is told from its content unless it is given."""
+    return IMPORTERS["predecessors"](path, kind=kind)

@@ -1,0 +1,143 @@
+"""The folder that relative paths, programs and modules of a project's systems are looked up in.
+
+It is that of the project file while a project is read or run, and belongs to the thread that does so: two projects can
+run at the same time, each in its own folder, also where both have a module of the same name. Neither the process's
+current folder nor `sys.path` is touched. Outside of a project there is no such folder, and Python's own rules apply.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import importlib
+import importlib.util
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_FOLDER: ContextVar[Path | None] = ContextVar("working_directory", default=None)
+_LOADING = threading.RLock()
+
+
+@contextmanager
+def working_directory(folder: Path) -> Iterator[None]:
+    """Look up paths and modules in a folder, in this thread, until the block ends."""
+    token = _FOLDER.set(folder)
+    try:
+        yield
+    finally:
+        _FOLDER.reset(token)
+
+
+def current_directory() -> Path | None:
+    """Return the folder, or None outside of a project."""
+    return _FOLDER.get()
+
+
+def resolve_path(path: str) -> str:
+    """Return a path as it can be used here; what is not in the folder stays as it is, as it may be another name."""
+    folder = _FOLDER.get()
+    return str(folder / path) if folder is not None and (folder / path).exists() else path
+
+
+def load_module(name: str) -> ModuleType:
+    """Import a module: from the folder where it is there, else as Python does."""
+    folder = _FOLDER.get()
+    if folder is not None and _source_of(folder, name.partition(".")[0]) is not None:
+        return _load_from(folder, name)
+    return importlib.import_module(name)
+
+
+def _source_of(folder: Path, name: str) -> Path | None:
+    """Return the file of a module or package in a folder; a folder of modules counts where Python knows no other."""
+    for file in (folder / name / "__init__.py", folder / f"{name}.py"):
+        if file.is_file():
+            return file
+    is_package = any((folder / name).glob("*.py")) and importlib.util.find_spec(name) is None
+    return folder / name if is_package else None
+
+
+def _prefix(folder: Path) -> str:
+    """Return what the names of a folder's modules begin with in `sys.modules`, so that folders are kept apart."""
+    return f"_project_{hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:12]}_"
+
+
+def _load_from(folder: Path, name: str) -> ModuleType:
+    """Import a module of a folder once; of `package.module` the package first."""
+    parent, _, own = name.rpartition(".")
+    full_name = _prefix(folder) + name
+    with _LOADING:
+        if full_name in sys.modules:
+            return sys.modules[full_name]
+        inside = folder
+        if parent:
+            places = getattr(_load_from(folder, parent), "__path__", None)
+            if places is None:
+                raise ModuleNotFoundError(f"No module named {name!r}; {parent!r} is not a package", name=name)
+            inside = Path(places[0])
+        file = _source_of(inside, own)
+        if file is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        module = sys.modules[full_name] = _run_module(full_name, file, folder)
+        if parent:
+            setattr(sys.modules[_prefix(folder) + parent], own, module)
+        return module
+
+
+def _run_module(full_name: str, file: Path, folder: Path) -> ModuleType:
+    """Return a new module with what its file defines; one that fails is forgotten."""
+    if file.is_dir():
+        package = ModuleType(full_name)
+        package.__path__ = [str(file)]
+        return package
+    loader = _ProjectLoader(full_name, str(file), folder)
+    inner = [str(file.parent)] if file.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(full_name, file, loader=loader, submodule_search_locations=inner)
+    assert spec is not None  # noqa: S101 (a loader is given)
+    module = sys.modules[full_name] = importlib.util.module_from_spec(spec)
+    try:
+        loader.exec_module(module)
+    except BaseException:
+        del sys.modules[full_name]
+        raise
+    return module
+
+
+class _ProjectLoader(SourceFileLoader):
+    """Runs a module whose own imports look in its project's folder first, as a script's imports do."""
+
+    def __init__(self, name: str, path: str, folder: Path) -> None:
+        super().__init__(name, path)
+        self._folder = folder
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module with an `import` of its own."""
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
+        super().exec_module(module)
+
+    def _import(
+        self,
+        name: str,
+        globals: Mapping[str, Any] | None = None,  # noqa: A002 (as Python calls it)
+        locals: Mapping[str, Any] | None = None,  # noqa: A002 (as above)
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        prefix = _prefix(self._folder)
+        wanted = name
+        if level and globals:
+            wanted = importlib.util.resolve_name("." * level + name, str(globals["__package__"])).removeprefix(prefix)
+        top = wanted.partition(".")[0]
+        if top in sys.stdlib_module_names or _source_of(self._folder, top) is None:
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+        module = _load_from(self._folder, wanted)
+        for inner in fromlist or ():
+            if not hasattr(module, inner) and hasattr(module, "__path__") and inner != "*":
+                _load_from(self._folder, f"{wanted}.{inner}")
+        return module if fromlist else sys.modules[prefix + top]

@@ -20,8 +20,8 @@ from rankscope.typing import EvaluateOptions, PolicyOptions
 
 FUNCTIONS = [name for name in rs.PUBLIC if inspect.isfunction(getattr(rs, name))]
 CLASSES = [name for name in rs.PUBLIC if inspect.isclass(getattr(rs, name))]
-WITHOUT_EXAMPLE = {"run_project", "convert"}
-"""What cannot be shown in a few lines; docs/run.md and docs/formats.md show it."""
+WITHOUT_EXAMPLE = {"run_project"}
+"""What cannot be shown in a few lines; docs/run.md shows it."""
 
 
 @pytest.fixture

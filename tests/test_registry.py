@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rankscope.errors import MeasureError, OptionError
-from rankscope.registry import Entry, Registry
+from rankscope.registry import Entry, Registry, groups_of_entry_points
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def test_other_packages_add_theirs_through_entry_points(tmp_path, monkeypatch):
         "[example.constants]\nanswer = constants_plugin:answer\npi = constants_plugin:answer\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
+    groups_of_entry_points.cache_clear()
     registry = Registry("constant", {"pi": Entry("math:pi")}, entry_points="example.constants")
     assert registry["answer"] == 42
     assert registry.summary("answer") == "from constants-plugin"

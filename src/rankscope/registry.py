@@ -16,7 +16,10 @@ not in the table. The strings in a table are the one place where a package may n
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -100,15 +103,37 @@ class Registry(Mapping[str, Part], Generic[Part]):
         """Add what other packages offer, once; a name of ours cannot be taken."""
         if self._load_more is not None:
             self._load_more()
-        if self._group is not None:
+        group, self._group = self._group, None
+        if group is not None and group in groups_of_entry_points():
             from importlib.metadata import entry_points
 
-            group, self._group = self._group, None
             for point in entry_points(group=group):
                 self.entries.setdefault(
                     point.name, Entry(point.value, f"from {point.dist.name if point.dist else '?'}")
                 )
         return self.entries
+
+
+@cache
+def groups_of_entry_points() -> frozenset[str]:
+    """Return the groups that installed packages have entry points in.
+
+    `importlib.metadata` takes longer to load than all else that help and a small evaluation need, and nearly always
+    there is nothing for it to find.
+    """
+    found: set[str] = set()
+    for folder in sys.path:
+        try:
+            packages = [name for name in os.listdir(folder or ".") if name.endswith((".dist-info", ".egg-info"))]  # noqa: PTH208 (pathlib is slow to load)
+        except OSError:
+            continue
+        for package in packages:
+            try:
+                with open(f"{folder or '.'}/{package}/entry_points.txt", encoding="utf-8") as stream:  # noqa: PTH123 (as above)
+                    found.update(line.strip()[1:-1] for line in stream if line.startswith("["))
+            except OSError:
+                continue
+    return frozenset(found)
 
 
 def load_object(target: str) -> Any:

@@ -11,6 +11,7 @@ from rankscope.errors import OptionError
 from rankscope.io import FORMATS, Format, convert, detect, read_run, table_columns
 from rankscope.io.formats import format_in_name, without_endings
 from rankscope.measures.score_files import read_scores
+from rankscope.registry import groups_of_entry_points
 
 
 def toy_rows(reading):
@@ -97,13 +98,18 @@ def test_a_run_is_named_after_its_file():
 
 
 def test_another_package_adds_a_format_by_an_entry_point(monkeypatch, tmp_path):
-    class Point:
-        name, value, dist = "toy", "rankscope.io.delimited:CSV", None
-
+    package = tmp_path / "site" / "toys-1.0.dist-info"
+    package.mkdir(parents=True)
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[rankscope.formats]\ntoy = rankscope.io.delimited:CSV\n")
+    monkeypatch.syspath_prepend(package.parent)
     monkeypatch.setattr(FORMATS, "entries", dict(FORMATS.entries))
+    monkeypatch.setattr(FORMATS, "_loaded", dict(FORMATS._loaded))
     monkeypatch.setattr(FORMATS, "_group", "rankscope.formats")
-    monkeypatch.setattr(
-        "importlib.metadata.entry_points", lambda group: [Point] if group == "rankscope.formats" else []
-    )
-    (tmp_path / "bm25.toy").write_text("query,doc,score\nq1,d1,2.5\n")
-    assert read_run(tmp_path / "bm25.toy").format == "toy"
+    groups_of_entry_points.cache_clear()
+    try:
+        (tmp_path / "bm25.toy").write_text("query,doc,score\nq1,d1,2.5\n")
+        assert read_run(tmp_path / "bm25.toy").format == "toy"
+        assert FORMATS.summary("toy") == "from toys"
+    finally:
+        groups_of_entry_points.cache_clear()

@@ -37,13 +37,14 @@ def run_rows(data: Any) -> RunRows:
     data = with_lengths(data)
     columns = columns_of(data, RUN_COLUMNS, RUN_REQUIRED, ranked_list_columns, shapes=RUN_SHAPES)
     query, doc, integer_ids = id_columns(columns)
+    tags = text_column(columns.get("tag"))
     return RunRows(
         empty_queries=empty_queries(data, RUN_COLUMNS),
         query=query,
         doc=doc,
         score=number_column(columns["score"], query, doc, what="score", error=ScoreError),
         rank=rank_column(columns.get("rank")),
-        tag=(text_column(columns.get("tag")) or [None])[-1],  # as trec_eval reports it
+        tag=tags[-1] if tags else None,  # the last one, as trec_eval reports it
         integer_ids=integer_ids,
     )
 

@@ -38,8 +38,36 @@ def convert(
 ) -> Conversion:
     """Read a run or qrels and write it in another format.
 
-    The kind and the format of the source are told from its content, and the format of the target from its name,
-    unless they are given.
+    Parameters
+    ----------
+    source, target
+        The files. Unless they are given, kind and format of the source follow from its content, and the format of the
+        target from its name.
+    kind
+        ``"run"`` or ``"qrels"``.
+    source_format, target_format
+        Formats such as ``"trec"`` or ``"csv"``.
+    columns
+        Which column of a table holds what, such as ``{"query": "question"}``.
+    lenient
+        Leave malformed lines out instead of stopping at them.
+
+    Returns
+    -------
+    Conversion
+        What was read and written.
+
+    Raises
+    ------
+    FormatError, OptionError
+        A file that cannot be read as what it is said to be, or a name that does not exist.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> rs.write_run({"q1": {"d1": 0.5}}, "bm25.run")
+    >>> rs.convert("bm25.run", "bm25.csv").target_format
+    'csv'
     """
     check_format(source_format)
     check_format(target_format)

@@ -19,8 +19,8 @@ from rankscope._version import __version__
 
 PUBLIC = {
     # what is done
-    "compare": "rankscope.comparison:compare",
-    "compare_scores": "rankscope.comparison:compare_scores",
+    "compare": "rankscope.comparison.compare:compare",
+    "compare_scores": "rankscope.comparison.compare:compare_scores",
     "convert": "rankscope.io:convert",
     "diagnose": "rankscope.analysis.diagnose:diagnose",
     "evaluate": "rankscope.evaluation:evaluate",

@@ -9,8 +9,8 @@ from rankscope.analysis.robustness import Robustness as Robustness
 from rankscope.analysis.robustness import robustness as robustness
 from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
-from rankscope.comparison import compare as compare
-from rankscope.comparison import compare_scores as compare_scores
+from rankscope.comparison.compare import compare as compare
+from rankscope.comparison.compare import compare_scores as compare_scores
 from rankscope.comparison.planning import plan as plan
 from rankscope.comparison.records import Comparison as Comparison
 from rankscope.data.loading import ReadOptions as ReadOptions

@@ -6,7 +6,7 @@ from scipy import stats as scipy_stats
 
 import rankscope as rs
 from rankscope.align.hits import Counts
-from rankscope.comparison import compare_scores
+from rankscope.comparison.compare import compare_scores
 from rankscope.comparison.groups import SMALLEST_SLICE
 from rankscope.comparison.verdict import MIN_UNITS
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.comparison import compare_scores
+from rankscope.comparison.compare import compare_scores
 from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.measures.score_files import read_scores
 from rankscope.report.comparison import report_of

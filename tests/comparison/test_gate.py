@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.align.hits import Counts
-from rankscope.comparison import compare_scores
+from rankscope.comparison.compare import compare_scores
 from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import OptionError
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores

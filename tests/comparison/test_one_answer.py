@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.comparison import compare_scores
+from rankscope.comparison.compare import compare_scores
 from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import RankscopeWarning
 from rankscope.measures.score_files import read_scores

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rankscope as rs
-from rankscope.comparison import compare_scores
+from rankscope.comparison.compare import compare_scores
 from rankscope.comparison.records import Comparison, PairResult
 from rankscope.errors import InputError
 from rankscope.records import from_json, json_schema, to_json

@@ -9,7 +9,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.align.hits import Counts
-from rankscope.comparison import compare_scores
+from rankscope.comparison.compare import compare_scores
 from rankscope.errors import OptionError
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report.comparison import report_of

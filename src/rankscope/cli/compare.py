@@ -177,7 +177,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
 
 def comparison_from(args: argparse.Namespace) -> Comparison:
     """Return the comparison that was asked for."""
-    from rankscope.comparison import compare_runs, compare_scores_request
+    from rankscope.comparison.compare import compare_runs, compare_scores_request
     from rankscope.measures.score_files import other_qrels
 
     if args.scores:
@@ -208,7 +208,7 @@ def request_from(args: argparse.Namespace, **more: Any) -> CompareRequest:
 
 def scores_from_files(args: argparse.Namespace) -> Scores:
     """Return the scores of other tools, by the measures asked for; -m also names what a table of systems holds."""
-    from rankscope.comparison import find_name
+    from rankscope.comparison.compare import find_name
     from rankscope.measures.score_files import read_scores, with_measures
 
     if args.settle or args.more_qrels:

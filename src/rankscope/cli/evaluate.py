@@ -1,7 +1,7 @@
 """Score runs against qrels: a table to read, or JSON, CSV, Markdown, LaTeX or trec_eval's text to pass on.
 
 QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow format, plain or compressed
-(.gz .bz2 .xz .zst); - is standard input. The format is told from the content.
+(.gz .bz2 .xz .zst); - is standard input. The format is detected from the content.
 """
 
 from __future__ import annotations

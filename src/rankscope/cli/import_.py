@@ -1,8 +1,8 @@
 """Import a file of the frameworks that Rankscope replaces: say what it holds, and write it as qrels and runs.
 
-FILE is JSON, JSONL or CSV, plain or compressed, or a run directory; what it is is told from its content. With -o it is
-written to FOLDER: qrels.txt, runs/*.run, queries.jsonl, docs.jsonl, opinions.jsonl (flags and choices), scores.jsonl
-(the numbers that the file itself states) and summary.json.
+FILE is JSON, JSONL or CSV, plain or compressed, or a run directory; its kind is detected from its content. With -o it
+is written to FOLDER: qrels.txt, runs/*.run, queries.jsonl, docs.jsonl, opinions.jsonl (flags and choices), scores.jsonl
+(numbers that the file itself states) and summary.json.
 """
 
 from __future__ import annotations

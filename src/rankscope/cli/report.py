@@ -87,7 +87,7 @@ def report_from(scores: Scores, args: argparse.Namespace) -> Report:
         from rankscope.report.evaluation_report import report_of
 
         return report_of(scores, command=command_line(args))
-    from rankscope.comparison import compare_scores
+    from rankscope.comparison.compare import compare_scores
     from rankscope.report.comparison import report_of as comparison_report
 
     comparison = compare_scores(

@@ -103,7 +103,7 @@ def write_run(run: RunLike, path: str | os.PathLike[str], *, format: str | None 
     run
         The run, as `evaluate` takes it.
     path
-        The file. Its format is told from its name (.run and .trec are TREC text, and so is a name that says nothing;
+        The file. Its format follows from its name (.run and .trec are TREC text, and so is a name that says nothing;
         .json, .jsonl, .csv, .tsv, .parquet, .arrow), and so is its compression (.gz .bz2 .xz .zst).
     format
         The format, instead of telling it from the name.

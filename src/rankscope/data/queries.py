@@ -171,7 +171,7 @@ def bare_stem(name: str) -> str:
 
 
 def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str]) -> Iterator[NumberedRow]:
-    """Yield the rows of a file, whose format is told from its name or from how it starts."""
+    """Yield the rows of a file, whose format follows from its name or from how it starts."""
     if is_topics(head):
         return topic_rows(reading)
     format_name = guess_format(reading.name, head)

@@ -95,7 +95,7 @@ class DictSource(LightRecord, eq=False):
 
     @property
     def integer_ids(self) -> frozenset[str]:
-        """Which ids are whole numbers, told from the first query and its first doc."""
+        """Which ids are whole numbers, judged by the first query and its first doc."""
 
         def kinds() -> Iterator[str]:
             for query, docs in self.docs_of.items():

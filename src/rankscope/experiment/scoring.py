@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.matching import compare_docs, notes_or_raise
-from rankscope.comparison.functions import compare_runs
+from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.data.run import Run

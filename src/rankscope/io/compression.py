@@ -1,4 +1,4 @@
-"""Compressed files: told by their first bytes, read as a stream, written the same way every time."""
+"""Compressed files: recognised by their first bytes, read as a stream, written the same way every time."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _RUN_ONLY = {name for role in ("score", "rank", "tag") for name in RUN_COLUMNS[r
 
 
 class Detected(LightRecord):
-    """What a file holds, told from its content."""
+    """What a file holds, detected from its content."""
 
     format: str
     compression: str | None

@@ -51,7 +51,7 @@ FORMATS: Registry[Format] = Registry(
 )
 """Every format by name, with a sentence that describes it and the endings of its files."""
 BUILT_IN = frozenset(FORMATS.entries)
-"""The formats that are told from the content of a file; those of others are told from its name."""
+"""The formats that are detected from the content of a file; all others follow from its name."""
 
 
 def check_format(name: str | None) -> None:

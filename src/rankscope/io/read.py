@@ -41,7 +41,7 @@ def read_run(
 ) -> ReadFile[RunRows]:
     """Read a run from a file, or from standard input where the path is "-".
 
-    The format is told from the content unless it is given. `columns` maps roles to the columns of a table, e.g.
+    The format is detected from the content unless it is given. `columns` maps roles to the columns of a table, e.g.
     `{"score": "similarity"}`. Malformed lines are an error that lists them all; with `lenient` they are left out
     and returned as `bad_lines`. `progress` is called with the bytes read so far and the size of the file.
     """

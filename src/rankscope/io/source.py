@@ -43,7 +43,7 @@ class StoredFile(LightRecord):
 
     @cached_property
     def compression(self) -> str | None:
-        """How the bytes are compressed, told from the first of them."""
+        """How the bytes are compressed, as the first of them say."""
         with self.open() as raw:
             return compression_of(raw.read(MAGIC_BYTES))
 

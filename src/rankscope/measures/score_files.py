@@ -151,8 +151,8 @@ def cells_in(path: Path, *, alone: bool, measure: str | None, notes: list[str]) 
         if record.weights is not None:
             notes.append(f"{path}: its means are weighted by {record.weights.column}; here all queries count the same")
         return nested({run.name: run.queries for run in record.runs}, path)
-    is_told = format_name == format_in_name(source.name)
-    if format_name is None or (FORMATS[format_name].has_text_cells and not is_told):
+    is_known = format_name == format_in_name(source.name)
+    if format_name is None or (FORMATS[format_name].has_text_cells and not is_known):
         return {stem_of(path): from_trec_eval(path, source.read().decode())}
     return from_rows(list(read_rows(source, format=format_name)), path, alone=alone, measure=measure)
 

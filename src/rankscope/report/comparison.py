@@ -137,15 +137,15 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
     for item in group.compared:
         verdict = item.final_verdict
         name = f"{item.b} vs {item.a}"
-        told = []
+        words = []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
-            told.append(f"{verdict.text} {verdict.reason}")
-        told += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
-        told += missing_words(item)
-        if told:
+            words.append(f"{verdict.text} {verdict.reason}")
+        words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
+        words += missing_words(item)
+        if words:
             shown += 1
             if shown <= MOST_REASONS:
-                yield f"{name}: {' '.join(told)}"
+                yield f"{name}: {' '.join(words)}"
     if shown > MOST_REASONS:
         yield f"{shown - MOST_REASONS} more are in the JSON record."
     n_units = max(item.n_units for item in group.compared)

@@ -30,7 +30,7 @@ class Answer(msgspec.Struct, frozen=True):
     reason: str = ""
     """Why there is no ranking; empty where there is one."""
     seconds: float | None = None
-    """How long the attempt took that gave the answer; None where that cannot be told."""
+    """How long the attempt took that gave the answer; None where that is unknown."""
     n_attempts: int = 1
 
     @property

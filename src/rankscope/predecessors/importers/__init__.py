@@ -1,4 +1,4 @@
-"""Files of the four frameworks that Rankscope replaces: told apart by their content, and imported."""
+"""Files of the four frameworks that Rankscope replaces: recognised by their content, and imported."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def import_file(
     practitioners: PathLike | None = None,
     unresolved: str = "keep",
 ) -> ImportedCollection:
-    """Import a predecessor's file, or a run directory; its kind is told from its content unless it is given.
+    """Import a predecessor's file, or a run directory; its kind is detected from its content unless it is given.
 
     `query` is what was searched for, where the file does not say; `practitioners` is a file with the ids and names of
     the people that test cases name; `unresolved` says what happens to names that match nobody: "keep" or "drop".

@@ -1,7 +1,7 @@
 """Turn a run or qrels into another format, exactly: what is read back is what was written.
 
-The format of IN is detected from its content, that of OUT follows from its name: .json .jsonl .csv .tsv .parquet .arrow,
-anything else is TREC text; .gz .bz2 .xz .zst compress. - is standard input or output.
+The format of IN is detected from its content, that of OUT follows from its name: .json .jsonl .csv .tsv .parquet and
+.arrow, anything else is TREC text; .gz .bz2 .xz .zst compress. - is standard input or output.
 """
 
 from __future__ import annotations

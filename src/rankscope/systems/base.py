@@ -17,7 +17,7 @@ from rankscope.align.ranking import best_first_order
 from rankscope.errors import OptionError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.options import check_values, options_of
+from rankscope.systems.options import check_value, options_in, options_of
 
 RankedDocs = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
@@ -59,20 +59,16 @@ class System(Protocol):
 
     def fit(self, docs: DocStore, *, progress: Progress | None = None) -> None:
         """Index the docs; a system that needs no index does nothing."""
-        ...
 
     def search(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first."""
-        ...
 
     def describe(self) -> dict[str, Any]:
         """Return all parameters and the versions of the libraries used: what must be the same for the same result."""
-        ...
 
     @property
     def index_bytes(self) -> int:
         """How much the index takes, in memory or on disk; 0 where there is none."""
-        ...
 
 
 class BaseSystem:
@@ -92,7 +88,6 @@ class BaseSystem:
             self._docs = docs
 
     def search(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, best first."""
         if k < 1:
             raise OptionError(f"k is {k}, but at least one doc has to be asked for", hint="give k = 1 or more")
         return self.rank(queries, k=k) if queries else []
@@ -111,12 +106,10 @@ class BaseSystem:
         raise NotImplementedError
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters and the versions of the libraries used."""
         raise NotImplementedError
 
     @property
     def index_bytes(self) -> int:
-        """How much the index takes; 0 where there is none."""
         return 0
 
 
@@ -127,12 +120,13 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
     """
 
     kind: ClassVar[str] = ""
-    """The type of the system; without one, its class stands for it."""
-
+    """The type of the system, and its name where none is given; without one, its class stands for it."""
     name: str = ""
 
     def __post_init__(self) -> None:
-        check_values(self)
+        self.name = self.name or self.kind
+        for option in options_in(type(self)).values():
+            check_value(option, getattr(self, option.field))
 
     def describe(self) -> dict[str, Any]:
         """Return all options that have an effect, with those of the systems used."""

@@ -29,8 +29,6 @@ class BM25(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "bm25"
-
-    name: str = "bm25"
     k1: AtLeastZero = 1.2
     """How soon more occurrences of a word stop counting."""
     b: ZeroToOne = 0.75

@@ -40,8 +40,6 @@ class Command(RemoteSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "command"
-
-    name: str = "command"
     command: str | Sequence[str]
     """The program with its arguments; {k} is the number of docs wanted for each query."""
     input: Literal["jsonl", "tsv"] = "jsonl"

@@ -13,7 +13,7 @@ import numpy as np
 from rankscope.progress import Progress
 from rankscope.systems.base import Doc, DocStore, OptionSystem, Query, RankedDocs, text_of
 from rankscope.systems.embedding_cache import EmbeddingCache
-from rankscope.systems.encoders import Encoder, ProviderName, Role, check_vectors, make_encoder
+from rankscope.systems.encoders.registry import Encoder, ProviderName, Role, check_vectors, make_encoder
 from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
@@ -26,8 +26,6 @@ class Dense(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "dense"
-
-    name: str = "dense"
     model: str = "wordllama"
     """Which embeddings: wordllama (English), multilingual, minilm, a sentence-transformers model, module:function."""
     provider: ProviderName | None = None

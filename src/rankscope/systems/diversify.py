@@ -30,7 +30,6 @@ class Diversified(OptionSystem, kw_only=True):
     The first `pool` docs of another system are put into a new order; what that system has below them follows as it is.
     """
 
-    name: str = ""
     of: Annotated[System | None, SYSTEM] = None
     """The system that gives the pool; without one, a dense system with the embedded model."""
     vectors: Annotated[System | None, SYSTEM] = None
@@ -91,8 +90,6 @@ class MMR(Diversified, kw_only=True):
     """
 
     kind: ClassVar[str] = "mmr"
-
-    name: str = "mmr"
     lambda_: ZeroToOne = msgspec.field(default=0.5, name="lambda")
     """How much relevance counts against novelty: 1 is relevance alone. Written `lambda` in a project file."""
 
@@ -109,8 +106,6 @@ class Dartboard(Diversified, kw_only=True):
     """
 
     kind: ClassVar[str] = "dartboard"
-
-    name: str = "dartboard"
     sigma: float = 0.2
     """How far a dart may be off, in cosine distance; the larger, the more diverse the docs."""
 

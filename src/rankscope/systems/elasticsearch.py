@@ -27,8 +27,6 @@ class Elasticsearch(HttpSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "elasticsearch"
-
-    name: str = "elasticsearch"
     url: str = "http://localhost:9200"
     """The address of the cluster."""
     index_name: str
@@ -72,8 +70,6 @@ class OpenSearch(Elasticsearch, kw_only=True):
     """Searches an index of OpenSearch, which takes the same requests as Elasticsearch; see there."""
 
     kind: ClassVar[str] = "opensearch"
-
-    name: str = "opensearch"
 
 
 def refuse_partial(content: Any) -> None:

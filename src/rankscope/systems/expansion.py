@@ -58,8 +58,6 @@ class Expand(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "expand"
-
-    name: str = "expand"
     of: Annotated[System, SYSTEM]
     """The system that is asked."""
     dictionary: Mapping[str, Any] = {}

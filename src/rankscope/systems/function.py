@@ -24,8 +24,6 @@ class PythonFunction(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "python"
-
-    name: str = "python"
     function: str | Callable[..., Any]
     """The function, as module:function."""
     batch: bool = False

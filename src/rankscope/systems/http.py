@@ -114,8 +114,6 @@ class Http(HttpSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "http"
-
-    name: str = "http"
     url: str
     """The address, e.g. http://localhost:8000/search?q={query}&n={k}."""
     ids: str = "$[*].id"

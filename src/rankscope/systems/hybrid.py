@@ -23,8 +23,6 @@ class Hybrid(OptionSystem, kw_only=True):
     """Fuses the rankings of several systems; see `fusion` for the methods."""
 
     kind: ClassVar[str] = "hybrid"
-
-    name: str = "hybrid"
     of: Annotated[Sequence[System], SYSTEM]
     """The systems whose rankings are fused."""
     method: str = "rrf"

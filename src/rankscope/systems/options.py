@@ -18,7 +18,7 @@ import importlib
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -59,7 +59,6 @@ class Option(msgspec.Struct, frozen=True):
 
     @property
     def is_system(self) -> bool:
-        """Whether it holds another system, or several."""
         return bool(self.marks.get("system"))
 
 
@@ -70,33 +69,23 @@ _UNIONS = (Union, types.UnionType)
 @cache
 def options_in(kind: Any) -> Mapping[str, Option]:
     """Return the options of a class, a Struct or a dataclass, by the name they have in a project file."""
-    found = (_struct_options if issubclass(kind, msgspec.Struct) else _dataclass_options)(kind)
-    return {option.name: option for option in found if option.field != "name"}
-
-
-def _struct_options(kind: Any) -> Iterator[Option]:
-    for field in msgspec.structs.fields(kind):
-        default = field.default
-        if field.default_factory is not msgspec.NODEFAULT:
-            default = field.default_factory()
-        yield Option(field.name, field.encode_name, field.type, default, _marks(field.type))
-
-
-def _dataclass_options(kind: Any) -> Iterator[Option]:
-    hints = get_type_hints(kind, include_extras=True)
-    for field in dataclasses.fields(kind):
+    is_struct = issubclass(kind, msgspec.Struct)
+    hints = {} if is_struct else get_type_hints(kind, include_extras=True)
+    found = {}
+    for field in msgspec.structs.fields(kind) if is_struct else dataclasses.fields(kind):
+        if field.name == "name" or not (is_struct or field.init):
+            continue
+        name, wanted = field.name.rstrip("_"), hints.get(field.name)
+        if is_struct:
+            name, wanted = field.encode_name, field.type
         default = MISSING if field.default is dataclasses.MISSING else field.default
-        if field.default_factory is not dataclasses.MISSING:
+        if field.default_factory not in (MISSING, dataclasses.MISSING):
             default = field.default_factory()
-        if field.init:
-            marks = {**_marks(hints[field.name]), **field.metadata}
-            yield Option(field.name, field.name.rstrip("_"), hints[field.name], default, marks)
-
-
-def _marks(wanted: Any) -> dict[str, Any]:
-    """Return what the Metas of a type say beside limits."""
-    metas = getattr(wanted, "__metadata__", ())
-    return {key: value for meta in metas if isinstance(meta, Meta) for key, value in (meta.extra or {}).items()}
+        metas = (meta for meta in getattr(wanted, "__metadata__", ()) if isinstance(meta, Meta))
+        marks = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
+        marks |= {} if is_struct else field.metadata
+        found[name] = Option(field.name, name, wanted, default, marks)
+    return found
 
 
 def check_names(kind: Any, given: Mapping[str, Any], *, type_name: str) -> None:
@@ -108,20 +97,13 @@ def check_names(kind: Any, given: Mapping[str, Any], *, type_name: str) -> None:
             raise OptionError(f"{type_name} has no option {name!r}", hint=hint)
     for name, option in known.items():
         if option.default is MISSING and name not in given:
-            docs = field_docs(kind).get(option.field, "")
-            raise OptionError(f"{type_name} needs the option {name!r}", hint=docs)
-
-
-def check_values(system: Any) -> None:
-    """Refuse options of a system that are not of the type they should be, or outside their limits."""
-    kind: Any = type(system)
-    for option in options_in(kind).values():
-        if not option.is_system:
-            check_value(option, getattr(system, option.field))
+            raise OptionError(f"{type_name} needs the option {name!r}", hint=field_docs(kind).get(option.field, ""))
 
 
 def check_value(option: Option, value: Any) -> None:
-    """Refuse a value that is not of the type of its option, or outside its limits; it stays as it is given."""
+    """Refuse a value that is not of the type of its option, or outside its limits; systems are not looked at."""
+    if option.is_system:
+        return
     problem = _problem(value.item() if isinstance(value, np.generic) else value, option.type)
     if not problem:
         return
@@ -202,8 +184,7 @@ def field_names(fields: DocFields) -> tuple[str, ...]:
 
 def options_of(system: Any) -> dict[str, Any]:
     """Return the options of a system as plain data, those that change no result left out, systems described."""
-    kind: Any = type(system)
-    options = options_in(kind).values()
+    options = options_in(type(system)).values()
     return {
         option.field: plain(getattr(system, option.field)) for option in options if not option.marks.get("no_effect")
     }

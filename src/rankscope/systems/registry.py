@@ -30,8 +30,7 @@ SYSTEMS: Registry[type[System]] = Registry(
         ),
         "hybrid": Entry("rankscope.systems.hybrid:Hybrid", "several systems as one, by reciprocal rank fusion"),
         "mmr": Entry(
-            "rankscope.systems.diversify:MMR",
-            "fewer near-duplicates among the first docs (maximal marginal relevance)",
+            "rankscope.systems.diversify:MMR", "fewer near-duplicates among the first docs (maximal marginal relevance)"
         ),
         "dartboard": Entry(
             "rankscope.systems.diversify:Dartboard", "fewer near-duplicates, by relevant information gain"
@@ -109,7 +108,7 @@ def check_options(type: str, options: Mapping[str, Any], *, where: str = "") -> 
         kind = class_of(type)
         check_names(kind, options, type_name=type)
         for name, option in options_in(kind).items():
-            if name in options and not option.is_system:
+            if name in options:
                 check_value(option, options[name])
     except OptionError as error:
         if not where:

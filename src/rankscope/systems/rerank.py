@@ -10,24 +10,8 @@ from typing import Annotated, Any, ClassVar
 from rankscope.errors import ScoreError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.base import (
-    DocStore,
-    OptionSystem,
-    Query,
-    RankedDocs,
-    System,
-    best_first,
-    text_of,
-    with_progress,
-)
-from rankscope.systems.options import (
-    SYSTEM,
-    AtLeastOne,
-    DocFields,
-    field_names,
-    load_function,
-    source_hash,
-)
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first, text_of, with_progress
+from rankscope.systems.options import SYSTEM, AtLeastOne, DocFields, field_names, load_function, source_hash
 
 Scorer = Callable[[str, list[str]], Sequence[float]]
 
@@ -40,8 +24,6 @@ class Rerank(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "rerank"
-
-    name: str = "rerank"
     of: Annotated[System, SYSTEM]
     """The system whose results are scored again."""
     function: str | Scorer

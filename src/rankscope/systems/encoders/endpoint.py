@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from rankscope.errors import InputError, OptionError, shorten
-from rankscope.systems.encoders.base import Role
+from rankscope.systems.encoders.registry import Role
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport
 
 _LONGEST_WAIT_S = 60.0

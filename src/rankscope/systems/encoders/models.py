@@ -71,11 +71,16 @@ class MiniLM:
         return encode_separately(self._encode, texts, role=role)
 
     def _encode(self, texts: list[str]) -> Vectors:
-        """Encode texts of similar length together: what is padded is computed in vain."""
+        """Encode texts of similar length together, in batches of about as many tokens: padding is computed in vain."""
         encodings = self._tokenizer.encode_batch(texts)
         order = sorted(range(len(texts)), key=lambda i: (len(encodings[i].ids), i))
         vectors = np.empty((len(texts), 384), dtype=np.float32)
-        for batch in batches(order, size_of=lambda i: len(encodings[i].ids)):
+        batches: list[list[int]] = []
+        for i in order:
+            if not batches or (len(batches[-1]) + 1) * len(encodings[i].ids) > _BATCH_TOKENS:
+                batches.append([])
+            batches[-1].append(i)
+        for batch in batches:
             vectors[batch] = self._pooled([encodings[i].ids for i in batch])
         return vectors
 
@@ -107,16 +112,6 @@ class MiniLM:
         hidden = self._session.run(None, inputs)[0]
         weights = mask[..., None].astype(np.float32)
         return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)
-
-
-def batches(order: Sequence[int], *, size_of: Callable[[int], int]) -> list[list[int]]:
-    """Cut texts, shortest first, into batches that hold about as many tokens each."""
-    cut: list[list[int]] = []
-    for i in order:
-        if not cut or (len(cut[-1]) + 1) * size_of(i) > _BATCH_TOKENS:
-            cut.append([])
-        cut[-1].append(i)
-    return cut
 
 
 def tokenizer_file() -> Path:

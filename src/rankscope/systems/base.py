@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from rankscope.align.ranking import best_first_order
-from rankscope.errors import OptionError
+from rankscope.errors import DuplicateError, OptionError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.options import check_value, options_in, options_of
+from rankscope.systems.options import check_value, options_in, plain
 
 RankedDocs = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
@@ -130,7 +131,11 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         """Return all options that have an effect, with those of the systems used."""
-        return {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}", **options_of(self)}
+        described: dict[str, Any] = {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}"}
+        for option in options_in(type(self)).values():
+            if not option.marks.get("no_effect"):
+                described[option.field] = plain(getattr(self, option.field))
+        return described
 
 
 class ListDocs:
@@ -168,6 +173,34 @@ def best_first(scores: Mapping[str, float] | Iterable[tuple[str, float]], k: int
     values = np.array([score for _, score in pairs], dtype=np.float64)
     order = best_first_order([doc for doc, _ in pairs], values)
     return [pairs[i] for i in order[:k].tolist()]
+
+
+class DocIds:
+    """The ids of indexed docs by row, and the order in which ids break ties."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self.ids = list(ids)
+        self.row_of = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        if len(self.row_of) < len(self.ids):
+            doc = next(doc for row, doc in enumerate(self.ids) if self.row_of[doc] != row)
+            raise DuplicateError(f"doc {doc!r} is there twice", hint="every doc needs an id of its own")
+        self._place: NDArray[np.int64] | None = None
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """The place of each row among all ids, in descending order of their bytes, as trec_eval breaks ties."""
+        if self._place is None:
+            descending = sorted(range(len(self.ids)), key=lambda row: byte_order(self.ids[row]), reverse=True)
+            place = np.empty(len(self.ids), dtype=np.int64)
+            place[descending] = np.arange(len(self.ids))
+            self._place = place  # only now that it is whole: other threads may be searching
+        return self._place
+
+    def ranking(self, rows: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> RankedDocs:
+        """Return the best k of some rows."""
+        order = np.lexsort((self.place[rows], -scores))[:k]
+        picked = zip(rows[order].tolist(), scores[order].tolist(), strict=True)
+        return [(self.ids[row], score) for row, score in picked]
 
 
 def with_progress(docs: DocStore, progress: Progress | None, *, every: int = 1000) -> Iterator[Doc]:

@@ -15,7 +15,7 @@ import numpy as np
 from rankscope.io.write import replaced
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
-from rankscope.systems.encoders.registry import Encoder, ProviderName, Role, check_vectors, make_encoder
+from rankscope.systems.encoders.registry import PACKAGED, Encoder, Role, check_vectors
 from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
@@ -30,7 +30,7 @@ class Dense(OptionSystem, kw_only=True):
     kind: ClassVar[str] = "dense"
     model: str = "wordllama"
     """Which embeddings: wordllama (English), multilingual, minilm, a sentence-transformers model, module:function."""
-    provider: ProviderName | None = None
+    provider: Literal["packaged", "endpoint", "python", "sentence-transformers"] | None = None
     """Who has the model, where its name does not tell: packaged, endpoint, python or sentence-transformers."""
     base_url: str | None = None
     """The address of an endpoint that speaks OpenAI's embeddings API, such as http://localhost:11434/v1."""
@@ -63,7 +63,9 @@ class Dense(OptionSystem, kw_only=True):
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         """Encode the docs, block by block, as far as they are not in the cache."""
-        cache = None if self.cache is None else EmbeddingCache(Path(self.cache), self.vector_identity())
+        settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
+        model = {**self._encoder.describe(), **settings}
+        cache = None if self.cache is None else EmbeddingCache(Path(self.cache), model)
         ids: list[str] = []
         blocks = []
         reading = iter(docs)
@@ -94,17 +96,35 @@ class Dense(OptionSystem, kw_only=True):
         vectors = check_vectors(self._encoder.encode(texts, role=role), texts, model=self.model)
         return unit_length(vectors) if self.similarity == "cosine" else vectors
 
-    def vector_identity(self) -> dict[str, Any]:
-        """Return what the vectors of docs depend on, apart from their texts."""
-        settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
-        return {**self._encoder.describe(), **settings}
-
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "encoder": self._encoder.describe()}
 
     @property
     def index_bytes(self) -> int:
         return 0 if self._index is None else self._index.n_bytes
+
+
+def make_encoder(options: Dense) -> Encoder:
+    """Return the encoder; no model is loaded before it is needed."""
+    provider = options.provider
+    is_open = provider is None  # so that the other options tell
+    if provider == "endpoint" or (is_open and options.base_url is not None):
+        from rankscope.systems.encoders.endpoint import Endpoint
+
+        return Endpoint(
+            options.model,
+            base_url=options.base_url or "https://api.openai.com/v1",
+            api_key_env=options.api_key_env,
+            dimensions=options.dimensions,
+            batch_size=options.batch_size,
+        )
+    if provider == "packaged" or (is_open and options.model in PACKAGED):
+        return PACKAGED[options.model]()
+    from rankscope.systems.encoders.models import FunctionEncoder, SentenceTransformers
+
+    if provider == "python" or (is_open and ":" in options.model):
+        return FunctionEncoder(options.model)
+    return SentenceTransformers(options.model, batch_size=options.batch_size)
 
 
 def unit_length(vectors: Vectors) -> Vectors:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 from rankscope.errors import shorten
 from rankscope.systems.answers import (
@@ -80,12 +80,11 @@ class HttpSystem(RemoteSystem, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         described = super().describe()
-        hidden = {name: without_secrets(described[name]) for name in ("headers", "body", "query") if name in described}
+        hidden = {name: without_secrets(described[name]) for name in described if name in ("headers", "body", "query")}
         return {**described, **hidden, "url": url_without_secrets(self.url)}
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        with HttpBatch(self, k=k) as batch:
-            yield from batch.answers(queries)
+        yield from HttpBatch(self, k=k).answers(queries)
 
     def _request(
         self, method: str | None, address: str, values: Mapping[str, Any], body: bytes | None, content_type: str
@@ -155,29 +154,26 @@ class HttpBatch:
         self._pool = ThreadPoolExecutor(system.concurrency)
         self._n_failed_in_a_row = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._transport.close()  # wakes up whoever waits for an answer
-        self._pool.shutdown(cancel_futures=True)
-        self._transport.close()
-
     def answers(self, queries: Sequence[Query]) -> Iterator[Answer]:
         """Yield answers as they come; a query is submitted when a thread is free for it."""
         waiting = iter(queries)
         running: set[Future[Answer]] = set()
-        while True:
-            free = self._system.concurrency - len(running)
-            running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
-            if not running:
-                return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                answer = future.result()
-                self._n_failed_in_a_row = self._n_failed_in_a_row + 1 if answer.failed else 0
-                yield answer
+        try:
+            while True:
+                free = self._system.concurrency - len(running)
+                running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    answer = future.result()
+                    self._n_failed_in_a_row = self._n_failed_in_a_row + 1 if answer.failed else 0
+                    yield answer
+        finally:
+            self._stop.set()
+            self._transport.close()  # wakes up whoever waits for an answer
+            self._pool.shutdown(cancel_futures=True)
+            self._transport.close()
 
     def answer(self, query: Query) -> Answer:
         """Ask one query, again where it fails, and return what came of it."""

@@ -15,8 +15,6 @@ from rankscope.systems.fusion import Fusion
 from rankscope.systems.options import SYSTEM, AtLeastOne
 
 TUNE = "tune"
-Measure = Callable[[Mapping[str, RankedDocs]], float]
-"""Scores the rankings of all queries with one number, the higher the better."""
 
 
 class Hybrid(OptionSystem, kw_only=True):
@@ -84,7 +82,9 @@ class Hybrid(OptionSystem, kw_only=True):
         answers = [system.search(queries, k=max(k, self.depth)) for system in self.of]
         return list(zip(*answers, strict=True))
 
-    def tune(self, queries: Sequence[Query], measure: Measure, *, k: int = 1000) -> dict[tuple[float, ...], float]:
+    def tune(
+        self, queries: Sequence[Query], measure: Callable[[Mapping[str, RankedDocs]], float], *, k: int = 1000
+    ) -> dict[tuple[float, ...], float]:
         """Choose the weights that score best on training queries, and return what each that was tried scored.
 
         Give training queries alone: on the queries it was chosen for, a choice looks better than it is. Of weights that
@@ -94,9 +94,8 @@ class Hybrid(OptionSystem, kw_only=True):
         curve = {}
         for weights in weight_grid(len(self.of), step=self.step) if queries else ():
             fusion = Fusion(method=self.method, k=self.k, weights=weights, norm=self.norm)
-            curve[weights] = measure(
-                {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
-            )
+            fused = {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
+            curve[weights] = measure(fused)
         self.tuned_weights = best_weights(curve)
         return curve
 

@@ -72,7 +72,8 @@ def options_in(kind: Any) -> Mapping[str, Option]:
     is_struct = issubclass(kind, msgspec.Struct)
     hints = {} if is_struct else get_type_hints(kind, include_extras=True)
     found = {}
-    for field in msgspec.structs.fields(kind) if is_struct else dataclasses.fields(kind):
+    fields: Iterable[Any] = msgspec.structs.fields(kind) if is_struct else dataclasses.fields(kind)
+    for field in fields:
         if field.name == "name" or not (is_struct or field.init):
             continue
         name, wanted = field.name.rstrip("_"), hints.get(field.name)
@@ -180,14 +181,6 @@ def field_names(fields: DocFields) -> tuple[str, ...]:
     if not listed:
         raise OptionError("no field of the docs is to be searched", hint='for example fields = ["title", "text"]')
     return listed
-
-
-def options_of(system: Any) -> dict[str, Any]:
-    """Return the options of a system as plain data, those that change no result left out, systems described."""
-    options = options_in(type(system)).values()
-    return {
-        option.field: plain(getattr(system, option.field)) for option in options if not option.marks.get("no_effect")
-    }
 
 
 def plain(value: Any) -> Any:

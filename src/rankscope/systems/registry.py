@@ -60,21 +60,10 @@ def make_system(
     resolve: Callable[[str], System] | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> System:
-    """Return a system of a type.
+    """Return a system of a type, a name of `SYSTEMS` or package.module:Class, with options as a project file has them.
 
-    Parameters
-    ----------
-    type
-        A name of `SYSTEMS`, or package.module:Class.
-    options
-        The options as a project file has them.
-    name
-        The name of the system; without one, the default of its class.
-    resolve
-        Turns the name of another system, as in `of = ["bm25", "dense"]`, into that system.
-    cache
-        The folder for what takes long to compute; systems that keep nothing ignore it.
-
+    `resolve` turns the name of another system, as in `of = ["bm25", "dense"]`, into that system. `cache` is the folder
+    for what takes long to compute; systems that keep nothing ignore it.
     """
     check_options(type, options)
     kind = class_of(type)
@@ -125,7 +114,6 @@ def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  
 
 
 def class_of(type: str) -> Any:  # noqa: A002 (as above)
-    """Return the class of a type."""
     kind: Any = load_function(type, what="the system type") if ":" in type else SYSTEMS[type]
     is_struct = inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
     if not is_struct and not dataclasses.is_dataclass(kind):

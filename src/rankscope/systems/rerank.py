@@ -54,8 +54,14 @@ class Rerank(OptionSystem, kw_only=True):
         pool, below = ranking[: self.pool], ranking[self.pool :]
         if not pool:
             return []
-        given = self._score(query.text, [texts[doc] for doc, _ in pool])
-        scores = check_scores(given, n_docs=len(pool), query=query)
+        scores = [float(score) for score in self._score(query.text, [texts[doc] for doc, _ in pool])]
+        if len(scores) != len(pool):
+            raise ScoreError(
+                f"query {query.id!r}: the function returned {len(scores)} scores for {len(pool)} docs",
+                hint="it must return one score per doc, in their order",
+            )
+        if not all(map(math.isfinite, scores)):
+            raise ScoreError(f"query {query.id!r}: the function returned NaN or infinity as a score")
         scored = best_first(zip((doc for doc, _ in pool), scores, strict=True))
         lowest = scored[-1][1]
         return [*scored, *((doc, lowest - place) for place, (doc, _) in enumerate(below, 1))]
@@ -66,19 +72,6 @@ class Rerank(OptionSystem, kw_only=True):
     @property
     def index_bytes(self) -> int:
         return self.of.index_bytes + (0 if self._texts is None else self._texts.n_bytes)
-
-
-def check_scores(given: Sequence[float], *, n_docs: int, query: Query) -> list[float]:
-    """Return scores as numbers, or say what is wrong with them."""
-    scores = [float(score) for score in given]
-    if len(scores) != n_docs:
-        raise ScoreError(
-            f"query {query.id!r}: the function returned {len(scores)} scores for {n_docs} docs",
-            hint="it must return one score per doc, in their order",
-        )
-    if not all(map(math.isfinite, scores)):
-        raise ScoreError(f"query {query.id!r}: the function returned NaN or infinity as a score")
-    return scores
 
 
 class DocTexts:

@@ -39,13 +39,12 @@ class Tokenizer(msgspec.Struct, frozen=True):
 
     def words(self, text: str) -> list[str]:
         kept = [word for word in self.pattern.findall(text.lower()) if word not in self.stop_words]
-        return kept if self.stem is None else [self.stemmed(word) for word in kept]
-
-    def stemmed(self, word: str) -> str:
-        known = self._stem_of.get(word)
-        if known is None:
-            known = self._stem_of[word] = self.stem(word) if self.stem else word
-        return known
+        if self.stem is None:
+            return kept
+        for word in kept:
+            if word not in self._stem_of:
+                self._stem_of[word] = self.stem(word)
+        return [self._stem_of[word] for word in kept]
 
 
 def make_tokenizer(*, stemmer: str, stop_words: str | Sequence[str], pattern: str) -> Tokenizer:

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.native import n_cores
-from rankscope.systems.base import RankedDocs
-from rankscope.systems.top_docs import DocIds
+from rankscope.systems.base import DocIds, RankedDocs
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Encoders turn texts into vectors; from the options of a dense system to its encoder.
+"""What every encoder has in common, and those that can be named without more.
 
 To add a packaged model, write its class and one line here. Other packages add theirs through the entry point
 `rankscope.encoders`: a class that is made without arguments.
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rankscope.errors import InputError, shorten
 from rankscope.registry import Entry, Registry
 
-ProviderName = Literal["packaged", "endpoint", "python", "sentence-transformers"]
 Role = Literal["query", "doc"]
 Vectors = NDArray[np.float32]
 
@@ -45,42 +44,6 @@ PACKAGED: Registry[Callable[[], Encoder]] = Registry(
     entry_points="rankscope.encoders",
 )
 """The models that can be named without a download, and what makes them."""
-
-
-class EncoderOptions(Protocol):
-    """Which model, and where it is: the options of a dense system."""
-
-    model: str
-    provider: ProviderName | None
-    base_url: str | None
-    api_key_env: str
-    dimensions: int | None
-    batch_size: int
-
-
-def make_encoder(options: EncoderOptions) -> Encoder:
-    """Return the encoder; no model is loaded before it is needed."""
-    provider = options.provider
-    if provider is None:  # the other options tell
-        known = "packaged" if options.model in PACKAGED else "python" if ":" in options.model else None
-        provider = "endpoint" if options.base_url is not None else known
-    if provider == "packaged":
-        return PACKAGED[options.model]()
-    if provider == "endpoint":
-        from rankscope.systems.encoders.endpoint import Endpoint
-
-        return Endpoint(
-            options.model,
-            base_url=options.base_url or "https://api.openai.com/v1",
-            api_key_env=options.api_key_env,
-            dimensions=options.dimensions,
-            batch_size=options.batch_size,
-        )
-    from rankscope.systems.encoders.models import FunctionEncoder, SentenceTransformers
-
-    if provider == "python":
-        return FunctionEncoder(options.model)
-    return SentenceTransformers(options.model, batch_size=options.batch_size)
 
 
 def check_vectors(vectors: Any, texts: Sequence[str], *, model: str) -> Vectors:

@@ -34,7 +34,6 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the query is still without a ranking."""
         return self.ranking is None
 
 
@@ -91,7 +90,6 @@ def ranking_by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return in one line why something failed."""
     message = error.message if isinstance(error, InputError) else str(error)
     line = shorten(" ".join(message.split()), limit=300)
     return line if isinstance(error, InputError) else f"{type(error).__name__}: {line}".removesuffix(": ")

@@ -82,7 +82,6 @@ class BaseSystem:
     _docs: DocStore | None = None
 
     def fit(self, docs: DocStore, *, progress: Progress | None = None) -> None:
-        """Index the docs, unless exactly these are indexed already."""
         if self._docs is not docs:
             self._docs = None
             self.index(docs, progress=progress)
@@ -130,7 +129,6 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
             check_value(option, getattr(self, option.field))
 
     def describe(self) -> dict[str, Any]:
-        """Return all options that have an effect, with those of the systems used."""
         described: dict[str, Any] = {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}"}
         for option in options_in(type(self)).values():
             if not option.marks.get("no_effect"):
@@ -197,14 +195,12 @@ class DocIds:
         return self._place
 
     def ranking(self, rows: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> RankedDocs:
-        """Return the best k of some rows."""
         order = np.lexsort((self.place[rows], -scores))[:k]
         picked = zip(rows[order].tolist(), scores[order].tolist(), strict=True)
         return [(self.ids[row], score) for row, score in picked]
 
 
 def with_progress(docs: DocStore, progress: Progress | None, *, every: int = 1000) -> Iterator[Doc]:
-    """Yield the docs, reporting now and then how many are done."""
     total = len(docs)
     for n_done, doc in enumerate(docs):
         if progress is not None and n_done % every == 0:

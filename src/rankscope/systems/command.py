@@ -151,7 +151,6 @@ class ProgramRun:
             process.stdin.close()
 
     def _keep_errors(self, process: Any) -> None:
-        """Keep the last of what the program writes to standard error."""
         self._last_errors.extend(shorten(line.strip()) for line in process.stderr if line.strip())
 
     def _time_out(self, process: Any) -> None:
@@ -200,7 +199,6 @@ def trec_row(line: str) -> tuple[str, str, float]:
 
 
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:
-    """Return the first of some keys that a record has."""
     found = next((record[name] for name in names if name in record), None) if isinstance(record, Mapping) else None
     if found is None:
         raise BadAnswerError(f"the program printed {shorten(line.strip())}, which has none of {', '.join(names)}")

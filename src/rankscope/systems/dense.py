@@ -62,7 +62,6 @@ class Dense(OptionSystem, kw_only=True):
         self._encoder: Encoder = make_encoder(self)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Encode the docs, block by block, as far as they are not in the cache."""
         settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
         model = {**self._encoder.describe(), **settings}
         cache = None if self.cache is None else EmbeddingCache(Path(self.cache), model)

@@ -43,7 +43,13 @@ class Diversified(OptionSystem, kw_only=True):
         super().__post_init__()
         self.of = self.of or self.vectors or Dense()
         self._base = self.of
-        self._dense = dense_system(self._base, self.vectors, name=self.name)
+        dense = self.vectors or next(dense_systems(self._base), None)
+        if not isinstance(dense, Dense):
+            raise OptionError(
+                f"{self.name} compares embeddings, and {getattr(dense or self._base, 'name', '')!r} has none",
+                hint='name a dense system, e.g. vectors = "dense"',
+            )
+        self._dense = dense
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         self._base.fit(docs, progress=progress)
@@ -145,17 +151,6 @@ def chosen_by(value: Callable[[Floats], Floats], similarity: Floats, first: int,
         chosen.append(int(np.argmax(values)))
         np.maximum(nearest, similarity[chosen[-1]], out=nearest)
     return chosen
-
-
-def dense_system(base: System, given: System | None, *, name: str) -> Dense:
-    """Return the dense system that is given, or else the first that gives the pool or is part of it."""
-    found = next(dense_systems(base), None) if given is None else given
-    if not isinstance(found, Dense):
-        raise OptionError(
-            f"{name} compares embeddings, and {getattr(found or base, 'name', '')!r} has none",
-            hint='name a dense system, e.g. vectors = "dense"',
-        )
-    return found
 
 
 def dense_systems(system: System) -> Iterator[Dense]:

@@ -114,7 +114,6 @@ class Expand(OptionSystem, kw_only=True):
         self.of.fit(docs, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, best first; everything is asked in one batch."""
         asked = [self.subqueries(query) for query in queries]
         flat = [subquery for own in asked for subquery, _ in own]
         answers = iter(self.of.search(flat, k=max(k, self.depth)))
@@ -164,7 +163,6 @@ def as_expansions(entries: Mapping[str, Any], *, where: str) -> dict[str, Expans
 
 
 def as_expansion(value: Any, *, where: str) -> Expansion:
-    """Return an expansion from a list of terms or from lists by name."""
     if value is None:
         return Expansion()
     if isinstance(value, Expansion):
@@ -185,7 +183,6 @@ def as_terms(value: Any, *, where: str) -> tuple[str, ...]:
 
 
 def read_expansions(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Return expansions by phrase or by query from a JSON or TOML file."""
     import tomllib
 
     file = Path(path)

@@ -65,7 +65,6 @@ def wait_for_all(waiting: Sequence[Any]) -> list[Any]:
 
 
 def as_ranking(answer: Any, query: Query) -> RankedDocs:
-    """Return what a function gave for one query as docs with scores, best first."""
     listed = list(answer.items() if isinstance(answer, Mapping) else answer)
     if listed and all(isinstance(entry, str | int) for entry in listed):
         listed = [(doc, 1 / rank) for rank, doc in enumerate(listed, 1)]

@@ -65,14 +65,12 @@ class Fusion(msgspec.Struct, frozen=True, kw_only=True):
             raise OptionError(f"weights {list(self.weights)} are not numbers, or all 0")
 
     def fuse(self, rankings: Sequence[RankedDocs]) -> RankedDocs:
-        """Return one ranking from those of several systems for one query, best first."""
         method, weights = METHODS[self.method], self.weights_for(len(rankings))
         norm = "none" if method.by_rank else self.norm or "minmax"
         lists = [normalise(dict(best_first(ranking)), norm) for ranking in rankings]
         return best_first(method.combine(lists, weights, self))
 
     def weights_for(self, n_lists: int) -> Sequence[float]:
-        """Return the weights, as many as there are lists."""
         if self.weights is None:
             return [1.0] * n_lists
         if len(self.weights) != n_lists:

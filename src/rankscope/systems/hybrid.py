@@ -47,7 +47,6 @@ class Hybrid(OptionSystem, kw_only=True):
         self.fusion  # noqa: B018 (its options are checked now, not at the first search)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the weights that were tuned along with the options."""
         options: Any = super().__reduce__()
         return (*options, {"tuned_weights": self.tuned_weights})
 
@@ -78,7 +77,6 @@ class Hybrid(OptionSystem, kw_only=True):
         return [fusion.fuse(lists)[:k] for lists in self.lists(queries, k=k)]
 
     def lists(self, queries: Sequence[Query], *, k: int) -> list[tuple[RankedDocs, ...]]:
-        """Return, for each query, what each system has for it."""
         answers = [system.search(queries, k=max(k, self.depth)) for system in self.of]
         return list(zip(*answers, strict=True))
 

@@ -34,7 +34,6 @@ class JsonPath(msgspec.Struct, frozen=True):
     """Each a key as text, a place as whole number, or ALL."""
 
     def values(self, data: Any) -> list[Any]:
-        """Return what the path leads to, in order."""
         found = [data]
         for number, step in enumerate(self.steps):
             found = [inner for value in found for inner in self._step_values(value, step, number)]

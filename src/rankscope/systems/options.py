@@ -1,11 +1,6 @@
 """Options of systems: how they are declared, checked and described.
 
-The fields of a class are its options, with their types; nothing about them is written down twice:
-
-    class BM25(OptionSystem, kw_only=True):
-        k1: AtLeastZero = 1.2
-        \"\"\"How soon more occurrences of a word stop counting.\"\"\"
-
+The fields of a class are its options, with their types and docstrings; nothing about them is written down twice.
 Systems of ours are msgspec Structs; classes of users may be Structs or dataclasses.
 """
 
@@ -19,6 +14,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -28,7 +24,6 @@ import numpy as np
 from msgspec import Meta
 
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.records import field_docs
 from rankscope.systems.working_directory import load_module
 
 AtLeastZero = Annotated[float, Meta(ge=0)]
@@ -89,18 +84,6 @@ def options_in(kind: Any) -> Mapping[str, Option]:
     return found
 
 
-def check_names(kind: Any, given: Mapping[str, Any], *, type_name: str) -> None:
-    """Refuse options that a kind of system does not have, and those it needs and that are not given."""
-    known = options_in(kind)
-    for name in given:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"{type_name} has {', '.join(known)}"
-            raise OptionError(f"{type_name} has no option {name!r}", hint=hint)
-    for name, option in known.items():
-        if option.default is MISSING and name not in given:
-            raise OptionError(f"{type_name} needs the option {name!r}", hint=field_docs(kind).get(option.field, ""))
-
-
 def check_value(option: Option, value: Any) -> None:
     """Refuse a value that is not of the type of its option, or outside its limits; systems are not looked at."""
     if option.is_system:
@@ -132,14 +115,12 @@ def _problem(value: Any, wanted: Any) -> Literal["", "type", "limits"]:
 
 
 def _parts(wanted: Any) -> tuple[Any, ...]:
-    """Return the parts of a union, or the type alone."""
     if get_origin(wanted) is Annotated and get_origin(get_args(wanted)[0]) in (*_UNIONS, Literal):
         wanted = get_args(wanted)[0]
     return get_args(wanted) if get_origin(wanted) in _UNIONS else (wanted,)
 
 
 def in_words(wanted: Any) -> str:
-    """Return a type of value in plain words."""
     simple = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): ""}
     if wanted in simple:
         return simple[wanted]
@@ -158,7 +139,6 @@ def in_words(wanted: Any) -> str:
 
 
 def limits_in_words(wanted: Any) -> str:
-    """Return the range of a number as one says it."""
     metas = (meta for part in (wanted, *_parts(wanted)) for meta in getattr(part, "__metadata__", ()))
     limits = next(meta for meta in metas if (meta.ge, meta.gt, meta.le) != (None, None, None))
     if limits.ge is not None and limits.le is not None:
@@ -169,7 +149,6 @@ def limits_in_words(wanted: Any) -> str:
 
 
 def check_choice(value: object, choices: Iterable[str], *, what: str) -> None:
-    """Refuse a word that is not one of some."""
     listed = list(choices)
     if value not in listed:
         raise OptionError(f"{what} {value!r} is not one of {', '.join(listed)}", hint=did_you_mean(str(value), listed))
@@ -207,15 +186,12 @@ def need(module: str, *, pip: str, why: str) -> Any:
 
 
 def versions_of(*packages: str) -> dict[str, str]:
-    """Return the installed versions of packages."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
+    found = dict.fromkeys(packages, "not installed")
     for package in packages:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
     return found
 
 

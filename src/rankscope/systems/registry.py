@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
-from rankscope.errors import OptionError
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.records import field_docs
 from rankscope.registry import Entry, Registry
 from rankscope.systems.base import System
-from rankscope.systems.options import check_names, check_value, load_function, options_in
+from rankscope.systems.options import MISSING, check_value, load_function, options_in
 
 SYSTEMS: Registry[type[System]] = Registry(
     "system of type",
@@ -94,15 +95,25 @@ def check_options(type: str, options: Mapping[str, Any], *, where: str = "") -> 
     The message begins with `where`, the place of the options in a file.
     """
     try:
-        kind = class_of(type)
-        check_names(kind, options, type_name=type)
-        for name, option in options_in(kind).items():
-            if name in options:
-                check_value(option, options[name])
+        refuse_misfits(class_of(type), type, options)
     except OptionError as error:
         if not where:
             raise
         raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def refuse_misfits(kind: Any, type: str, options: Mapping[str, Any]) -> None:  # noqa: A002 (as above)
+    known = options_in(kind)
+    for name in options:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"{type} has {', '.join(known)}"
+            raise OptionError(f"{type} has no option {name!r}", hint=hint)
+    for name, option in known.items():
+        if option.default is MISSING and name not in options:
+            raise OptionError(f"{type} needs the option {name!r}", hint=field_docs(kind).get(option.field, ""))
+    for name in known:
+        if name in options:
+            check_value(known[name], options[name])
 
 
 def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: A002 (as above)

@@ -40,7 +40,6 @@ class Rerank(OptionSystem, kw_only=True):
         self._texts: DocTexts | None = None
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Index the docs for the other system, and keep their texts at hand."""
         self.of.fit(docs, progress=progress)
         self._texts = DocTexts(docs, fields=self.fields, progress=progress)
 
@@ -49,7 +48,6 @@ class Rerank(OptionSystem, kw_only=True):
         return [self.rerank(query, ranking)[:k] for query, ranking in zip(queries, found, strict=True)]
 
     def rerank(self, query: Query, ranking: RankedDocs) -> RankedDocs:
-        """Return one ranking with its pool scored again."""
         texts = self.require_index(self._texts)
         pool, below = ranking[: self.pool], ranking[self.pool :]
         if not pool:

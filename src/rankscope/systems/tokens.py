@@ -62,7 +62,6 @@ def language_of(name: str) -> str:
 
 
 def stemmer_of(name: str) -> Callable[[str], str] | None:
-    """Return the Snowball stemmer of a language, or None for "none"."""
     if name == NONE:
         return None
     snowball = need("Stemmer", pip=PIP, why=f"the stemmer of {name}")

@@ -57,7 +57,7 @@ class OnCpu:
                 np.matmul(queries, block.T, out=scores[:, start:end])
             if kept.open and scores.shape[1] >= k:
                 place = scores.shape[1] - k
-                kept.raise_bar(np.partition(scores, place, axis=1)[:, place])
+                kept.bar, kept.open = np.partition(scores, place, axis=1)[:, place] - margin, False
             reached = np.flatnonzero(scores >= kept.bar[:, None])
             query, column = np.divmod(reached, scores.shape[1])
             kept.add(query, column + self._starts[first], scores.ravel()[reached])
@@ -97,7 +97,6 @@ class OnGpu:
         return pairs[:, 0], pairs[:, 1]
 
     def _kth_best(self, asked: Any, k: int) -> Any:
-        """Return the k-th best score of each query."""
         best = asked.new_empty((len(asked), 0))
         for start in range(0, len(self._docs), _GPU_DOCS):
             scores = asked @ self._docs[start : start + _GPU_DOCS].T
@@ -147,7 +146,6 @@ class VectorIndex:
             return [ranking for rankings in found for ranking in rankings]
 
     def _search_part(self, queries: Vectors, k: int) -> list[RankedDocs]:
-        """Search with as many queries as are compared at a time."""
         lengths = np.linalg.norm(queries, axis=1)
         margin = (_ROUNDING * self._longest * lengths).astype(np.float32)
         query, rows = self._arithmetic.candidates(queries, k=k, margin=margin)
@@ -177,13 +175,9 @@ class Candidates:
         """Whether nothing is known yet of what has to be reached."""
         self._k = k
         self._margin = margin
-        self._parts: list[tuple[Rows, Rows, Vectors]] = []
+        none = np.empty(0, dtype=np.int64)
+        self._parts: list[tuple[Rows, Rows, Vectors]] = [(none, none, np.empty(0, dtype=np.float32))]
         self._n_new = 0
-
-    def raise_bar(self, at_rank: Vectors) -> None:
-        """Set what has to be reached from the k-th best scores of a first block."""
-        self.bar = np.maximum(self.bar, at_rank - self._margin)
-        self.open = False
 
     def add(self, query: Rows, rows: Rows, scores: Vectors) -> None:
         """Add candidates; now and then those that have been overtaken are dropped."""
@@ -194,11 +188,8 @@ class Candidates:
 
     def pairs(self) -> tuple[Rows, Rows]:
         """Return query and row of all candidates, by query."""
-        if not self._parts:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         self._drop()
-        query, rows, _ = self._parts[0]
-        return query, rows
+        return self._parts[0][:2]
 
     def _drop(self) -> None:
         """Drop what is below the k-th best score of its query by more than the margin, and raise the bar."""

@@ -53,7 +53,6 @@ class Endpoint(msgspec.Struct, dict=True):
         return Transport(timeout_s=self.timeout_s, concurrency=self.concurrency)
 
     def _encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of one request, in the order of the texts."""
         content: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         if self.dimensions is not None:
             content["dimensions"] = self.dimensions

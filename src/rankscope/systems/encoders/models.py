@@ -104,7 +104,6 @@ class MiniLM:
         return tokenizer
 
     def _pooled(self, token_ids: list[list[int]]) -> Vectors:
-        """Return the mean of the tokens' vectors of each text."""
         width = max(map(len, token_ids))
         ids = np.array([tokens + [0] * (width - len(tokens)) for tokens in token_ids], dtype=np.int64)
         mask = np.array([[1] * len(tokens) + [0] * (width - len(tokens)) for tokens in token_ids], dtype=np.int64)
@@ -158,7 +157,6 @@ class FunctionEncoder(msgspec.Struct, dict=True):
     target: str
 
     def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on: the function and its module's text, so that a change is noticed."""
         return {"model": self.target, "library": "python", "source": source_hash(self._function)}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> Any:

@@ -200,10 +200,10 @@ class DocIds:
         return [(self.ids[row], score) for row, score in picked]
 
 
-def with_progress(docs: DocStore, progress: Progress | None, *, every: int = 1000) -> Iterator[Doc]:
+def with_progress(docs: DocStore, progress: Progress | None) -> Iterator[Doc]:
     total = len(docs)
     for n_done, doc in enumerate(docs):
-        if progress is not None and n_done % every == 0:
+        if progress is not None and n_done % 1000 == 0:
             progress(n_done, total)
         yield doc
     if progress is not None:

@@ -7,7 +7,6 @@ import math
 import shlex
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, ClassVar, Literal
@@ -82,7 +81,7 @@ class ProgramRun:
         self._k = k
         self._left = {query.id for query in queries}
         self._trec_rows: dict[str, list[tuple[str, float]]] = {}
-        self._last_errors: deque[str] = deque(maxlen=20)
+        self._last_error = ""
         self._timed_out = False
 
     def answers(self) -> Iterator[Answer]:
@@ -104,7 +103,7 @@ class ProgramRun:
         if self._timed_out:
             problem = f"the program had not ended after {self._system.timeout_s:g} s"
         elif not problem and code:
-            problem = ": ".join([f"the program ended with code {code}", *list(self._last_errors)[-1:]])
+            problem = f"the program ended with code {code}" + (self._last_error and f": {self._last_error}")
         for query in [query.id for query in self._queries if query.id in self._left]:
             if problem or not self._trec_rows:
                 yield Answer(query, None, problem or _NOTHING_PRINTED)
@@ -126,7 +125,7 @@ class ProgramRun:
                 hint="is it there, and executable?",
             ) from error
         helpers = [
-            threading.Thread(target=work, args=(process,), daemon=True) for work in (self._feed, self._keep_errors)
+            threading.Thread(target=work, args=(process,), daemon=True) for work in (self._feed, self._keep_error)
         ]
         timer = threading.Timer(self._system.timeout_s, self._time_out, args=(process,))
         for thread in (*helpers, timer):
@@ -150,8 +149,10 @@ class ProgramRun:
                 process.stdin.write(line_for(query, self._system.input))
             process.stdin.close()
 
-    def _keep_errors(self, process: Any) -> None:
-        self._last_errors.extend(shorten(line.strip()) for line in process.stderr if line.strip())
+    def _keep_error(self, process: Any) -> None:
+        for line in process.stderr:
+            if line.strip():
+                self._last_error = shorten(line.strip())
 
     def _time_out(self, process: Any) -> None:
         self._timed_out = True

@@ -62,9 +62,10 @@ class Dense(OptionSystem, kw_only=True):
         self._encoder: Encoder = make_encoder(self)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
-        model = {**self._encoder.describe(), **settings}
-        cache = None if self.cache is None else EmbeddingCache(Path(self.cache), model)
+        cache = None
+        if self.cache is not None:
+            settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
+            cache = EmbeddingCache(Path(self.cache), {**self._encoder.describe(), **settings})
         ids: list[str] = []
         blocks = []
         reading = iter(docs)

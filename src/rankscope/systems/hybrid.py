@@ -58,7 +58,7 @@ class Hybrid(OptionSystem, kw_only=True):
     @property
     def fusion(self) -> Fusion:
         weights = self.tuned_weights if self.weights == TUNE else self.weights
-        given = None if weights is None else tuple(float(weight) for weight in weights)
+        given = None if weights is None else tuple(map(float, weights))
         fusion = Fusion(method=self.method, k=self.k, weights=given, norm=self.norm)
         fusion.weights_for(len(self.of))
         return fusion

@@ -146,7 +146,11 @@ class ProgramRun:
         """Write the queries; a program that has ended reads no more of them."""
         with suppress(OSError, ValueError):
             for query in self._queries:
-                process.stdin.write(line_for(query, self._system.input))
+                own = {"id": query.id, "text": query.text}
+                line = f"{query.id}\t{' '.join(query.text.split())}"
+                if self._system.input == "jsonl":  # attributes do not stand in the way of id and text
+                    line = json.dumps({**own, **query.attributes, **own}, default=str)
+                process.stdin.write(line + "\n")
             process.stdin.close()
 
     def _keep_error(self, process: Any) -> None:
@@ -178,14 +182,6 @@ class ProgramRun:
         """Refuse rows for a query that was not asked, or was answered already."""
         if query not in self._left:
             raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
-
-
-def line_for(query: Query, form: Literal["jsonl", "tsv"]) -> str:
-    """Return one query as a line; attributes do not stand in the way of its id and text."""
-    if form == "tsv":
-        return f"{query.id}\t{' '.join(query.text.split())}\n"
-    own = {"id": query.id, "text": query.text}
-    return json.dumps({**own, **query.attributes, **own}, default=str) + "\n"
 
 
 def trec_row(line: str) -> tuple[str, str, float]:

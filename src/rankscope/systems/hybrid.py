@@ -86,7 +86,7 @@ class Hybrid(OptionSystem, kw_only=True):
         """Choose the weights that score best on training queries, and return what each that was tried scored.
 
         Give training queries alone: on the queries it was chosen for, a choice looks better than it is. Of weights that
-        score alike the most even ones are taken.
+        score alike the most even ones are taken, then those that favour the first system.
         """
         lists = self.lists(queries, k=k)
         curve = {}
@@ -94,7 +94,9 @@ class Hybrid(OptionSystem, kw_only=True):
             fusion = Fusion(method=self.method, k=self.k, weights=weights, norm=self.norm)
             fused = {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
             curve[weights] = measure(fused)
-        self.tuned_weights = best_weights(curve)
+        if not curve:
+            raise OptionError("weights cannot be tuned without training queries")
+        self.tuned_weights = max(curve, key=lambda weights: (curve[weights], -max(weights), weights))
         return curve
 
     def describe(self) -> dict[str, Any]:
@@ -112,10 +114,3 @@ def weight_grid(n_systems: int, *, step: float) -> Iterator[tuple[float, ...]]:
     for cuts in itertools.combinations(range(n_steps + n_systems - 1), n_systems - 1):
         ends = (-1, *cuts, n_steps + n_systems - 1)
         yield tuple((b - a - 1) / n_steps for a, b in itertools.pairwise(ends))
-
-
-def best_weights(curve: Mapping[tuple[float, ...], float]) -> tuple[float, ...]:
-    """Return the weights that score best; of several the most even, then those that favour the first system."""
-    if not curve:
-        raise OptionError("weights cannot be tuned without training queries")
-    return max(curve, key=lambda weights: (curve[weights], -max(weights), weights))

@@ -3,8 +3,7 @@
 import pytest
 
 from rankscope.errors import DuplicateError, OptionError
-from rankscope.systems.base import BaseSystem, Doc, ListDocs, Query, System, best_first, content_hash, text_of
-from rankscope.systems.top_docs import DocIds
+from rankscope.systems.base import BaseSystem, Doc, DocIds, ListDocs, Query, System, best_first, content_hash, text_of
 
 
 class Counting(BaseSystem):

@@ -6,7 +6,7 @@ from rankscope.errors import OptionError
 from rankscope.systems.base import ListDocs, Query
 from rankscope.systems.function import PythonFunction
 from rankscope.systems.fusion import Fusion
-from rankscope.systems.hybrid import Hybrid, best_weights, weight_grid
+from rankscope.systems.hybrid import Hybrid, weight_grid
 
 A = {"x": 10.0, "y": 6.0, "z": 2.0}
 B = {"y": 0.9, "w": 0.8, "x": 0.1}
@@ -69,9 +69,9 @@ def test_weights_are_tuned_on_the_queries_given():
 
 
 def test_of_equally_good_weights_the_most_even_are_taken():
-    assert best_weights({(1.0, 0.0): 1, (0.4, 0.6): 1, (0.6, 0.4): 1, (0.0, 1.0): 0.5}) == (0.6, 0.4)
-    with pytest.raises(OptionError, match="without training queries"):
-        best_weights({})
+    hybrid = Hybrid(of=systems(), method="weighted", weights="tune", step=0.2)
+    hybrid.tune(QUERIES[:1], lambda rankings: 1.0)
+    assert hybrid.tuned_weights == (0.6, 0.4)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.systems import vector_index
-from rankscope.systems.base import best_first
-from rankscope.systems.top_docs import DocIds
+from rankscope.systems.base import DocIds, best_first
 from rankscope.systems.vector_index import VectorIndex
 
 

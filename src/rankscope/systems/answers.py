@@ -15,7 +15,6 @@ from rankscope.systems.base import OptionSystem, Query, RankedDocs, best_first
 
 Clock = Callable[[], float]
 """Returns seconds, from some point on."""
-_PAIR = 2
 
 
 class BadAnswerError(InputError):
@@ -35,7 +34,6 @@ class Answer(msgspec.Struct, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the query is still without a ranking."""
         return self.ranking is None
 
 
@@ -45,14 +43,12 @@ class Answering(Protocol):
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
         """Yield one answer for each query, in whatever order they come."""
-        ...
 
 
 class RemoteSystem(OptionSystem, kw_only=True):
     """A system that has its own docs elsewhere: nothing is indexed, and each query may fail by itself."""
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        """Yield one answer for each query, in whatever order they come."""
         raise NotImplementedError
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
@@ -72,7 +68,7 @@ def check_ranking(pairs: Iterable[Any], *, k: int) -> RankedDocs:
     """Return (doc, score) pairs as a ranking, best first and cut at k; refuse what is none, saying why."""
     ranking: dict[str, float] = {}
     for pair in pairs:
-        if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != _PAIR:
+        if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise BadAnswerError(f"{shorten(repr(pair))} is no pair of a doc and a score")
         try:
             doc = as_id(pair[0], what="the id of a doc")
@@ -94,9 +90,6 @@ def ranking_by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return in one line why something failed."""
     message = error.message if isinstance(error, InputError) else str(error)
     line = shorten(" ".join(message.split()), limit=300)
-    if isinstance(error, InputError):
-        return line
-    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+    return line if isinstance(error, InputError) else f"{type(error).__name__}: {line}".removesuffix(": ")

@@ -12,12 +12,13 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from rankscope.align.ranking import best_first_order
-from rankscope.errors import OptionError
+from rankscope.errors import DuplicateError, OptionError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.options import check_values, options_of
+from rankscope.systems.options import check_value, options_in, plain
 
 RankedDocs = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
@@ -59,20 +60,16 @@ class System(Protocol):
 
     def fit(self, docs: DocStore, *, progress: Progress | None = None) -> None:
         """Index the docs; a system that needs no index does nothing."""
-        ...
 
     def search(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         """Return up to k docs for each query, best first."""
-        ...
 
     def describe(self) -> dict[str, Any]:
         """Return all parameters and the versions of the libraries used: what must be the same for the same result."""
-        ...
 
     @property
     def index_bytes(self) -> int:
         """How much the index takes, in memory or on disk; 0 where there is none."""
-        ...
 
 
 class BaseSystem:
@@ -85,14 +82,12 @@ class BaseSystem:
     _docs: DocStore | None = None
 
     def fit(self, docs: DocStore, *, progress: Progress | None = None) -> None:
-        """Index the docs, unless exactly these are indexed already."""
         if self._docs is not docs:
             self._docs = None
             self.index(docs, progress=progress)
             self._docs = docs
 
     def search(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, best first."""
         if k < 1:
             raise OptionError(f"k is {k}, but at least one doc has to be asked for", hint="give k = 1 or more")
         return self.rank(queries, k=k) if queries else []
@@ -111,12 +106,10 @@ class BaseSystem:
         raise NotImplementedError
 
     def describe(self) -> dict[str, Any]:
-        """Return all parameters and the versions of the libraries used."""
         raise NotImplementedError
 
     @property
     def index_bytes(self) -> int:
-        """How much the index takes; 0 where there is none."""
         return 0
 
 
@@ -127,16 +120,20 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
     """
 
     kind: ClassVar[str] = ""
-    """The type of the system; without one, its class stands for it."""
-
+    """The type of the system, and its name where none is given; without one, its class stands for it."""
     name: str = ""
 
     def __post_init__(self) -> None:
-        check_values(self)
+        self.name = self.name or self.kind
+        for option in options_in(type(self)).values():
+            check_value(option, getattr(self, option.field))
 
     def describe(self) -> dict[str, Any]:
-        """Return all options that have an effect, with those of the systems used."""
-        return {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}", **options_of(self)}
+        described: dict[str, Any] = {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}"}
+        for option in options_in(type(self)).values():
+            if not option.marks.get("no_effect"):
+                described[option.field] = plain(getattr(self, option.field))
+        return described
 
 
 class ListDocs:
@@ -176,11 +173,37 @@ def best_first(scores: Mapping[str, float] | Iterable[tuple[str, float]], k: int
     return [pairs[i] for i in order[:k].tolist()]
 
 
-def with_progress(docs: DocStore, progress: Progress | None, *, every: int = 1000) -> Iterator[Doc]:
-    """Yield the docs, reporting now and then how many are done."""
+class DocIds:
+    """The ids of indexed docs by row, and the order in which ids break ties."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self.ids = list(ids)
+        self.row_of = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        if len(self.row_of) < len(self.ids):
+            doc = next(doc for row, doc in enumerate(self.ids) if self.row_of[doc] != row)
+            raise DuplicateError(f"doc {doc!r} is there twice", hint="every doc needs an id of its own")
+        self._place: NDArray[np.int64] | None = None
+
+    @property
+    def place(self) -> NDArray[np.int64]:
+        """The place of each row among all ids, in descending order of their bytes, as trec_eval breaks ties."""
+        if self._place is None:
+            descending = sorted(range(len(self.ids)), key=lambda row: byte_order(self.ids[row]), reverse=True)
+            place = np.empty(len(self.ids), dtype=np.int64)
+            place[descending] = np.arange(len(self.ids))
+            self._place = place  # only now that it is whole: other threads may be searching
+        return self._place
+
+    def ranking(self, rows: NDArray[np.int64], scores: NDArray[np.floating], k: int) -> RankedDocs:
+        order = np.lexsort((self.place[rows], -scores))[:k]
+        picked = zip(rows[order].tolist(), scores[order].tolist(), strict=True)
+        return [(self.ids[row], score) for row, score in picked]
+
+
+def with_progress(docs: DocStore, progress: Progress | None) -> Iterator[Doc]:
     total = len(docs)
     for n_done, doc in enumerate(docs):
-        if progress is not None and n_done % every == 0:
+        if progress is not None and n_done % 1000 == 0:
             progress(n_done, total)
         yield doc
     if progress is not None:

@@ -13,13 +13,11 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, text_of, with_progress
+from rankscope.systems.base import DocIds, DocStore, OptionSystem, Query, RankedDocs, text_of, with_progress
 from rankscope.systems.options import AtLeastZero, DocFields, ZeroToOne, field_names, need, versions_of
 from rankscope.systems.tokens import PIP, Tokenizer, make_tokenizer
-from rankscope.systems.top_docs import DocIds, best_rows
 
 
 class BM25(OptionSystem, kw_only=True):
@@ -29,8 +27,6 @@ class BM25(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "bm25"
-
-    name: str = "bm25"
     k1: AtLeastZero = 1.2
     """How soon more occurrences of a word stop counting."""
     b: ZeroToOne = 0.75
@@ -55,7 +51,6 @@ class BM25(OptionSystem, kw_only=True):
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        """What splits docs and queries into words."""
         return make_tokenizer(stemmer=self.stemmer, stop_words=self.stop_words, pattern=self.token_pattern)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
@@ -97,15 +92,15 @@ class WordIndex(msgspec.Struct, frozen=True):
         if not numbers:
             return []
         scores = self.model.get_scores_from_ids(numbers)
-        rows = best_rows(scores, self.having_any(numbers), k)
-        return self.docs.ranking(rows, scores[rows], k)
-
-    def having_any(self, numbers: Sequence[int]) -> NDArray[np.int64]:
-        starts, rows = self.model.scores["indptr"], self.model.scores["indices"]
-        has = np.zeros(len(self.docs), dtype=bool)
+        starts, docs = self.model.scores["indptr"], self.model.scores["indices"]
+        has_any = np.zeros(len(self.docs.ids), dtype=bool)
         for number in numbers:
-            has[rows[starts[number] : starts[number + 1]]] = True
-        return np.flatnonzero(has)
+            has_any[docs[starts[number] : starts[number + 1]]] = True
+        rows = np.flatnonzero(has_any)
+        if len(rows) > k:  # all that score at least as much as the k-th
+            place = len(rows) - k
+            rows = rows[scores[rows] >= np.partition(scores[rows], place)[place]]
+        return self.docs.ranking(rows, scores[rows], k)
 
     @property
     def n_bytes(self) -> int:

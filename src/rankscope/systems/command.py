@@ -7,7 +7,6 @@ import math
 import shlex
 import subprocess
 import threading
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, ClassVar, Literal
@@ -26,8 +25,6 @@ from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
 from rankscope.systems.working_directory import current_directory
 
-_TREC_FIELDS = 6
-_KEPT_STDERR_LINES = 20
 _NOTHING_PRINTED = "the program printed nothing for it"
 
 
@@ -40,8 +37,6 @@ class Command(RemoteSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "command"
-
-    name: str = "command"
     command: str | Sequence[str]
     """The program with its arguments; {k} is the number of docs wanted for each query."""
     input: Literal["jsonl", "tsv"] = "jsonl"
@@ -86,7 +81,7 @@ class ProgramRun:
         self._k = k
         self._left = {query.id for query in queries}
         self._trec_rows: dict[str, list[tuple[str, float]]] = {}
-        self._last_errors: deque[str] = deque(maxlen=_KEPT_STDERR_LINES)
+        self._last_error = ""
         self._timed_out = False
 
     def answers(self) -> Iterator[Answer]:
@@ -108,12 +103,12 @@ class ProgramRun:
         if self._timed_out:
             problem = f"the program had not ended after {self._system.timeout_s:g} s"
         elif not problem and code:
-            problem = f"the program ended with code {code}" + (
-                f": {self._last_errors[-1]}" if self._last_errors else ""
-            )
-        for unanswered in self._queries:
-            if unanswered.id in self._left:
-                yield self._last_answer(unanswered.id, problem)
+            problem = f"the program ended with code {code}" + (self._last_error and f": {self._last_error}")
+        for query in [query.id for query in self._queries if query.id in self._left]:
+            if problem or not self._trec_rows:
+                yield Answer(query, None, problem or _NOTHING_PRINTED)
+            else:  # in TREC text, no row means no results
+                yield self._answer(query, {"results": self._trec_rows.get(query, [])})
 
     @contextmanager
     def _started(self) -> Iterator[Any]:
@@ -130,7 +125,7 @@ class ProgramRun:
                 hint="is it there, and executable?",
             ) from error
         helpers = [
-            threading.Thread(target=work, args=(process,), daemon=True) for work in (self._feed, self._keep_errors)
+            threading.Thread(target=work, args=(process,), daemon=True) for work in (self._feed, self._keep_error)
         ]
         timer = threading.Timer(self._system.timeout_s, self._time_out, args=(process,))
         for thread in (*helpers, timer):
@@ -151,19 +146,23 @@ class ProgramRun:
         """Write the queries; a program that has ended reads no more of them."""
         with suppress(OSError, ValueError):
             for query in self._queries:
-                process.stdin.write(line_for(query, self._system.input))
+                own = {"id": query.id, "text": query.text}
+                line = f"{query.id}\t{' '.join(query.text.split())}"
+                if self._system.input == "jsonl":  # attributes do not stand in the way of id and text
+                    line = json.dumps({**own, **query.attributes, **own}, default=str)
+                process.stdin.write(line + "\n")
             process.stdin.close()
 
-    def _keep_errors(self, process: Any) -> None:
-        """Keep the last of what the program writes to standard error."""
-        self._last_errors.extend(shorten(line.strip()) for line in process.stderr if line.strip())
+    def _keep_error(self, process: Any) -> None:
+        for line in process.stderr:
+            if line.strip():
+                self._last_error = shorten(line.strip())
 
     def _time_out(self, process: Any) -> None:
         self._timed_out = True
         process.kill()
 
     def _json_answer(self, line: str) -> Answer:
-        """Return the answer in a line of JSON."""
         try:
             record = json.loads(line)
         except ValueError:
@@ -171,8 +170,11 @@ class ProgramRun:
         query = str(first_of(record, ANSWER_COLUMNS["query"], line))
         self._check_query(query)
         self._left.discard(query)
+        return self._answer(query, record, line)
+
+    def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
-            return Answer(query, json_ranking(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
+            return Answer(query, ranking_of(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
 
@@ -181,27 +183,10 @@ class ProgramRun:
         if query not in self._left:
             raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
 
-    def _last_answer(self, query: str, problem: str) -> Answer:
-        """Return the answer to a query once nothing more will come; in TREC text, no row means no results."""
-        if problem or not self._trec_rows:
-            return Answer(query, None, problem or _NOTHING_PRINTED)
-        try:
-            return Answer(query, check_ranking(self._trec_rows.get(query, ()), k=self._k))
-        except BadAnswerError as error:
-            return Answer(query, None, reason_of(error))
-
-
-def line_for(query: Query, form: Literal["jsonl", "tsv"]) -> str:
-    """Return one query as a line; attributes do not stand in the way of its id and text."""
-    if form == "tsv":
-        return f"{query.id}\t{' '.join(query.text.split())}\n"
-    own = {"id": query.id, "text": query.text}
-    return json.dumps({**own, **query.attributes, **own}, default=str) + "\n"
-
 
 def trec_row(line: str) -> tuple[str, str, float]:
     parts = line.split()
-    if len(parts) != _TREC_FIELDS:
+    if len(parts) != 6:
         raise BadAnswerError(f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON")
     try:
         score = float(parts[4])
@@ -211,14 +196,13 @@ def trec_row(line: str) -> tuple[str, str, float]:
 
 
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:
-    """Return the first of some keys that a record has."""
     found = next((record[name] for name in names if name in record), None) if isinstance(record, Mapping) else None
     if found is None:
         raise BadAnswerError(f"the program printed {shorten(line.strip())}, which has none of {', '.join(names)}")
     return found
 
 
-def json_ranking(results: Any, *, k: int) -> RankedDocs:
+def ranking_of(results: Any, *, k: int) -> RankedDocs:
     """Return the ranking in a list of ids, of [id, score] pairs, or of tables with id and score."""
     if not isinstance(results, list):
         raise BadAnswerError(f"its results are {shorten(repr(results), limit=80)}, but should be a list")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from rankscope.io.write import replaced
 from rankscope.progress import Progress
-from rankscope.systems.base import Doc, DocStore, OptionSystem, Query, RankedDocs, text_of
-from rankscope.systems.embedding_cache import EmbeddingCache
-from rankscope.systems.encoders import Encoder, ProviderName, Role, check_vectors, make_encoder
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
+from rankscope.systems.encoders.registry import PACKAGED, Encoder, Role, check_vectors
 from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
@@ -26,11 +28,9 @@ class Dense(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "dense"
-
-    name: str = "dense"
     model: str = "wordllama"
     """Which embeddings: wordllama (English), multilingual, minilm, a sentence-transformers model, module:function."""
-    provider: ProviderName | None = None
+    provider: Literal["packaged", "endpoint", "python", "sentence-transformers"] | None = None
     """Who has the model, where its name does not tell: packaged, endpoint, python or sentence-transformers."""
     base_url: str | None = None
     """The address of an endpoint that speaks OpenAI's embeddings API, such as http://localhost:11434/v1."""
@@ -62,11 +62,14 @@ class Dense(OptionSystem, kw_only=True):
         self._encoder: Encoder = make_encoder(self)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Encode the docs, block by block, as far as they are not in the cache."""
-        cache = None if self.cache is None else EmbeddingCache(Path(self.cache), self.vector_identity())
+        cache = None
+        if self.cache is not None:
+            settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
+            cache = EmbeddingCache(Path(self.cache), {**self._encoder.describe(), **settings})
         ids: list[str] = []
         blocks = []
-        for block in blocks_of(docs):
+        reading = iter(docs)
+        while block := list(itertools.islice(reading, BLOCK_DOCS)):
             texts = [text_of(doc, self.fields) for doc in block]
             ids.extend(doc.id for doc in block)
             blocks.append(self.encode_docs(texts) if cache is None else cache.block(texts, self.encode_docs))
@@ -88,16 +91,10 @@ class Dense(OptionSystem, kw_only=True):
         return self._encode([f"{self.doc_prefix}{text}" for text in texts], role="doc")
 
     def _encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        """Return vectors, of length 1 where cosines are compared."""
         if self.lowercase:
             texts = [text.lower() for text in texts]
         vectors = check_vectors(self._encoder.encode(texts, role=role), texts, model=self.model)
         return unit_length(vectors) if self.similarity == "cosine" else vectors
-
-    def vector_identity(self) -> dict[str, Any]:
-        """Return what the vectors of docs depend on, apart from their texts."""
-        settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
-        return {**self._encoder.describe(), **settings}
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "encoder": self._encoder.describe()}
@@ -107,10 +104,27 @@ class Dense(OptionSystem, kw_only=True):
         return 0 if self._index is None else self._index.n_bytes
 
 
-def blocks_of(docs: DocStore) -> Iterator[list[Doc]]:
-    reading = iter(docs)
-    while block := list(itertools.islice(reading, BLOCK_DOCS)):
-        yield block
+def make_encoder(options: Dense) -> Encoder:
+    """Return the encoder; no model is loaded before it is needed."""
+    provider = options.provider
+    is_open = provider is None  # so that the other options tell
+    if provider == "endpoint" or (is_open and options.base_url is not None):
+        from rankscope.systems.encoders.endpoint import Endpoint
+
+        return Endpoint(
+            options.model,
+            base_url=options.base_url or "https://api.openai.com/v1",
+            api_key_env=options.api_key_env,
+            dimensions=options.dimensions,
+            batch_size=options.batch_size,
+        )
+    if provider == "packaged" or (is_open and options.model in PACKAGED):
+        return PACKAGED[options.model]()
+    from rankscope.systems.encoders.models import FunctionEncoder, SentenceTransformers
+
+    if provider == "python" or (is_open and ":" in options.model):
+        return FunctionEncoder(options.model)
+    return SentenceTransformers(options.model, batch_size=options.batch_size)
 
 
 def unit_length(vectors: Vectors) -> Vectors:
@@ -119,3 +133,37 @@ def unit_length(vectors: Vectors) -> Vectors:
     return np.asarray(
         np.divide(vectors, lengths, out=np.zeros_like(vectors, dtype=np.float64), where=lengths > 0), dtype=np.float32
     )
+
+
+class EmbeddingCache:
+    """Embeddings on disk: a block of texts is encoded once for a model, however often it is asked for.
+
+    A block is a file that is named after the hash of its texts, in a folder that is named after the model. It is
+    written beside and then renamed, so what is there is complete; what was cut off by a crash is encoded again.
+    """
+
+    def __init__(self, folder: Path, model: dict[str, Any]) -> None:
+        identity = json.dumps(model, sort_keys=True)
+        self.folder = folder / content_hash([identity])[:16]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with replaced(self.folder / "model.json") as stream:
+            stream.write(identity.encode())
+
+    def block(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        """Return the vectors of some texts from the file that has them, or encode them and make that file."""
+        path = self.folder / f"{content_hash(texts)}.npy"
+        known = read_block(path, n_texts=len(texts))
+        if known is None:
+            with replaced(path) as stream:
+                np.save(stream, encode(texts))
+            known = read_block(path, n_texts=len(texts))
+        return encode(texts) if known is None else known
+
+
+def read_block(path: Path, *, n_texts: int) -> Vectors | None:
+    """Return the vectors in a file without reading them yet, or None where it is not there or not whole."""
+    with contextlib.suppress(OSError, ValueError, EOFError):
+        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
+        if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == n_texts:
+            return np.asarray(vectors)
+    return None

@@ -6,7 +6,7 @@ order is all that is chosen, the score they give is 1 / rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import msgspec
@@ -30,7 +30,6 @@ class Diversified(OptionSystem, kw_only=True):
     The first `pool` docs of another system are put into a new order; what that system has below them follows as it is.
     """
 
-    name: str = ""
     of: Annotated[System | None, SYSTEM] = None
     """The system that gives the pool; without one, a dense system with the embedded model."""
     vectors: Annotated[System | None, SYSTEM] = None
@@ -44,7 +43,13 @@ class Diversified(OptionSystem, kw_only=True):
         super().__post_init__()
         self.of = self.of or self.vectors or Dense()
         self._base = self.of
-        self._dense = dense_system(self._base, self.vectors, name=self.name)
+        dense = self.vectors or next(dense_systems(self._base), None)
+        if not isinstance(dense, Dense):
+            raise OptionError(
+                f"{self.name} compares embeddings, and {getattr(dense or self._base, 'name', '')!r} has none",
+                hint='name a dense system, e.g. vectors = "dense"',
+            )
+        self._dense = dense
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         self._base.fit(docs, progress=progress)
@@ -91,8 +96,6 @@ class MMR(Diversified, kw_only=True):
     """
 
     kind: ClassVar[str] = "mmr"
-
-    name: str = "mmr"
     lambda_: ZeroToOne = msgspec.field(default=0.5, name="lambda")
     """How much relevance counts against novelty: 1 is relevance alone. Written `lambda` in a project file."""
 
@@ -109,8 +112,6 @@ class Dartboard(Diversified, kw_only=True):
     """
 
     kind: ClassVar[str] = "dartboard"
-
-    name: str = "dartboard"
     sigma: float = 0.2
     """How far a dart may be off, in cosine distance; the larger, the more diverse the docs."""
 
@@ -127,16 +128,7 @@ class Dartboard(Diversified, kw_only=True):
 
 def mmr_order(relevance: Floats, similarity: Floats, *, lambda_: float, n: int) -> list[int]:
     """Choose n docs one by one: lambda x relevance - (1 - lambda) x the highest similarity to one already chosen."""
-    chosen = [int(np.argmax(relevance))]
-    closest = similarity[chosen[0]].copy()
-    open_ = np.ones(len(relevance), dtype=bool)
-    open_[chosen[0]] = False
-    while len(chosen) < n:
-        value = lambda_ * relevance - (1 - lambda_) * closest
-        chosen.append(int(np.argmax(np.where(open_, value, -np.inf))))
-        open_[chosen[-1]] = False
-        np.maximum(closest, similarity[chosen[-1]], out=closest)
-    return chosen
+    return chosen_by(lambda near: lambda_ * relevance - (1 - lambda_) * near, similarity, int(np.argmax(relevance)), n)
 
 
 def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) -> list[int]:
@@ -147,27 +139,18 @@ def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) 
     """
     likely = np.exp((to_query.min() ** 2 - to_query**2) / (2 * sigma**2))
     near = np.exp(-(between**2) / (2 * sigma**2))
-    chosen = [int(np.argmin(to_query))]
-    hit = near[chosen[0]].copy()
-    open_ = np.ones(len(to_query), dtype=bool)
-    open_[chosen[0]] = False
+    return chosen_by(lambda hit: np.maximum(near - hit, 0) @ likely, near, int(np.argmin(to_query)), n)
+
+
+def chosen_by(value: Callable[[Floats], Floats], similarity: Floats, first: int, n: int) -> list[int]:
+    """Choose n docs one by one, by a value that depends on how near each is to the nearest one already chosen."""
+    chosen, nearest = [first], similarity[first].copy()
     while len(chosen) < n:
-        gain = np.maximum(near - hit, 0) @ likely
-        chosen.append(int(np.argmax(np.where(open_, gain, -np.inf))))
-        open_[chosen[-1]] = False
-        np.maximum(hit, near[chosen[-1]], out=hit)
+        values = value(nearest)
+        values[chosen] = -np.inf
+        chosen.append(int(np.argmax(values)))
+        np.maximum(nearest, similarity[chosen[-1]], out=nearest)
     return chosen
-
-
-def dense_system(base: System, given: System | None, *, name: str) -> Dense:
-    """Return the dense system that is given, or else the first that gives the pool or is part of it."""
-    found = next(dense_systems(base), None) if given is None else given
-    if not isinstance(found, Dense):
-        raise OptionError(
-            f"{name} compares embeddings, and {getattr(found or base, 'name', '')!r} has none",
-            hint='name a dense system, e.g. vectors = "dense"',
-        )
-    return found
 
 
 def dense_systems(system: System) -> Iterator[Dense]:

@@ -27,8 +27,6 @@ class Elasticsearch(HttpSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "elasticsearch"
-
-    name: str = "elasticsearch"
     url: str = "http://localhost:9200"
     """The address of the cluster."""
     index_name: str
@@ -51,16 +49,21 @@ class Elasticsearch(HttpSystem, kw_only=True):
         values = values_of(query, k=k)
         words = {"multi_match": {"query": "{query}", "fields": list(self.fields)}}
         source = [self.id_field.removeprefix("_source.")] if self.id_field.startswith("_source.") else False
-        usual = {} if self.query is None and self.body else {"query": words}
-        given = {} if self.query is None else {"query": self.query}
-        template = {"size": "{k}", "_source": source, **usual, **given, **(self.body or {})}
+        asked = {} if self.query is None and self.body else {"query": words if self.query is None else self.query}
+        template = {"size": "{k}", "_source": source, **asked, **(self.body or {})}
         address = f"{self.url.rstrip('/')}/{urllib.parse.quote(self.index_name, safe=',*')}/_search"
         body = json.dumps(fill_data(template, values)).encode()
         return self._request("POST", address, values, body, "application/json")
 
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         """Return the ranking that an answer holds; where the cluster sorts by something else, its order counts."""
-        refuse_partial(content)
+        if not isinstance(content, Mapping):
+            raise BadAnswerError("the answer is no table, as the search of an index gives it")
+        shards: Any = content.get("_shards")
+        n_failed = shards.get("failed", 0) if isinstance(shards, Mapping) else 0
+        if content.get("timed_out") or n_failed:
+            why = "time ran out" if content.get("timed_out") else f"{n_failed} of {shards.get('total')} shards failed"
+            raise BadAnswerError(f"the answer lacks part of the index: {why}")
         docs = self._ids.values(content)
         scores = _SCORES.values(content)
         if docs and all(score is None for score in scores):
@@ -72,16 +75,3 @@ class OpenSearch(Elasticsearch, kw_only=True):
     """Searches an index of OpenSearch, which takes the same requests as Elasticsearch; see there."""
 
     kind: ClassVar[str] = "opensearch"
-
-    name: str = "opensearch"
-
-
-def refuse_partial(content: Any) -> None:
-    """Refuse an answer that does not cover the whole index."""
-    if not isinstance(content, Mapping):
-        raise BadAnswerError("the answer is no table, as the search of an index gives it")
-    shards = content.get("_shards")
-    n_failed = shards.get("failed", 0) if isinstance(shards, Mapping) else 0
-    if content.get("timed_out") or n_failed:
-        why = "time ran out" if content.get("timed_out") else f"{n_failed} of {shards.get('total')} shards failed"  # type: ignore[union-attr]
-        raise BadAnswerError(f"the answer lacks part of the index: {why}")

@@ -1,10 +1,6 @@
 """Query expansion around any system: own terms, anchor phrases that count more, negative terms that count against.
 
-Variants of one search differ in nothing but this wrapper, for example:
-
-- algorithmic: a dictionary of the domain's own terms alone;
-- parallel: terms made for each query beforehand (attributes or a file), negative terms only where the query is clear;
-- goal-specific: the same with negative terms always.
+Variants of one search, such as with negative terms always, never, or for clear queries only, differ in nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from rankscope.errors import FormatError, InputError, OptionError, did_you_mean
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first
 from rankscope.systems.fusion import Fusion, normalise
-from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, load_function, source_hash
+from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, check_choice, load_function, source_hash
 
 PARTS = ("terms", "anchors", "negatives")
 _SHAPE = 'give a list of terms, or {"terms": […], "anchors": […], "negatives": […]}'
@@ -45,10 +41,6 @@ class Expansion(msgspec.Struct, frozen=True):
         return Expansion(*(tuple(dict.fromkeys(entries)) for entries in both))
 
 
-ExpansionSource = Callable[[Query], Expansion]
-"""Knows what to add to a query."""
-
-
 class Expand(OptionSystem, kw_only=True):
     """Adds terms to each query before another system is asked, and holds back docs that match negative terms.
 
@@ -58,8 +50,6 @@ class Expand(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "expand"
-
-    name: str = "expand"
     of: Annotated[System, SYSTEM]
     """The system that is asked."""
     dictionary: Mapping[str, Any] = {}
@@ -94,37 +84,36 @@ class Expand(OptionSystem, kw_only=True):
                     hint='give a whole number, or mode = "subqueries"',
                 )
         self._function = None if self.function is None else load_function(self.function, what="the function")
-        self._sources = self._make_sources()
-
-    def _make_sources(self) -> list[ExpansionSource]:
-        found: list[ExpansionSource] = []
-        if self.dictionary:
-            found.append(by_phrase(self.dictionary, where="dictionary"))
-        if self.file is not None:
-            by_name = by_phrase if self.match == "phrase" else by_query
-            found.append(by_name(read_expansions(self.file), where=os.fspath(self.file)))
-        if self._function is not None:
-            found.append(by_function(self._function))
-        if self.attributes:
-            found.append(by_attributes(self.attributes))
-        if not found:
+        if not (self.dictionary or self.attributes or self._function) and self.file is None:
             raise OptionError(
                 f"{self.name}: nothing says what to add to queries",
                 hint="give dictionary, file, function or attributes",
             )
-        return found
+        for part in self.attributes:
+            check_choice(part, PARTS, what="attributes:")
+        entries = as_expansions(self.dictionary, where="dictionary")
+        listed = {} if self.file is None else as_expansions(read_expansions(self.file), where=os.fspath(self.file))
+        self._of_query = listed if self.match == "query" else {}
+        self._of_phrase = [
+            (re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE), entry)
+            for phrase, entry in [*entries.items(), *(listed.items() if self.match == "phrase" else ())]
+        ]
 
     def expansion(self, query: Query) -> Expansion:
-        """Return all that is added to a query."""
-        found = sum((source(query) for source in self._sources), Expansion())
+        """Return all that is added to a query: for phrases in it, for its id, by the function, by its attributes."""
+        found = [entry for phrase, entry in self._of_phrase if phrase.search(query.text)]
+        found.append(self._of_query.get(query.id, Expansion()))
+        if self._function is not None:
+            found.append(as_expansion(self._function(query), where=f"the expansion of query {query.id!r}"))
+        held = {part: query.attributes.get(name) or () for part, name in self.attributes.items()}
+        added = sum([*found, as_expansion(held, where=f"query {query.id!r}")], Expansion())
         uses_negatives = all(query.attributes.get(name) == value for name, value in self.negatives_when.items())
-        return found if uses_negatives and self.negatives_weight else replace(found, negatives=())
+        return added if uses_negatives and self.negatives_weight else replace(added, negatives=())
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         self.of.fit(docs, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        """Return up to k docs for each query, best first; everything is asked in one batch."""
         asked = [self.subqueries(query) for query in queries]
         flat = [subquery for own in asked for subquery, _ in own]
         answers = iter(self.of.search(flat, k=max(k, self.depth)))
@@ -133,16 +122,13 @@ class Expand(OptionSystem, kw_only=True):
     def subqueries(self, query: Query) -> list[tuple[Query, float]]:
         """Return what is asked for a query, with weights; negative terms have a negative one."""
         added = self.expansion(query)
-        parts = [("negatives", added.negatives, -self.negatives_weight)]
+        weights = {"terms": self.terms_weight, "anchors": self.anchors_weight, "negatives": -self.negatives_weight}
+        asked = [(query, 1.0)]
         if self.mode == "text":
-            terms = list(added.terms) * int(self.terms_weight) + list(added.anchors) * int(self.anchors_weight)
-            asked = [(replace(query, text=" ".join([query.text, *terms])), 1.0)]
-        else:
-            asked = [(query, 1.0)]
-            own = (("terms", added.terms, self.terms_weight), ("anchors", added.anchors, self.anchors_weight))
-            parts = [*own, *parts]
-        for part, listed, weight in parts:
-            if listed and weight:
+            repeated = [*added.terms * int(weights.pop("terms")), *added.anchors * int(weights.pop("anchors"))]
+            asked = [(replace(query, text=" ".join([query.text, *repeated])), 1.0)]
+        for part, weight in weights.items():
+            if weight and (listed := getattr(added, part)):
                 asked.append((replace(query, id=f"{query.id}/{part}", text=" ".join(listed)), weight))
         return asked
 
@@ -172,44 +158,11 @@ def add_answers(answers: Sequence[tuple[RankedDocs, float]]) -> RankedDocs:
     return best_first(scores)
 
 
-def by_phrase(dictionary: Mapping[str, Any], *, where: str) -> ExpansionSource:
-    """Add what a dictionary has for phrases that the query holds, as whole words, in capitals or not."""
-    entries = [
-        (
-            re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)", re.IGNORECASE),
-            as_expansion(entry, where=f"{where}: {phrase}"),
-        )
-        for phrase, entry in dictionary.items()
-    ]
-    return lambda query: sum((entry for phrase, entry in entries if phrase.search(query.text)), Expansion())
-
-
-def by_query(entries: Mapping[str, Any], *, where: str) -> ExpansionSource:
-    """Add what was written down for each query, by its id."""
-    expansion_of = {str(query): as_expansion(entry, where=f"{where}: {query}") for query, entry in entries.items()}
-    return lambda query: expansion_of.get(query.id, Expansion())
-
-
-def by_function(function: Callable[[Query], Any]) -> ExpansionSource:
-    """Add what a function returns for a query."""
-    return lambda query: as_expansion(function(query), where=f"the expansion of query {query.id!r}")
-
-
-def by_attributes(attribute_of: Mapping[str, str]) -> ExpansionSource:
-    """Add what the query's own attributes hold, such as terms that were made for it beforehand."""
-    for part in attribute_of:
-        if part not in PARTS:
-            raise OptionError(f"attributes: {part!r} is not one of {', '.join(PARTS)}", hint=did_you_mean(part, PARTS))
-
-    def expansion(query: Query) -> Expansion:
-        held = {part: query.attributes.get(name) or () for part, name in attribute_of.items()}
-        return as_expansion(held, where=f"query {query.id!r}")
-
-    return expansion
+def as_expansions(entries: Mapping[str, Any], *, where: str) -> dict[str, Expansion]:
+    return {name: as_expansion(entry, where=f"{where}: {name}") for name, entry in entries.items()}
 
 
 def as_expansion(value: Any, *, where: str) -> Expansion:
-    """Return an expansion from a list of terms or from lists by name."""
     if value is None:
         return Expansion()
     if isinstance(value, Expansion):
@@ -223,7 +176,6 @@ def as_expansion(value: Any, *, where: str) -> Expansion:
 
 
 def as_terms(value: Any, *, where: str) -> tuple[str, ...]:
-    """Return a text, or a list of texts, as terms."""
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, Sequence) or not all(isinstance(term, str) for term in listed):
         raise InputError(f"{where}: {value!r} is not a list of texts", hint=_SHAPE)
@@ -231,7 +183,6 @@ def as_terms(value: Any, *, where: str) -> tuple[str, ...]:
 
 
 def read_expansions(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Return expansions by phrase or by query from a JSON or TOML file."""
     import tomllib
 
     file = Path(path)

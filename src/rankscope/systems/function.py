@@ -24,8 +24,6 @@ class PythonFunction(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "python"
-
-    name: str = "python"
     function: str | Callable[..., Any]
     """The function, as module:function."""
     batch: bool = False
@@ -39,7 +37,12 @@ class PythonFunction(OptionSystem, kw_only=True):
         self._parameters = inspect.signature(self._call).parameters
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        answers = self._call_function(queries, k=k)
+        wanted = {"k": k} if "k" in self._parameters else {}
+        given = list(queries) if self.records else [query.text for query in queries]
+        found = [self._call(each, **wanted) for each in ([given] if self.batch else given)]
+        if any(map(inspect.isawaitable, found)):
+            found = wait_for_all(found)
+        answers = list(found[0]) if self.batch else found
         if len(answers) != len(queries):
             raise InputError(
                 f"{self.name} returned {len(answers)} rankings for {len(queries)} queries",
@@ -47,17 +50,7 @@ class PythonFunction(OptionSystem, kw_only=True):
             )
         return [as_ranking(answer, query)[:k] for answer, query in zip(answers, queries, strict=True)]
 
-    def _call_function(self, queries: Sequence[Query], *, k: int) -> Sequence[Any]:
-        """Return what the function returns for each query."""
-        wanted = {"k": k} if "k" in self._parameters else {}
-        given = list(queries) if self.records else [query.text for query in queries]
-        found = [self._call(each, **wanted) for each in ([given] if self.batch else given)]
-        if any(map(inspect.isawaitable, found)):
-            found = wait_for_all(found)
-        return list(found[0]) if self.batch else found
-
     def describe(self) -> dict[str, Any]:
-        """Return all options, and the hash of the function's file, so that a change of it is noticed."""
         return {**super().describe(), "source": source_hash(self._call)}
 
 
@@ -72,7 +65,6 @@ def wait_for_all(waiting: Sequence[Any]) -> list[Any]:
 
 
 def as_ranking(answer: Any, query: Query) -> RankedDocs:
-    """Return what a function gave for one query as docs with scores, best first."""
     listed = list(answer.items() if isinstance(answer, Mapping) else answer)
     if listed and all(isinstance(entry, str | int) for entry in listed):
         listed = [(doc, 1 / rank) for rank, doc in enumerate(listed, 1)]

@@ -65,15 +65,12 @@ class Fusion(msgspec.Struct, frozen=True, kw_only=True):
             raise OptionError(f"weights {list(self.weights)} are not numbers, or all 0")
 
     def fuse(self, rankings: Sequence[RankedDocs]) -> RankedDocs:
-        """Return one ranking from those of several systems for one query, best first."""
         method, weights = METHODS[self.method], self.weights_for(len(rankings))
-        lists: Sequence[Scores] = [dict(best_first(ranking)) for ranking in rankings]
-        if not method.by_rank:
-            lists = [normalise(scores, self.norm or "minmax") for scores in lists]
+        norm = "none" if method.by_rank else self.norm or "minmax"
+        lists = [normalise(dict(best_first(ranking)), norm) for ranking in rankings]
         return best_first(method.combine(lists, weights, self))
 
     def weights_for(self, n_lists: int) -> Sequence[float]:
-        """Return the weights, as many as there are lists."""
         if self.weights is None:
             return [1.0] * n_lists
         if len(self.weights) != n_lists:
@@ -155,8 +152,53 @@ def docs_in(run: Run, query: str) -> RankedDocs:
     return best_first(run.rankings.ranking(query, duplicates="error").score_of)
 
 
+def normalise(scores: Scores, norm: str) -> Scores:
+    """Return the scores of one list, made comparable; see NORMS."""
+    if not scores or norm == "none":
+        return scores
+    if norm == "rank":
+        return {doc: 1 - place / len(scores) for place, doc in enumerate(scores)}
+    values = list(scores.values())
+    n, low, high = len(values), min(values), max(values)
+    if norm == "minmax":
+        shift, scale, if_alike = low, high - low, 1.0
+    elif norm == "max":
+        if high <= 0:
+            raise OptionError("norm = 'max' needs scores above 0, and a list has none", hint="use minmax instead")
+        shift, scale, if_alike = 0.0, high, 1.0
+    elif norm == "sum":
+        shift, scale, if_alike = low, math.fsum(value - low for value in values), 1 / n
+    else:
+        shift = math.fsum(values) / n
+        scale, if_alike = math.sqrt(math.fsum((value - shift) ** 2 for value in values) / n), 0.0
+    if scale == 0:  # nothing tells the docs of the list apart
+        return dict.fromkeys(scores, if_alike)
+    return {doc: (score - shift) / scale for doc, score in scores.items()}
+
+
+Combine = Callable[[Sequence[Scores], Sequence[float], Fusion], Scores]
+"""Turns the lists of one query and their weights into the scores of all docs."""
+
+
+class FusionMethod(msgspec.Struct, frozen=True):
+    """One method of fusion."""
+
+    combine: Combine
+    summary: str
+    by_rank: bool = False
+    """Whether ranks alone count; otherwise the lists hold scores that have been made comparable."""
+
+
+def weighted_sum(lists: Sequence[Scores], weights: Sequence[float]) -> Scores:
+    """Return the weighted sum of each doc's scores; a list that does not have a doc adds nothing."""
+    total: dict[str, float] = {}
+    for scores, weight in zip(lists, weights, strict=True):
+        for doc, score in scores.items():
+            total[doc] = total.get(doc, 0.0) + weight * score
+    return total
+
+
 def reciprocal_ranks(lists: Sequence[Scores], weights: Sequence[float], fusion: Fusion) -> Scores:
-    """Return the sum of 1 / (k + rank) of each doc."""
     points = [{doc: 1 / (fusion.k + rank) for rank, doc in enumerate(scores, 1)} for scores in lists]
     return weighted_sum(points, weights)
 
@@ -164,15 +206,15 @@ def reciprocal_ranks(lists: Sequence[Scores], weights: Sequence[float], fusion: 
 def borda(lists: Sequence[Scores], weights: Sequence[float], _: Fusion) -> Scores:
     """Return points: n for the first of n candidates, one less for each further one; the unlisted share the rest."""
     docs = {doc for scores in lists for doc in scores}
-    points: list[Scores] = []
+    points = []
     for scores in lists:
-        listed = {doc: float(len(docs) - place) for place, doc in enumerate(scores)}
         shared = (len(docs) - len(scores) + 1) / 2
-        points.append(listed | dict.fromkeys(docs - listed.keys(), shared))
+        listed = {doc: float(len(docs) - place) for place, doc in enumerate(scores)}
+        points.append(dict.fromkeys(docs, shared) | listed)
     return weighted_sum(points, weights)
 
 
-def inverse_squares(factor: Callable[[int], float]) -> Callable[[Sequence[Scores], Sequence[float], Fusion], Scores]:
+def inverse_squares(factor: Callable[[int], float]) -> Combine:
     """Return a method that adds up 1 / rank² of each doc, times a factor of how many lists have it."""
 
     def combine(lists: Sequence[Scores], weights: Sequence[float], _: Fusion) -> Scores:
@@ -183,28 +225,14 @@ def inverse_squares(factor: Callable[[int], float]) -> Callable[[Sequence[Scores
 
 
 def sum_of_scores(lists: Sequence[Scores], weights: Sequence[float], fusion: Fusion) -> Scores:
-    """Return the weighted sum of each doc's scores.
-
-    A doc that a list does not have gets nothing from it; where 0 is not the lowest score but the mean, its lowest.
-    """
+    """Return the weighted sum; where 0 is the mean and not the lowest score, unlisted docs get a list's lowest."""
     if fusion.norm == "zscore":
         docs = {doc for scores in lists for doc in scores}
         lists = [dict.fromkeys(docs, min(scores.values(), default=0.0)) | dict(scores) for scores in lists]
     return weighted_sum(lists, weights)
 
 
-def weighted_sum(lists: Sequence[Scores], weights: Sequence[float]) -> dict[str, float]:
-    """Return the weighted sum of each doc's scores; a list that does not have a doc adds nothing."""
-    total: dict[str, float] = {}
-    for scores, weight in zip(lists, weights, strict=True):
-        for doc, score in scores.items():
-            total[doc] = total.get(doc, 0.0) + weight * score
-    return total
-
-
-def over_lists(
-    combine: Callable[[Sequence[float]], float],
-) -> Callable[[Sequence[Scores], Sequence[float], Fusion], Scores]:
+def over_lists(combine: Callable[[Sequence[float]], float]) -> Combine:
     """Return a method that combines the weighted scores that a doc has in the lists that have it."""
 
     def combined(lists: Sequence[Scores], weights: Sequence[float], _: Fusion) -> Scores:
@@ -217,80 +245,30 @@ def over_lists(
     return combined
 
 
-class FusionMethod(msgspec.Struct, frozen=True):
-    """One method of fusion."""
-
-    combine: Callable[[Sequence[Scores], Sequence[float], Fusion], Scores]
-    """Turns the lists of one query and their weights into the scores of all docs."""
-    summary: str
-    by_rank: bool = False
-    """Whether ranks alone count; otherwise the lists hold scores that have been made comparable."""
-
-
-_FOX_SHAW = "(Fox & Shaw 1994)"
-_METHODS = {
-    "rrf": FusionMethod(
-        reciprocal_ranks, "reciprocal rank fusion: sum of 1 / (k + rank) (Cormack et al. 2009)", by_rank=True
-    ),
-    "weighted": FusionMethod(sum_of_scores, "weighted sum of normalised scores"),
-    "combsum": FusionMethod(sum_of_scores, f"sum of normalised scores {_FOX_SHAW}"),
-    "combmnz": FusionMethod(
+_METHODS: dict[str, tuple[Combine, str]] = {
+    "rrf": (reciprocal_ranks, "reciprocal rank fusion: sum of 1 / (k + rank) (Cormack et al. 2009)"),
+    "weighted": (sum_of_scores, "weighted sum of normalised scores"),
+    "combsum": (sum_of_scores, "sum of normalised scores (Fox & Shaw 1994)"),
+    "combmnz": (
         over_lists(lambda values: sum(values) * len(values)),
-        f"sum, times the number of lists that have the doc {_FOX_SHAW}",
+        "sum, times the number of lists that have the doc (Fox & Shaw 1994)",
     ),
-    "combanz": FusionMethod(
-        over_lists(lambda values: sum(values) / len(values)), f"mean over the lists that have the doc {_FOX_SHAW}"
+    "combanz": (
+        over_lists(lambda values: sum(values) / len(values)),
+        "mean over the lists that have the doc (Fox & Shaw 1994)",
     ),
-    "combmed": FusionMethod(over_lists(median), f"median over the lists that have the doc {_FOX_SHAW}"),
-    "combmax": FusionMethod(over_lists(max), f"highest of the normalised scores {_FOX_SHAW}"),
-    "combmin": FusionMethod(
-        over_lists(min), f"lowest of the normalised scores, over the lists that have the doc {_FOX_SHAW}"
-    ),
-    "isr": FusionMethod(
+    "combmed": (over_lists(median), "median over the lists that have the doc (Fox & Shaw 1994)"),
+    "combmax": (over_lists(max), "highest of the normalised scores (Fox & Shaw 1994)"),
+    "combmin": (over_lists(min), "lowest of the normalised scores, over the lists that have the doc (Fox & Shaw 1994)"),
+    "isr": (
         inverse_squares(float),
         "number of lists that have the doc, times the sum of 1 / rank² (Mourão et al. 2014)",
-        by_rank=True,
     ),
-    "log_isr": FusionMethod(
-        inverse_squares(math.log),
-        "logarithm of that number, times the sum of 1 / rank² (Mourão et al. 2014)",
-        by_rank=True,
-    ),
-    "borda": FusionMethod(
-        borda,
-        "points for every doc ranked below; unlisted docs share what is left (Aslam & Montague 2001)",
-        by_rank=True,
-    ),
+    "log_isr": (inverse_squares(math.log), "logarithm of that number, times the sum of 1 / rank² (Mourão et al. 2014)"),
+    "borda": (borda, "points for every doc ranked below; unlisted docs share what is left (Aslam & Montague 2001)"),
 }
 METHODS: Registry[FusionMethod] = Registry("fusion method", {}, entry_points="rankscope.fusion_methods")
 """The methods of fusion."""
-for _name, _method in _METHODS.items():
-    METHODS.add(_name, _method, _method.summary)
-
-
-def normalise(scores: Scores, norm: str) -> Scores:
-    """Return the scores of one list, made comparable; see NORMS."""
-    if not scores or norm == "none":
-        return scores
-    if norm == "rank":
-        return {doc: 1 - place / len(scores) for place, doc in enumerate(scores)}
-    values = list(scores.values())
-    shift, scale = shift_and_scale(values, norm)
-    if scale == 0:  # all scores alike: nothing tells the docs of the list apart
-        return dict.fromkeys(scores, 0.0 if norm == "zscore" else 1.0 if norm != "sum" else 1 / len(values))
-    return {doc: (score - shift) / scale for doc, score in scores.items()}
-
-
-def shift_and_scale(values: Sequence[float], norm: str) -> tuple[float, float]:
-    """Return what is taken from every score, and what it is then divided by."""
-    low, high = min(values), max(values)
-    if norm == "minmax":
-        return low, high - low
-    if norm == "max":
-        if high <= 0:
-            raise OptionError("norm = 'max' needs scores above 0, and a list has none", hint="use minmax instead")
-        return 0.0, high
-    if norm == "sum":
-        return low, math.fsum(value - low for value in values)
-    mean = math.fsum(values) / len(values)
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+for _name, (_combine, _summary) in _METHODS.items():
+    _by_rank = _name in ("rrf", "isr", "log_isr", "borda")
+    METHODS.add(_name, FusionMethod(_combine, _summary, by_rank=_by_rank), _summary)

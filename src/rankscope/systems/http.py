@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
-from rankscope.errors import InputError, shorten
+from rankscope.errors import shorten
 from rankscope.systems.answers import (
     Answer,
     BadAnswerError,
@@ -30,15 +30,11 @@ from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZ
 from rankscope.systems.templates import fill, fill_data, url_without_secrets, values_of, without_secrets
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
-_SUCCESS = range(200, 300)
 _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _LONGEST_WAIT_S = 120.0
 _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
-_FORM = "application/x-www-form-urlencoded"
-_WITH_SECRETS = ("headers", "body", "query")
 _percent_encode = partial(urllib.parse.quote, safe="")
-_FAILURES = (OSError, http.client.HTTPException, BadAnswerError)
 
 
 class RefusedError(BadAnswerError):
@@ -77,28 +73,22 @@ class HttpSystem(RemoteSystem, kw_only=True):
         self.clock: Clock = time.perf_counter
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
-        """Return the request for one query."""
         raise NotImplementedError
 
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
-        """Return the ranking that an answer holds."""
         raise NotImplementedError
 
     def describe(self) -> dict[str, Any]:
-        """Return what is asked and where, without secrets."""
         described = super().describe()
-        hidden = {name: without_secrets(described[name]) for name in _WITH_SECRETS if name in described}
+        hidden = {name: without_secrets(described[name]) for name in described if name in ("headers", "body", "query")}
         return {**described, **hidden, "url": url_without_secrets(self.url)}
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        """Yield one answer for each query as they come, some being asked at the same time."""
-        with HttpBatch(self, k=k) as batch:
-            yield from batch.answers(queries)
+        yield from HttpBatch(self, k=k).answers(queries)
 
     def _request(
         self, method: str | None, address: str, values: Mapping[str, Any], body: bytes | None, content_type: str
     ) -> HttpRequest:
-        """Return a request with its address and headers filled in."""
         headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
         for name, text in self.headers.items():  # a line end would begin another header
             headers[name] = fill(text, values, escape=lambda value: " ".join(value.split()))
@@ -114,8 +104,6 @@ class Http(HttpSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "http"
-
-    name: str = "http"
     url: str
     """The address, e.g. http://localhost:8000/search?q={query}&n={k}."""
     ids: str = "$[*].id"
@@ -140,7 +128,8 @@ class Http(HttpSystem, kw_only=True):
         elif self.body is not None and self.body.lstrip().startswith(("{", "[")):
             body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1]).encode()
         elif self.body is not None:
-            body, content_type = fill(self.body, values, escape=_percent_encode).encode(), _FORM
+            body = fill(self.body, values, escape=_percent_encode).encode()
+            content_type = "application/x-www-form-urlencoded"
         return self._request(self.method, self.url, values, body, content_type)
 
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
@@ -165,29 +154,26 @@ class HttpBatch:
         self._pool = ThreadPoolExecutor(system.concurrency)
         self._n_failed_in_a_row = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._transport.close()  # wakes up whoever waits for an answer
-        self._pool.shutdown(cancel_futures=True)
-        self._transport.close()
-
     def answers(self, queries: Sequence[Query]) -> Iterator[Answer]:
         """Yield answers as they come; a query is submitted when a thread is free for it."""
         waiting = iter(queries)
         running: set[Future[Answer]] = set()
-        while True:
-            free = self._system.concurrency - len(running)
-            running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
-            if not running:
-                return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                answer = future.result()
-                self._n_failed_in_a_row = self._n_failed_in_a_row + 1 if answer.failed else 0
-                yield answer
+        try:
+            while True:
+                free = self._system.concurrency - len(running)
+                running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
+                if not running:
+                    return
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    answer = future.result()
+                    self._n_failed_in_a_row = self._n_failed_in_a_row + 1 if answer.failed else 0
+                    yield answer
+        finally:
+            self._stop.set()
+            self._transport.close()  # wakes up whoever waits for an answer
+            self._pool.shutdown(cancel_futures=True)
+            self._transport.close()
 
     def answer(self, query: Query) -> Answer:
         """Ask one query, again where it fails, and return what came of it."""
@@ -197,8 +183,10 @@ class HttpBatch:
         for attempt in range(1, self._system.attempts + 1):
             try:
                 ranking, seconds = self.ask(query)
-            except _FAILURES as error:
-                reason = failure_in_words(error, self._system)
+            except (OSError, http.client.HTTPException, BadAnswerError) as error:
+                reason = reason_of(error) if isinstance(error, BadAnswerError) else f"no answer: {reason_of(error)}"
+                if isinstance(error, TimeoutError):
+                    reason = f"no answer within {self._system.timeout_s:g} s"
                 if isinstance(error, RefusedError) or attempt == self._system.attempts:
                     break
                 self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s))
@@ -245,7 +233,7 @@ def content_of(reply: HttpReply) -> Any:
     words = f"the server answered {reply.status}" + (f": {moved or said}" if moved or said else "")
     if reply.status in _TRY_AGAIN:
         raise BusyError(words, wait_s=reply.retry_after_s)
-    if reply.status not in _SUCCESS:
+    if reply.status not in range(200, 300):
         raise RefusedError(words)
     try:
         return json.loads(reply.content)
@@ -263,11 +251,3 @@ def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -
         return float(min(asked, _LONGEST_WAIT_S))
     share = random.Random(f"{query.id} {attempt}").uniform(0.5, 1.0)  # noqa: S311 (nothing secret hangs on it)
     return float(min(backoff_s * 2 ** (attempt - 1), _LONGEST_WAIT_S) * share)
-
-
-def failure_in_words(error: BaseException, system: HttpSystem) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {system.timeout_s:g} s"
-    if isinstance(error, InputError):
-        return reason_of(error)
-    return f"no answer: {reason_of(error)}"

@@ -15,16 +15,12 @@ from rankscope.systems.fusion import Fusion
 from rankscope.systems.options import SYSTEM, AtLeastOne
 
 TUNE = "tune"
-Measure = Callable[[Mapping[str, RankedDocs]], float]
-"""Scores the rankings of all queries with one number, the higher the better."""
 
 
 class Hybrid(OptionSystem, kw_only=True):
     """Fuses the rankings of several systems; see `fusion` for the methods."""
 
     kind: ClassVar[str] = "hybrid"
-
-    name: str = "hybrid"
     of: Annotated[Sequence[System], SYSTEM]
     """The systems whose rankings are fused."""
     method: str = "rrf"
@@ -51,7 +47,6 @@ class Hybrid(OptionSystem, kw_only=True):
         self.fusion  # noqa: B018 (its options are checked now, not at the first search)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the weights that were tuned along with the options."""
         options: Any = super().__reduce__()
         return (*options, {"tuned_weights": self.tuned_weights})
 
@@ -63,7 +58,7 @@ class Hybrid(OptionSystem, kw_only=True):
     @property
     def fusion(self) -> Fusion:
         weights = self.tuned_weights if self.weights == TUNE else self.weights
-        given = None if weights is None else tuple(float(weight) for weight in weights)
+        given = None if weights is None else tuple(map(float, weights))
         fusion = Fusion(method=self.method, k=self.k, weights=given, norm=self.norm)
         fusion.weights_for(len(self.of))
         return fusion
@@ -82,24 +77,26 @@ class Hybrid(OptionSystem, kw_only=True):
         return [fusion.fuse(lists)[:k] for lists in self.lists(queries, k=k)]
 
     def lists(self, queries: Sequence[Query], *, k: int) -> list[tuple[RankedDocs, ...]]:
-        """Return, for each query, what each system has for it."""
         answers = [system.search(queries, k=max(k, self.depth)) for system in self.of]
         return list(zip(*answers, strict=True))
 
-    def tune(self, queries: Sequence[Query], measure: Measure, *, k: int = 1000) -> dict[tuple[float, ...], float]:
+    def tune(
+        self, queries: Sequence[Query], measure: Callable[[Mapping[str, RankedDocs]], float], *, k: int = 1000
+    ) -> dict[tuple[float, ...], float]:
         """Choose the weights that score best on training queries, and return what each that was tried scored.
 
         Give training queries alone: on the queries it was chosen for, a choice looks better than it is. Of weights that
-        score alike the most even ones are taken.
+        score alike the most even ones are taken, then those that favour the first system.
         """
         lists = self.lists(queries, k=k)
         curve = {}
         for weights in weight_grid(len(self.of), step=self.step) if queries else ():
             fusion = Fusion(method=self.method, k=self.k, weights=weights, norm=self.norm)
-            curve[weights] = measure(
-                {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
-            )
-        self.tuned_weights = best_weights(curve)
+            fused = {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
+            curve[weights] = measure(fused)
+        if not curve:
+            raise OptionError("weights cannot be tuned without training queries")
+        self.tuned_weights = max(curve, key=lambda weights: (curve[weights], -max(weights), weights))
         return curve
 
     def describe(self) -> dict[str, Any]:
@@ -117,10 +114,3 @@ def weight_grid(n_systems: int, *, step: float) -> Iterator[tuple[float, ...]]:
     for cuts in itertools.combinations(range(n_steps + n_systems - 1), n_systems - 1):
         ends = (-1, *cuts, n_steps + n_systems - 1)
         yield tuple((b - a - 1) / n_steps for a, b in itertools.pairwise(ends))
-
-
-def best_weights(curve: Mapping[tuple[float, ...], float]) -> tuple[float, ...]:
-    """Return the weights that score best; of several the most even, then those that favour the first system."""
-    if not curve:
-        raise OptionError("weights cannot be tuned without training queries")
-    return max(curve, key=lambda weights: (curve[weights], -max(weights), weights))

@@ -18,8 +18,6 @@ from rankscope.systems.answers import BadAnswerError
 
 ALL = object()
 """The step to everything in a list or table."""
-Step = Any
-"""A key as text, a place as whole number, or ALL."""
 
 _STEP = re.compile(
     r"""\.(?P<name>[^\s.\[\]'"*$]+) | (?P<all>\.\*|\[\*\]) | \[(?P<place>-?\d+)\]
@@ -32,16 +30,16 @@ class JsonPath(msgspec.Struct, frozen=True):
     """A path that has been read, with its text."""
 
     text: str
-    steps: tuple[Step, ...]
+    steps: tuple[Any, ...]
+    """Each a key as text, a place as whole number, or ALL."""
 
     def values(self, data: Any) -> list[Any]:
-        """Return what the path leads to, in order."""
         found = [data]
         for number, step in enumerate(self.steps):
             found = [inner for value in found for inner in self._step_values(value, step, number)]
         return found
 
-    def _step_values(self, value: Any, step: Step, number: int) -> Iterator[Any]:
+    def _step_values(self, value: Any, step: Any, number: int) -> Iterator[Any]:
         is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
         is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
         if step is ALL and isinstance(value, list | Mapping):
@@ -49,8 +47,10 @@ class JsonPath(msgspec.Struct, frozen=True):
         elif is_key or is_place:
             yield value[step]
         else:
+            path = self.steps[: number + 1]
+            shown = ("[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
             raise BadAnswerError(
-                f"the answer has nothing at {self.text}: {shown_steps(self.steps[: number + 1])} is not there, "
+                f"the answer has nothing at {self.text}: ${''.join(shown)} is not there, "
                 f"but {shorten(repr(value), limit=80)}"
             )
 
@@ -60,7 +60,7 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
     rest = text.strip().removeprefix("$")
     if rest and rest[0] not in ".[":
         rest = f".{rest}"
-    steps: list[Step] = []
+    steps: list[Any] = []
     position = 0
     while position < len(rest):
         match = _STEP.match(rest, position)
@@ -69,22 +69,11 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
                 f"{what} {text!r} cannot be read from {rest[position:]!r} on",
                 hint="for example $.hits.hits[*]._id; the steps are .name, ['name'], [0] and [*]",
             )
-        steps.append(step_of(match))
+        if match["all"]:
+            steps.append(ALL)
+        elif match["place"]:
+            steps.append(int(match["place"]))
+        else:
+            steps.append(match["name"] or re.sub(r"\\(.)", r"\1", match["single"] or match["double"]))
         position = match.end()
     return JsonPath(text, tuple(steps))
-
-
-def step_of(match: re.Match[str]) -> Step:
-    if match["all"]:
-        return ALL
-    if match["place"]:
-        return int(match["place"])
-    if match["name"]:
-        return match["name"]
-    return re.sub(r"\\(.)", r"\1", match["single"] or match["double"])
-
-
-def shown_steps(steps: tuple[Step, ...]) -> str:
-    """Return the beginning of a path as it is written."""
-    parts = ("[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    return "$" + "".join(parts)

@@ -1,11 +1,6 @@
 """Options of systems: how they are declared, checked and described.
 
-The fields of a class are its options, with their types; nothing about them is written down twice:
-
-    class BM25(OptionSystem, kw_only=True):
-        k1: AtLeastZero = 1.2
-        \"\"\"How soon more occurrences of a word stop counting.\"\"\"
-
+The fields of a class are its options, with their types and docstrings; nothing about them is written down twice.
 Systems of ours are msgspec Structs; classes of users may be Structs or dataclasses.
 """
 
@@ -18,7 +13,8 @@ import importlib
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -28,7 +24,6 @@ import numpy as np
 from msgspec import Meta
 
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.records import field_docs
 from rankscope.systems.working_directory import load_module
 
 AtLeastZero = Annotated[float, Meta(ge=0)]
@@ -59,7 +54,6 @@ class Option(msgspec.Struct, frozen=True):
 
     @property
     def is_system(self) -> bool:
-        """Whether it holds another system, or several."""
         return bool(self.marks.get("system"))
 
 
@@ -70,58 +64,30 @@ _UNIONS = (Union, types.UnionType)
 @cache
 def options_in(kind: Any) -> Mapping[str, Option]:
     """Return the options of a class, a Struct or a dataclass, by the name they have in a project file."""
-    found = (_struct_options if issubclass(kind, msgspec.Struct) else _dataclass_options)(kind)
-    return {option.name: option for option in found if option.field != "name"}
-
-
-def _struct_options(kind: Any) -> Iterator[Option]:
-    for field in msgspec.structs.fields(kind):
-        default = field.default
-        if field.default_factory is not msgspec.NODEFAULT:
-            default = field.default_factory()
-        yield Option(field.name, field.encode_name, field.type, default, _marks(field.type))
-
-
-def _dataclass_options(kind: Any) -> Iterator[Option]:
-    hints = get_type_hints(kind, include_extras=True)
-    for field in dataclasses.fields(kind):
+    is_struct = issubclass(kind, msgspec.Struct)
+    hints = {} if is_struct else get_type_hints(kind, include_extras=True)
+    found = {}
+    fields: Iterable[Any] = msgspec.structs.fields(kind) if is_struct else dataclasses.fields(kind)
+    for field in fields:
+        if field.name == "name" or not (is_struct or field.init):
+            continue
+        name, wanted = field.name.rstrip("_"), hints.get(field.name)
+        if is_struct:
+            name, wanted = field.encode_name, field.type
         default = MISSING if field.default is dataclasses.MISSING else field.default
-        if field.default_factory is not dataclasses.MISSING:
+        if field.default_factory not in (MISSING, dataclasses.MISSING):
             default = field.default_factory()
-        if field.init:
-            marks = {**_marks(hints[field.name]), **field.metadata}
-            yield Option(field.name, field.name.rstrip("_"), hints[field.name], default, marks)
-
-
-def _marks(wanted: Any) -> dict[str, Any]:
-    """Return what the Metas of a type say beside limits."""
-    metas = getattr(wanted, "__metadata__", ())
-    return {key: value for meta in metas if isinstance(meta, Meta) for key, value in (meta.extra or {}).items()}
-
-
-def check_names(kind: Any, given: Mapping[str, Any], *, type_name: str) -> None:
-    """Refuse options that a kind of system does not have, and those it needs and that are not given."""
-    known = options_in(kind)
-    for name in given:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"{type_name} has {', '.join(known)}"
-            raise OptionError(f"{type_name} has no option {name!r}", hint=hint)
-    for name, option in known.items():
-        if option.default is MISSING and name not in given:
-            docs = field_docs(kind).get(option.field, "")
-            raise OptionError(f"{type_name} needs the option {name!r}", hint=docs)
-
-
-def check_values(system: Any) -> None:
-    """Refuse options of a system that are not of the type they should be, or outside their limits."""
-    kind: Any = type(system)
-    for option in options_in(kind).values():
-        if not option.is_system:
-            check_value(option, getattr(system, option.field))
+        metas = (meta for meta in getattr(wanted, "__metadata__", ()) if isinstance(meta, Meta))
+        marks = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
+        marks |= {} if is_struct else field.metadata
+        found[name] = Option(field.name, name, wanted, default, marks)
+    return found
 
 
 def check_value(option: Option, value: Any) -> None:
-    """Refuse a value that is not of the type of its option, or outside its limits; it stays as it is given."""
+    """Refuse a value that is not of the type of its option, or outside its limits; systems are not looked at."""
+    if option.is_system:
+        return
     problem = _problem(value.item() if isinstance(value, np.generic) else value, option.type)
     if not problem:
         return
@@ -149,14 +115,12 @@ def _problem(value: Any, wanted: Any) -> Literal["", "type", "limits"]:
 
 
 def _parts(wanted: Any) -> tuple[Any, ...]:
-    """Return the parts of a union, or the type alone."""
     if get_origin(wanted) is Annotated and get_origin(get_args(wanted)[0]) in (*_UNIONS, Literal):
         wanted = get_args(wanted)[0]
     return get_args(wanted) if get_origin(wanted) in _UNIONS else (wanted,)
 
 
 def in_words(wanted: Any) -> str:
-    """Return a type of value in plain words."""
     simple = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", type(None): ""}
     if wanted in simple:
         return simple[wanted]
@@ -175,7 +139,6 @@ def in_words(wanted: Any) -> str:
 
 
 def limits_in_words(wanted: Any) -> str:
-    """Return the range of a number as one says it."""
     metas = (meta for part in (wanted, *_parts(wanted)) for meta in getattr(part, "__metadata__", ()))
     limits = next(meta for meta in metas if (meta.ge, meta.gt, meta.le) != (None, None, None))
     if limits.ge is not None and limits.le is not None:
@@ -186,7 +149,6 @@ def limits_in_words(wanted: Any) -> str:
 
 
 def check_choice(value: object, choices: Iterable[str], *, what: str) -> None:
-    """Refuse a word that is not one of some."""
     listed = list(choices)
     if value not in listed:
         raise OptionError(f"{what} {value!r} is not one of {', '.join(listed)}", hint=did_you_mean(str(value), listed))
@@ -198,15 +160,6 @@ def field_names(fields: DocFields) -> tuple[str, ...]:
     if not listed:
         raise OptionError("no field of the docs is to be searched", hint='for example fields = ["title", "text"]')
     return listed
-
-
-def options_of(system: Any) -> dict[str, Any]:
-    """Return the options of a system as plain data, those that change no result left out, systems described."""
-    kind: Any = type(system)
-    options = options_in(kind).values()
-    return {
-        option.field: plain(getattr(system, option.field)) for option in options if not option.marks.get("no_effect")
-    }
 
 
 def plain(value: Any) -> Any:
@@ -233,15 +186,12 @@ def need(module: str, *, pip: str, why: str) -> Any:
 
 
 def versions_of(*packages: str) -> dict[str, str]:
-    """Return the installed versions of packages."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
+    found = dict.fromkeys(packages, "not installed")
     for package in packages:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
     return found
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import msgspec
 
-from rankscope.errors import OptionError
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.records import field_docs
 from rankscope.registry import Entry, Registry
 from rankscope.systems.base import System
-from rankscope.systems.options import check_names, check_value, load_function, options_in
+from rankscope.systems.options import MISSING, check_value, load_function, options_in
 
 SYSTEMS: Registry[type[System]] = Registry(
     "system of type",
@@ -30,8 +31,7 @@ SYSTEMS: Registry[type[System]] = Registry(
         ),
         "hybrid": Entry("rankscope.systems.hybrid:Hybrid", "several systems as one, by reciprocal rank fusion"),
         "mmr": Entry(
-            "rankscope.systems.diversify:MMR",
-            "fewer near-duplicates among the first docs (maximal marginal relevance)",
+            "rankscope.systems.diversify:MMR", "fewer near-duplicates among the first docs (maximal marginal relevance)"
         ),
         "dartboard": Entry(
             "rankscope.systems.diversify:Dartboard", "fewer near-duplicates, by relevant information gain"
@@ -61,21 +61,10 @@ def make_system(
     resolve: Callable[[str], System] | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> System:
-    """Return a system of a type.
+    """Return a system of a type, a name of `SYSTEMS` or package.module:Class, with options as a project file has them.
 
-    Parameters
-    ----------
-    type
-        A name of `SYSTEMS`, or package.module:Class.
-    options
-        The options as a project file has them.
-    name
-        The name of the system; without one, the default of its class.
-    resolve
-        Turns the name of another system, as in `of = ["bm25", "dense"]`, into that system.
-    cache
-        The folder for what takes long to compute; systems that keep nothing ignore it.
-
+    `resolve` turns the name of another system, as in `of = ["bm25", "dense"]`, into that system. `cache` is the folder
+    for what takes long to compute; systems that keep nothing ignore it.
     """
     check_options(type, options)
     kind = class_of(type)
@@ -106,15 +95,25 @@ def check_options(type: str, options: Mapping[str, Any], *, where: str = "") -> 
     The message begins with `where`, the place of the options in a file.
     """
     try:
-        kind = class_of(type)
-        check_names(kind, options, type_name=type)
-        for name, option in options_in(kind).items():
-            if name in options and not option.is_system:
-                check_value(option, options[name])
+        refuse_misfits(class_of(type), type, options)
     except OptionError as error:
         if not where:
             raise
         raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
+
+
+def refuse_misfits(kind: Any, type: str, options: Mapping[str, Any]) -> None:  # noqa: A002 (as above)
+    known = options_in(kind)
+    for name in options:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"{type} has {', '.join(known)}"
+            raise OptionError(f"{type} has no option {name!r}", hint=hint)
+    for name, option in known.items():
+        if option.default is MISSING and name not in options:
+            raise OptionError(f"{type} needs the option {name!r}", hint=field_docs(kind).get(option.field, ""))
+    for name in known:
+        if name in options:
+            check_value(known[name], options[name])
 
 
 def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: A002 (as above)
@@ -126,7 +125,6 @@ def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  
 
 
 def class_of(type: str) -> Any:  # noqa: A002 (as above)
-    """Return the class of a type."""
     kind: Any = load_function(type, what="the system type") if ":" in type else SYSTEMS[type]
     is_struct = inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
     if not is_struct and not dataclasses.is_dataclass(kind):

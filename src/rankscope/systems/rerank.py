@@ -10,24 +10,8 @@ from typing import Annotated, Any, ClassVar
 from rankscope.errors import ScoreError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.base import (
-    DocStore,
-    OptionSystem,
-    Query,
-    RankedDocs,
-    System,
-    best_first,
-    text_of,
-    with_progress,
-)
-from rankscope.systems.options import (
-    SYSTEM,
-    AtLeastOne,
-    DocFields,
-    field_names,
-    load_function,
-    source_hash,
-)
+from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first, text_of, with_progress
+from rankscope.systems.options import SYSTEM, AtLeastOne, DocFields, field_names, load_function, source_hash
 
 Scorer = Callable[[str, list[str]], Sequence[float]]
 
@@ -40,8 +24,6 @@ class Rerank(OptionSystem, kw_only=True):
     """
 
     kind: ClassVar[str] = "rerank"
-
-    name: str = "rerank"
     of: Annotated[System, SYSTEM]
     """The system whose results are scored again."""
     function: str | Scorer
@@ -58,7 +40,6 @@ class Rerank(OptionSystem, kw_only=True):
         self._texts: DocTexts | None = None
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        """Index the docs for the other system, and keep their texts at hand."""
         self.of.fit(docs, progress=progress)
         self._texts = DocTexts(docs, fields=self.fields, progress=progress)
 
@@ -67,13 +48,18 @@ class Rerank(OptionSystem, kw_only=True):
         return [self.rerank(query, ranking)[:k] for query, ranking in zip(queries, found, strict=True)]
 
     def rerank(self, query: Query, ranking: RankedDocs) -> RankedDocs:
-        """Return one ranking with its pool scored again."""
         texts = self.require_index(self._texts)
         pool, below = ranking[: self.pool], ranking[self.pool :]
         if not pool:
             return []
-        given = self._score(query.text, [texts[doc] for doc, _ in pool])
-        scores = check_scores(given, n_docs=len(pool), query=query)
+        scores = [float(score) for score in self._score(query.text, [texts[doc] for doc, _ in pool])]
+        if len(scores) != len(pool):
+            raise ScoreError(
+                f"query {query.id!r}: the function returned {len(scores)} scores for {len(pool)} docs",
+                hint="it must return one score per doc, in their order",
+            )
+        if not all(map(math.isfinite, scores)):
+            raise ScoreError(f"query {query.id!r}: the function returned NaN or infinity as a score")
         scored = best_first(zip((doc for doc, _ in pool), scores, strict=True))
         lowest = scored[-1][1]
         return [*scored, *((doc, lowest - place) for place, (doc, _) in enumerate(below, 1))]
@@ -84,19 +70,6 @@ class Rerank(OptionSystem, kw_only=True):
     @property
     def index_bytes(self) -> int:
         return self.of.index_bytes + (0 if self._texts is None else self._texts.n_bytes)
-
-
-def check_scores(given: Sequence[float], *, n_docs: int, query: Query) -> list[float]:
-    """Return scores as numbers, or say what is wrong with them."""
-    scores = [float(score) for score in given]
-    if len(scores) != n_docs:
-        raise ScoreError(
-            f"query {query.id!r}: the function returned {len(scores)} scores for {n_docs} docs",
-            hint="it must return one score per doc, in their order",
-        )
-    if not all(map(math.isfinite, scores)):
-        raise ScoreError(f"query {query.id!r}: the function returned NaN or infinity as a score")
-    return scores
 
 
 class DocTexts:

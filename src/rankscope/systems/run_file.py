@@ -15,8 +15,6 @@ class RunFileSystem(OptionSystem, kw_only=True):
     """Answers from a run file in any format that Rankscope reads; a query that is not in it finds nothing."""
 
     kind: ClassVar[str] = "run"
-
-    name: str = "run"
     path: str | os.PathLike[str]
     """The run's file."""
 

@@ -37,8 +37,10 @@ def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], st
     def replacement(match: re.Match[str]) -> str:
         if match["open"] or match["close"]:
             return match[0][0]
-        if match["variable"]:
-            return escape(variable(match["variable"]))
+        if name := match["variable"]:
+            if name not in os.environ:
+                raise OptionError(f"the environment variable {name} is not set", hint=f"set it: export {name}=…")
+            return escape(os.environ[name])
         value = value_at(match, values)
         return escape(str(value).lower() if isinstance(value, bool) else str(value))
 
@@ -48,21 +50,12 @@ def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], st
 def value_at(match: re.Match[str], values: Mapping[str, Any]) -> Any:
     """Return the value for a place; a query without it fails, as asking for something else would be worse."""
     name, default = match["name"], match["default"]
-    value = values.get(name)
-    if value is not None:
+    if (value := values.get(name)) is not None:
         return value
     if default is not None:
         return default.removeprefix(":-")
-    raise BadAnswerError(
-        f"the request needs {{{name}}}, which this query does not have", hint=did_you_mean(name, values)
-    )
-
-
-def variable(name: str) -> str:
-    """Return the value of an environment variable, or say that it is not set."""
-    if name not in os.environ:
-        raise OptionError(f"the environment variable {name} is not set", hint=f"set it: export {name}=…")
-    return os.environ[name]
+    hint = did_you_mean(name, values)
+    raise BadAnswerError(f"the request needs {{{name}}}, which this query does not have", hint=hint)
 
 
 def fill_data(template: Any, values: Mapping[str, Any]) -> Any:

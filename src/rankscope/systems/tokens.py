@@ -39,13 +39,12 @@ class Tokenizer(msgspec.Struct, frozen=True):
 
     def words(self, text: str) -> list[str]:
         kept = [word for word in self.pattern.findall(text.lower()) if word not in self.stop_words]
-        return kept if self.stem is None else [self.stemmed(word) for word in kept]
-
-    def stemmed(self, word: str) -> str:
-        known = self._stem_of.get(word)
-        if known is None:
-            known = self._stem_of[word] = self.stem(word) if self.stem else word
-        return known
+        if self.stem is None:
+            return kept
+        for word in kept:
+            if word not in self._stem_of:
+                self._stem_of[word] = self.stem(word)
+        return [self._stem_of[word] for word in kept]
 
 
 def make_tokenizer(*, stemmer: str, stop_words: str | Sequence[str], pattern: str) -> Tokenizer:
@@ -57,23 +56,21 @@ def make_tokenizer(*, stemmer: str, stop_words: str | Sequence[str], pattern: st
     return Tokenizer(frozenset(stop_words_of(stop_words)), stemmer_of(stemmer), compiled)
 
 
-def language_of(name: str) -> str:
-    """Return the name of a language from its name or two-letter code."""
-    return LANGUAGE_CODES.get(name.lower(), name.lower())
+def language_among(known: Sequence[str], name: str, *, problem: str, more: str = "") -> str:
+    """Return a language that is one of those known, from its name or two-letter code."""
+    language = LANGUAGE_CODES.get(name.lower(), name.lower())
+    if language not in known:
+        names = [*known, NONE]
+        hint = did_you_mean(language, names) or f"there are {', '.join(names)}{more}"
+        raise OptionError(f"{problem} {name!r}", hint=hint)
+    return language
 
 
 def stemmer_of(name: str) -> Callable[[str], str] | None:
-    """Return the Snowball stemmer of a language, or None for "none"."""
     if name == NONE:
         return None
     snowball = need("Stemmer", pip=PIP, why=f"the stemmer of {name}")
-    language = language_of(name)
-    if language not in snowball.algorithms():
-        known = [*snowball.algorithms(), NONE]
-        raise OptionError(
-            f"there is no stemmer {name!r}", hint=did_you_mean(language, known) or f"there are {', '.join(known)}"
-        )
-    stemmer: Any = snowball.Stemmer(language)
+    stemmer: Any = snowball.Stemmer(language_among(snowball.algorithms(), name, problem="there is no stemmer"))
     return stemmer.stemWord  # type: ignore[no-any-return]
 
 
@@ -83,13 +80,8 @@ def stop_words_of(given: str | Sequence[str]) -> Iterable[str]:
         return [word.lower() for word in given]
     if given == NONE:
         return ()
-    language = language_of(given)
-    if language not in _STOP_LISTS:
-        known = [*_STOP_LISTS, NONE]
-        raise OptionError(
-            f"there are no stop words for {given!r}",
-            hint=did_you_mean(language, known) or f"there are {', '.join(known)}; or give a list of words",
-        )
+    problem, more = "there are no stop words for", "; or give a list of words"
+    language = language_among(_STOP_LISTS, given, problem=problem, more=more)
     lists = need("bm25s.stopwords", pip=PIP, why="a list of stop words")
     listed: Iterable[str] = getattr(lists, f"STOPWORDS_{_STOP_LIST_NAMES.get(language, language.upper())}")
     return listed

@@ -23,7 +23,6 @@ from urllib3.connectionpool import HTTPConnectionPool
 from rankscope.errors import OptionError
 
 LARGEST_ANSWER_BYTES = 1 << 27
-_CHUNK_BYTES = 1 << 16
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
@@ -70,14 +69,8 @@ class Transport:
     def send(self, request: HttpRequest) -> HttpReply:
         """Send a request and return the reply, whatever its status; redirections are not followed.
 
-        A request that meets a connection which the server has closed meanwhile is sent once more.
-
-        Raises
-        ------
-        TimeoutError
-            If the last byte of the reply has not come within the timeout.
-        OSError, http.client.HTTPException
-            If there is no connection, or no complete reply.
+        A request that meets a connection which the server has closed meanwhile is sent once more. It is a TimeoutError
+        where the last byte does not come in time, and an OSError or http.client.HTTPException where no reply does.
         """
         check_address(request.url)
         deadline = time.monotonic() + self.timeout_s
@@ -105,7 +98,11 @@ class Transport:
 
     def _pool_for(self, url: str) -> tuple[urllib3.PoolManager, HTTPConnectionPool]:
         """Return the connections to a server, by way of a proxy where the environment names one."""
-        proxy = proxy_for(url)
+        parts = urllib.parse.urlsplit(url)
+        bypass = urllib.request.proxy_bypass(str(parts.hostname))  # as http_proxy, https_proxy and no_proxy say
+        proxy = None if bypass else urllib.request.getproxies().get(parts.scheme) or None
+        if proxy and "://" not in proxy:
+            proxy = f"http://{proxy}"
         with self._lock:
             if proxy not in self._managers:
                 self._managers[proxy] = new_manager(proxy, n_connections=self._concurrency)
@@ -130,23 +127,12 @@ class Transport:
 
 
 def check_address(url: str) -> None:
-    """Refuse what is no http or https address."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise OptionError(f"{url!r} is no http or https address", hint="e.g. http://localhost:8000/search")
 
 
-def proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment names for an address (http_proxy, https_proxy, no_proxy), if any."""
-    parts = urllib.parse.urlsplit(url)
-    if urllib.request.proxy_bypass(str(parts.hostname)):
-        return None
-    proxy = urllib.request.getproxies().get(parts.scheme)
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy or None
-
-
 def new_manager(proxy: str | None, *, n_connections: int) -> urllib3.PoolManager:
-    """Return pools of connections, one for each server."""
     if proxy is None:
         return urllib3.PoolManager(maxsize=n_connections)
     user, _, password = (urllib3.util.parse_url(proxy).auth or "").partition(":")
@@ -184,22 +170,19 @@ def _send(manager: urllib3.PoolManager, request: HttpRequest, deadline: float) -
 
 def read_until(deadline: float, response: urllib3.BaseHTTPResponse) -> bytes:
     """Read an answer bit by bit, so that one which trickles in for ever comes to an end."""
-    chunks = []
-    n_bytes = 0
-    while chunk := response.read1(_CHUNK_BYTES):
-        chunks.append(chunk)
-        n_bytes += len(chunk)
-        if n_bytes > LARGEST_ANSWER_BYTES:
+    content = bytearray()
+    while chunk := response.read1(1 << 16):
+        content += chunk
+        if len(content) > LARGEST_ANSWER_BYTES:
             raise http.client.HTTPException(f"the answer is longer than {LARGEST_ANSWER_BYTES >> 20} MB")
         left = seconds_left(deadline)
         sock = getattr(response.connection, "sock", None)
         if isinstance(sock, socket.socket):
             sock.settimeout(left)
-    return b"".join(chunks)
+    return bytes(content)
 
 
 def seconds_left(deadline: float) -> float:
-    """Return how long there is until the deadline."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("the answer took too long")

@@ -11,17 +11,16 @@ import contextlib
 import importlib
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.native import n_cores
-from rankscope.systems.base import RankedDocs
-from rankscope.systems.top_docs import DocIds
+from rankscope.systems.base import DocIds, RankedDocs
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -38,41 +37,34 @@ _GPU_DOCS = 65_536
 """How many docs a GPU compares at a time."""
 
 
-class Arithmetic(Protocol):
-    """How products are computed and compared: on the CPU or on a GPU."""
-
-    def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
-        """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
-        ...
-
-    def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
-        """Return the products of pairs of a query and a doc, summed in double precision."""
-        ...
-
-
 class OnCpu:
-    """Computes with NumPy, block by block."""
+    """Computes and compares products with NumPy, block by block."""
 
     def __init__(self, blocks: Sequence[Vectors]) -> None:
         self._blocks = blocks
         self._starts = starts_of(blocks)
 
     def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
+        """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
         kept = Candidates(len(queries), k, margin=margin)
-        at_once = max(
-            _CPU_BLOCKS, -(-8 * k // BLOCK_DOCS)
-        )  # many more docs than k, for a first bar that is not too low
+        # many more docs than k, for a first bar that is not too low
+        at_once = max(_CPU_BLOCKS, -(-8 * k // BLOCK_DOCS))
         for first in range(0, len(self._blocks), at_once):
-            scores = products(queries, self._blocks[first : first + at_once])
+            blocks = self._blocks[first : first + at_once]
+            starts = starts_of(blocks).tolist()
+            scores = np.empty((len(queries), starts[-1]), dtype=np.float32)
+            for block, (start, end) in zip(blocks, itertools.pairwise(starts), strict=True):
+                np.matmul(queries, block.T, out=scores[:, start:end])
             if kept.open and scores.shape[1] >= k:
                 place = scores.shape[1] - k
-                kept.raise_bar(np.partition(scores, place, axis=1)[:, place])
+                kept.bar, kept.open = np.partition(scores, place, axis=1)[:, place] - margin, False
             reached = np.flatnonzero(scores >= kept.bar[:, None])
             query, column = np.divmod(reached, scores.shape[1])
             kept.add(query, column + self._starts[first], scores.ravel()[reached])
         return kept.pairs()
 
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
+        """Return the products of pairs of a query and a doc, summed in double precision."""
         exact = np.empty(len(rows), dtype=np.float32)
         order = np.argsort(rows, kind="stable")
         ends = np.searchsorted(rows[order], self._starts)
@@ -85,7 +77,7 @@ class OnCpu:
 
 
 class OnGpu:
-    """Computes with torch; all docs are on the device."""
+    """Does the same with torch; all docs are on the device."""
 
     def __init__(self, blocks: Sequence[Vectors], torch: Any) -> None:
         self._torch = torch
@@ -105,7 +97,6 @@ class OnGpu:
         return pairs[:, 0], pairs[:, 1]
 
     def _kth_best(self, asked: Any, k: int) -> Any:
-        """Return the k-th best score of each query."""
         best = asked.new_empty((len(asked), 0))
         for start in range(0, len(self._docs), _GPU_DOCS):
             scores = asked @ self._docs[start : start + _GPU_DOCS].T
@@ -130,8 +121,13 @@ class VectorIndex:
     def __init__(self, ids: Sequence[str], blocks: Sequence[Vectors], *, device: str = "auto") -> None:
         self.docs = DocIds(ids)
         self.blocks = list(blocks)
-        self._arithmetic = arithmetic_on(device, self.blocks)
-        self._longest = max((longest(block) for block in self.blocks), default=0.0)
+        squares = (np.einsum("nd,nd->n", block, block).max(initial=0) for block in self.blocks)
+        self._longest = float(np.sqrt(max(squares, default=0)))
+        self._arithmetic: OnCpu | OnGpu = OnCpu(self.blocks)
+        torch = None if device == "cpu" or not self.blocks else visible_gpu()
+        if torch is not None:
+            with contextlib.suppress(torch.cuda.OutOfMemoryError):  # the CPU has room for them
+                self._arithmetic = OnGpu(self.blocks, torch)
 
     @property
     def n_bytes(self) -> int:
@@ -143,12 +139,13 @@ class VectorIndex:
         parts = [queries[start : start + size] for start in range(0, len(queries), size)]
         if len(parts) == 1 or isinstance(self._arithmetic, OnGpu):
             return [ranking for part in parts for ranking in self._search_part(part, k)]
-        with one_blas_thread(), ThreadPoolExecutor(n_threads()) as pool:
+        blas = blas_controller()
+        one_thread = blas.limit(limits=1, user_api="blas") if blas else contextlib.nullcontext()
+        with one_thread, ThreadPoolExecutor(n_threads()) as pool:
             found = pool.map(lambda part: self._search_part(part, k), parts)
             return [ranking for rankings in found for ranking in rankings]
 
     def _search_part(self, queries: Vectors, k: int) -> list[RankedDocs]:
-        """Search with as many queries as are compared at a time."""
         lengths = np.linalg.norm(queries, axis=1)
         margin = (_ROUNDING * self._longest * lengths).astype(np.float32)
         query, rows = self._arithmetic.candidates(queries, k=k, margin=margin)
@@ -178,13 +175,9 @@ class Candidates:
         """Whether nothing is known yet of what has to be reached."""
         self._k = k
         self._margin = margin
-        self._parts: list[tuple[Rows, Rows, Vectors]] = []
+        none = np.empty(0, dtype=np.int64)
+        self._parts: list[tuple[Rows, Rows, Vectors]] = [(none, none, np.empty(0, dtype=np.float32))]
         self._n_new = 0
-
-    def raise_bar(self, at_rank: Vectors) -> None:
-        """Set what has to be reached from the k-th best scores of a first block."""
-        self.bar = np.maximum(self.bar, at_rank - self._margin)
-        self.open = False
 
     def add(self, query: Rows, rows: Rows, scores: Vectors) -> None:
         """Add candidates; now and then those that have been overtaken are dropped."""
@@ -195,11 +188,8 @@ class Candidates:
 
     def pairs(self) -> tuple[Rows, Rows]:
         """Return query and row of all candidates, by query."""
-        if not self._parts:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         self._drop()
-        query, rows, _ = self._parts[0]
-        return query, rows
+        return self._parts[0][:2]
 
     def _drop(self) -> None:
         """Drop what is below the k-th best score of its query by more than the margin, and raise the bar."""
@@ -217,33 +207,9 @@ class Candidates:
         self._n_new = 0
 
 
-def products(queries: Vectors, blocks: Sequence[Vectors]) -> Vectors:
-    """Return the products of queries with the docs of some blocks, side by side."""
-    starts = starts_of(blocks).tolist()
-    scores = np.empty((len(queries), starts[-1]), dtype=np.float32)
-    for block, start, end in zip(blocks, starts, starts[1:], strict=False):
-        np.matmul(queries, block.T, out=scores[:, start:end])
-    return scores
-
-
 def starts_of(blocks: Sequence[Vectors]) -> Rows:
     """Return the row at which each block starts, and that behind the last."""
     return np.cumsum([0, *map(len, blocks)], dtype=np.int64)
-
-
-def longest(block: Vectors) -> float:
-    """Return the length of the longest vector."""
-    squares = np.einsum("nd,nd->n", block, block)
-    return float(np.sqrt(squares.max(initial=0)))
-
-
-def arithmetic_on(device: str, blocks: Sequence[Vectors]) -> Arithmetic:
-    """Return how to compute: on a GPU where torch sees one, unless the CPU is asked for."""
-    torch = None if device == "cpu" or not blocks else visible_gpu()
-    if torch is not None:
-        with contextlib.suppress(torch.cuda.OutOfMemoryError):  # the CPU has room for them
-            return OnGpu(blocks, torch)
-    return OnCpu(blocks)
 
 
 def visible_gpu() -> Any | None:
@@ -272,11 +238,3 @@ def n_threads() -> int:
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1" and blas_controller() is None:
         return 1
     return n_cores()
-
-
-@contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread meanwhile."""
-    controller = blas_controller()
-    with controller.limit(limits=1, user_api="blas") if controller else contextlib.nullcontext():
-        yield

@@ -13,7 +13,7 @@ import importlib
 import importlib.util
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.machinery import SourceFileLoader
@@ -36,7 +36,6 @@ def working_directory(folder: Path) -> Iterator[None]:
 
 
 def current_directory() -> Path | None:
-    """Return the folder, or None outside of a project."""
     return _FOLDER.get()
 
 
@@ -96,11 +95,12 @@ def _run_module(full_name: str, file: Path, folder: Path) -> ModuleType:
         package = ModuleType(full_name)
         package.__path__ = [str(file)]
         return package
-    loader = _ProjectLoader(full_name, str(file), folder)
+    loader = SourceFileLoader(full_name, str(file))
     inner = [str(file.parent)] if file.name == "__init__.py" else None
     spec = importlib.util.spec_from_file_location(full_name, file, loader=loader, submodule_search_locations=inner)
     assert spec is not None  # noqa: S101 (a loader is given)
     module = sys.modules[full_name] = importlib.util.module_from_spec(spec)
+    module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _importer(folder)}
     try:
         loader.exec_module(module)
     except BaseException:
@@ -109,35 +109,27 @@ def _run_module(full_name: str, file: Path, folder: Path) -> ModuleType:
     return module
 
 
-class _ProjectLoader(SourceFileLoader):
-    """Runs a module whose own imports look in its project's folder first, as a script's imports do."""
+def _importer(folder: Path) -> Callable[..., Any]:
+    """Return what `import` does in a module of a project: look in its folder first, as a script's imports do."""
+    prefix = _prefix(folder)
 
-    def __init__(self, name: str, path: str, folder: Path) -> None:
-        super().__init__(name, path)
-        self._folder = folder
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the module with an `import` of its own."""
-        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
-        super().exec_module(module)
-
-    def _import(
-        self,
+    def import_(
         name: str,
         globals: Mapping[str, Any] | None = None,  # noqa: A002 (as Python calls it)
         locals: Mapping[str, Any] | None = None,  # noqa: A002 (as above)
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> Any:
-        prefix = _prefix(self._folder)
         wanted = name
         if level and globals:
             wanted = importlib.util.resolve_name("." * level + name, str(globals["__package__"])).removeprefix(prefix)
         top = wanted.partition(".")[0]
-        if top in sys.stdlib_module_names or _source_of(self._folder, top) is None:
+        if top in sys.stdlib_module_names or _source_of(folder, top) is None:
             return builtins.__import__(name, globals, locals, fromlist or (), level)
-        module = _load_from(self._folder, wanted)
+        module = _load_from(folder, wanted)
         for inner in fromlist or ():
             if not hasattr(module, inner) and hasattr(module, "__path__") and inner != "*":
-                _load_from(self._folder, f"{wanted}.{inner}")
+                _load_from(folder, f"{wanted}.{inner}")
         return module if fromlist else sys.modules[prefix + top]
+
+    return import_

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from rankscope.errors import InputError, OptionError, shorten
-from rankscope.systems.encoders.base import Role
+from rankscope.systems.encoders.registry import Role
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport
 
 _LONGEST_WAIT_S = 60.0
@@ -53,7 +53,6 @@ class Endpoint(msgspec.Struct, dict=True):
         return Transport(timeout_s=self.timeout_s, concurrency=self.concurrency)
 
     def _encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return the vectors of one request, in the order of the texts."""
         content: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         if self.dimensions is not None:
             content["dimensions"] = self.dimensions
@@ -80,7 +79,12 @@ class Endpoint(msgspec.Struct, dict=True):
                 if reply.status in range(200, 300):
                     return json.loads(reply.content)
                 if attempt == self.n_attempts or (reply.status != 429 and reply.status < 500):
-                    raise self._refused(reply)
+                    raise InputError(
+                        f"{self.base_url} answered {reply.status}: {shorten(reply.content.decode('utf-8', 'replace'))}",
+                        hint="set the key in the environment variable that api_key_env names"
+                        if reply.status in (401, 403)
+                        else "see what it says",
+                    )
             except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
                 if attempt == self.n_attempts:
                     raise InputError(
@@ -89,13 +93,6 @@ class Endpoint(msgspec.Struct, dict=True):
                     ) from error
             self.sleep(wait_s(attempt, reply))
         raise OptionError(f"n_attempts is {self.n_attempts}, but it must be 1 or more")
-
-    def _refused(self, reply: HttpReply) -> InputError:
-        """Return the error for an answer that is no success."""
-        said = shorten(reply.content.decode("utf-8", "replace"))
-        is_login = reply.status in (401, 403)
-        hint = "set the key in the environment variable that api_key_env names" if is_login else "see what it says"
-        return InputError(f"{self.base_url} answered {reply.status}: {said}", hint=hint)
 
 
 def wait_s(attempt: int, reply: HttpReply | None) -> float:

@@ -21,8 +21,8 @@ CHARTS: Registry[type[Chart]] = Registry(
         name: Entry(f"rankscope.report.charts.{target}", summary)
         for name, target, summary in (
             ("forest", "forest:ForestChart", "differences with intervals, against zero and the margin that matters"),
-            ("differences", "differences:DifferencesChart", "differences by query, from largest gain to largest loss"),
-            ("scatter", "scatter:ScatterChart", "one system against another, query by query"),
+            ("differences", "pairs:DifferencesChart", "differences by query, from largest gain to largest loss"),
+            ("scatter", "pairs:ScatterChart", "one system against another, query by query"),
             ("curves", "lines:CurvesChart", "a measure against its cut-off, one line per system"),
             ("precision_recall", "lines:PrecisionRecallChart", "precision against recall, one line per system"),
             ("strata", "heat:StrataChart", "strata by systems, or by differences, as a heat map with numbers"),

@@ -13,13 +13,11 @@ import numpy as np
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import draw_x_axis
+from rankscope.report.charts.axes import Scale, draw_x_axis, linear_axis
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Box, Drawing
 from rankscope.report.charts.palette import FG, GRID, SERIES, marker
-from rankscope.report.charts.scale import Scale, linear_axis
-from rankscope.report.charts.svg import Attributes, element, group, number, rectangle, straight, tip
-from rankscope.report.charts.text import text_width
+from rankscope.report.charts.svg import Attributes, element, group, number, rectangle, straight, text_width, tip
 
 if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison
@@ -58,7 +56,6 @@ class ScoreSpread(Record):
 
     @property
     def words(self) -> str:
-        """The median and the middle half."""
         return f"{self.name}: median {n.shown(self.median)}, middle half {n.shown(self.q1)} to {n.shown(self.q3)}"
 
     def checked(self) -> ScoreSpread:
@@ -106,8 +103,8 @@ class DistributionChart(Chart):
 
     def records(self) -> list[dict[str, Any]]:
         return [
-            {"system": spread.name, "n": len(spread.values), **n.json_fields(spread, *SUMMARY, "mean")}
-            for spread in self.spreads
+            {"system": s.name, "n": len(s.values), **{name: getattr(s, name) for name in (*SUMMARY, "mean")}}
+            for s in self.spreads
         ]
 
     def alt(self) -> str:

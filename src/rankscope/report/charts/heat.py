@@ -7,21 +7,23 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from msgspec.structs import asdict
+
 from rankscope.comparison.records import Comparison, QueryGroup
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.chart import Better, Chart
-from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
-from rankscope.report.charts.grid import CellGrid, CellLook, draw_grid, shade_key
+from rankscope.report.charts.drawing import Drawing, LegendKey, swatch
+from rankscope.report.charts.grid import CellLook, draw_grid, shade_key
 from rankscope.report.charts.palette import BAD, GOOD, MUTED
 from rankscope.report.charts.sources import RunData, better_of, identifier, weighted_words
-from rankscope.report.charts.svg import rectangle
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
 Extent = tuple[float, float]
+"""The least and the greatest value."""
 
 
 class HeatCell(Record):
@@ -34,10 +36,6 @@ class HeatCell(Record):
     high: float = n.NAN
     n: int | None = None
 
-    def words(self, *, with_sign: bool = False) -> str:
-        """Return the value and its interval, as far as they are known."""
-        return n.with_interval(self.value, self.low, self.high, with_sign=with_sign)
-
 
 class HeatChart(Chart):
     """What both heat maps share: cells by row and column, both in the order in which they first appear."""
@@ -45,20 +43,17 @@ class HeatChart(Chart):
     cells: Sequence[HeatCell]
 
     @property
-    def has_signs(self) -> bool:
-        """Whether the values are differences."""
-        return False
+    def what(self) -> str:
+        """What the cells show."""
+        raise NotImplementedError
+
+    @property
+    def legend_keys(self) -> list[LegendKey]:
+        """What the colours mean."""
+        raise NotImplementedError
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
         """Return the colour of a cell, how much of it from 0 to 1, and whether the value is bold."""
-        raise NotImplementedError
-
-    def legend_keys(self) -> list[LegendKey]:
-        """Return what the colours mean."""
-        raise NotImplementedError
-
-    def what(self) -> str:
-        """Return what the cells show."""
         raise NotImplementedError
 
     def checked(self) -> Self:
@@ -69,38 +64,35 @@ class HeatChart(Chart):
             raise OptionError("a row and column appear twice", hint="give one value for each pair")
         return replace(self, cells=cells)
 
-    def extent(self, column: str | None = None) -> Extent:
-        """Return the least and the greatest value, of one column or of all; NaN where none is defined."""
-        values = n.finite(cell.value for cell in self.cells if column in {None, cell.column})
-        return (min(values), max(values)) if values else (n.NAN, n.NAN)
+    @cached_property
+    def extents(self) -> dict[str | None, Extent]:
+        """The extent of every column, and of all of them under None."""
+        names = {None, *(cell.column for cell in self.cells)}
+        values = {name: n.finite(c.value for c in self.cells if name in {None, c.column}) for name in names}
+        return {name: (min(known), max(known)) for name, known in values.items() if known}
 
     def records(self) -> list[dict[str, Any]]:
-        return [
-            {"row": cell.row, "column": cell.column, **n.json_fields(cell, "value", "low", "high"), "n": cell.n}
-            for cell in self.cells
-        ]
+        return [asdict(cell) for cell in self.cells]
+
+    def numbers(self, cell: HeatCell) -> str:
+        return n.with_interval(cell.value, cell.low, cell.high)
 
     def alt(self) -> str:
-        cells = n.list_words(
-            self.cells,
-            lambda cell: f"{cell.row}, {cell.column} {cell.words(with_sign=self.has_signs)}",
-            "more cell",
-        )
-        return f"{self.what()}: {cells}."
+        cells = n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
+        return f"{self.what}: {cells}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw the legend and the grid."""
-        drawing.legend(self.legend_keys())
-        rows, columns = (list(dict.fromkeys(getattr(c, name) for c in self.cells)) for name in ("row", "column"))
-        looks = {(cell.row, cell.column): self.look_of(cell) for cell in self.cells}
-        draw_grid(drawing, CellGrid(rows, columns, [[looks.get((row, column)) for column in columns] for row in rows]))
-
-    def look_of(self, cell: HeatCell) -> CellLook:
-        """Return how a cell looks: the value, its interval and the number of queries, as far as they are known."""
-        value, _, interval = cell.words(with_sign=self.has_signs).partition(" ")
-        lines = tuple(filter(None, (value, interval, f"n = {cell.n:,}" if cell.n is not None else "")))
-        fill, shade, bold = (MUTED, 0.0, False) if math.isnan(cell.value) else self.shade_of(cell)
-        return CellLook(lines, fill, shade, f"{cell.row}, {cell.column}: {' '.join(lines)}", bold)
+        """Draw the legend and the grid: values, their intervals and numbers of queries, as far as they are known."""
+        drawing.legend(self.legend_keys)
+        looks = {}
+        for cell in self.cells:
+            value, _, interval = self.numbers(cell).partition(" ")
+            lines = tuple(filter(None, (value, interval, f"n = {cell.n:,}" if cell.n is not None else "")))
+            fill, shade, bold = (MUTED, 0.0, False) if math.isnan(cell.value) else self.shade_of(cell)
+            words = f"{cell.row}, {cell.column}: {' '.join(lines)}"
+            looks[cell.row, cell.column] = CellLook(lines, fill, shade, words, bold)
+        rows, columns = (list(dict.fromkeys(names)) for names in zip(*looks, strict=True))
+        draw_grid(drawing, rows, columns, [[looks.get((row, column)) for column in columns] for row in rows])
 
 
 class StrataChart(HeatChart):
@@ -116,19 +108,13 @@ class StrataChart(HeatChart):
     def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> StrataChart:
         """Return each stratum's difference for every pair of a group, by default the first."""
         group = group or comparison.groups[0]
-        cells = [
-            HeatCell(
-                f"{part.attribute} {part.value}",
-                c.b,
-                or_nan(part.delta),
-                or_nan(part.ci.low),
-                or_nan(part.ci.high),
-                part.n_queries,
-            )
-            for c in group.compared
-            for part in c.strata or ()
-            if part.asked_for or not any(other.asked_for for other in c.strata or ())
-        ]
+        cells = []
+        for pair in group.compared:
+            strata = pair.strata or ()
+            asked_for = [part for part in strata if part.asked_for]
+            for part in asked_for or strata:
+                numbers = map(or_nan, (part.delta, part.ci.low, part.ci.high))
+                cells.append(HeatCell(f"{part.attribute} {part.value}", pair.b, *numbers, part.n_queries))
         level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own"
         return cls(
             cells,
@@ -140,32 +126,28 @@ class StrataChart(HeatChart):
             prefix=identifier("strata", group.name or ""),
         )
 
+    def numbers(self, cell: HeatCell) -> str:
+        return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.difference)
+
     @property
-    def has_signs(self) -> bool:
-        return self.difference
-
-    @cached_property
-    def range(self) -> Extent:
-        return self.extent()
-
     def what(self) -> str:
         return f"{'Differences in ' if self.difference else ''}{self.measure} by stratum and system"
 
-    def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        low, high = self.range
-        if not self.difference:
-            return GOOD, share_of(cell.value, self.range, self.better), False
-        is_gain = (cell.value > 0) == (self.better == "higher")
-        fill = MUTED if cell.value == 0 else GOOD if is_gain else BAD
-        return fill, abs(cell.value) / (max(abs(low), abs(high)) or 1), False
-
+    @property
     def legend_keys(self) -> list[LegendKey]:
         if self.difference:
-            plain = rectangle(0, -6, SWATCH, 6, fill=MUTED, fill_opacity=0.04)
-            return [shade_key(GOOD, "better"), shade_key(BAD, "worse"), LegendKey(plain, "undefined or zero")]
-        worst, best = self.range if self.better == "higher" else self.range[::-1]
+            plain = swatch(fill=MUTED, fill_opacity=0.04)
+            return [shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")]
+        worst, best = self.extents[None] if self.better == "higher" else self.extents[None][::-1]
         scale = f"{self.measure} from {n.shown(worst)} to {n.shown(best)}"
         return [shade_key(GOOD, f"{scale}: the stronger the colour, the better")]
+
+    def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
+        if not self.difference:
+            return GOOD, share_of(cell.value, self.extents[None], self.better), False
+        is_gain = (cell.value > 0) == (self.better == "higher")
+        fill = MUTED if cell.value == 0 else GOOD if is_gain else BAD
+        return fill, abs(cell.value) / (max(map(abs, self.extents[None])) or 1), False
 
 
 class SystemsChart(HeatChart):
@@ -202,25 +184,21 @@ class SystemsChart(HeatChart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> SystemsChart:
-        """Return every run's mean of every measure."""
         return cls.from_scores(data.evaluate(data.measures))
 
-    @cached_property
-    def extents(self) -> dict[str, Extent]:
-        """The least and the greatest value of each measure."""
-        return {column: self.extent(column) for column in {cell.column for cell in self.cells}}
-
+    @property
     def what(self) -> str:
         return "Scores by system and measure"
 
-    def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        better = self.better if isinstance(self.better, str) else self.better.get(cell.column, "higher")
-        extent = self.extents[cell.column]
-        is_best = cell.value == (extent[1] if better == "higher" else extent[0])
-        return GOOD, share_of(cell.value, extent, better), is_best
-
+    @property
     def legend_keys(self) -> list[LegendKey]:
         return [shade_key(GOOD, "the stronger the colour, the better within a measure; bold: its best value")]
+
+    def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
+        better = self.better if isinstance(self.better, str) else self.better.get(cell.column, "higher")
+        low, high = self.extents[cell.column]
+        is_best = cell.value == (high if better == "higher" else low)
+        return GOOD, share_of(cell.value, (low, high), better), is_best
 
 
 def share_of(value: float, extent: Extent, better: Better) -> float:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, ClassVar, Self
 
 from rankscope.analysis.overview import RECALLS, precision_by_recall, scores_by_cutoff
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import Plot, plot_with_axes
+from rankscope.report.charts.axes import Axis, Plot, fixed_axis, linear_axis, log_axis, plot_with_axes
 from rankscope.report.charts.chart import Chart
-from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
+from rankscope.report.charts.drawing import SWATCH, Drawing
 from rankscope.report.charts.palette import AXIS, DASHES, MARKERS, SERIES, marker
-from rankscope.report.charts.scale import Axis, fixed_axis, linear_axis, log_axis
 from rankscope.report.charts.sources import RunData, weighted_words
 from rankscope.report.charts.svg import Attribute, Attributes, element, group, polyline, straight, tip
 from rankscope.report.means import mean_of
@@ -39,28 +39,19 @@ class ChartLine(Record):
 
     def stretches(self) -> Iterator[list[int]]:
         """Yield the positions between gaps."""
-        stretch: list[int] = []
-        for i, y in enumerate(self.y):
-            if math.isfinite(y):
-                stretch.append(i)
-            elif stretch:
-                yield stretch
-                stretch = []
-        if stretch:
-            yield stretch
+        for is_defined, members in groupby(range(len(self.y)), key=lambda i: math.isfinite(self.y[i])):
+            if is_defined:
+                yield list(members)
 
     def point_words(self, i: int) -> str:
-        """Say a value and where it is."""
         return f"{n.shown(self.y[i])} at {self.x[i]:g}"
 
     @property
-    def ends(self) -> str:
-        """Where the line begins and ends, in words."""
-        known = [i for stretch in self.stretches() for i in stretch]
-        if not known:
-            return f"{self.name}: undefined"
-        ends = dict.fromkeys((known[0], known[-1]))
-        return f"{self.name}: {', '.join(map(self.point_words, ends))}"
+    def words(self) -> str:
+        """Where the line begins and ends."""
+        known = [i for i, y in enumerate(self.y) if math.isfinite(y)]
+        ends = dict.fromkeys([*known[:1], *known[-1:]])
+        return f"{self.name}: {', '.join(map(self.point_words, ends)) or 'undefined'}"
 
     def checked(self) -> ChartLine:
         """Return the line from left to right, or raise where its numbers do not belong together."""
@@ -75,10 +66,8 @@ class ChartLine(Record):
             raise OptionError(f"{self.name} has a point without a place (NaN)", hint="leave the point out")
         band = [n.checked_interval(*ends, self.name) for ends in zip(low, high, strict=True)]
         points = sorted(zip(x, y, band, strict=True), key=lambda point: point[0])
-        line = ChartLine(self.name, [point[0] for point in points], [point[1] for point in points])
-        if self.low is None:
-            return line
-        return replace(line, low=[ends[0] for _, _, ends in points], high=[ends[1] for _, _, ends in points])
+        sides = [] if self.low is None else [[ends[side] for _, _, ends in points] for side in (0, 1)]
+        return ChartLine(self.name, [point[0] for point in points], [point[1] for point in points], *sides)
 
 
 class CurvesChart(Chart):
@@ -97,10 +86,8 @@ class CurvesChart(Chart):
         lines = []
         for name, run in scores.items():
             means = [mean_of(run, at_cut) for at_cut in scores.measures]
-            line = ChartLine(name, cuts, [mean.value for mean in means])
-            if len(scores) == 1:
-                line = replace(line, low=[mean.ends[0] for mean in means], high=[mean.ends[1] for mean in means])
-            lines.append(line)
+            sides = [[mean.ends[side] for mean in means] for side in (0, 1)] if len(scores) == 1 else []
+            lines.append(ChartLine(name, cuts, [mean.value for mean in means], *sides))
         base = data.primary.partition("@")[0]
         intervals = f"with {percent(LEVEL)} intervals" if len(scores) == 1 else ""
         return cls(
@@ -124,17 +111,15 @@ class CurvesChart(Chart):
         return log_axis(x_values) if is_wide_range else linear_axis(x_values), linear_axis(heights)
 
     def records(self) -> list[dict[str, Any]]:
-        rows = []
-        for line in self.lines:
-            for i, (x, y) in enumerate(zip(line.x, line.y, strict=True)):
-                row: dict[str, Any] = {"system": line.name, "x": x, "y": n.json_ready(y)}
-                if line.low is not None and line.high is not None:
-                    row |= {"low": n.json_ready(line.low[i]), "high": n.json_ready(line.high[i])}
-                rows.append(row)
-        return rows
+        names = ("x", "y", "low", "high")
+        return [
+            {"system": line.name, **{name: column[i] for name in names if (column := getattr(line, name)) is not None}}
+            for line in self.lines
+            for i in range(len(line.x))
+        ]
 
     def alt(self) -> str:
-        lines = n.list_words(self.lines, lambda line: line.ends, "more system", most=MOST_NAMED)
+        lines = n.list_words(self.lines, lambda line: line.words, "more system", most=MOST_NAMED)
         return f"{self.measure} by {self.x_label}, one line per system: {lines}."
 
     def draw(self, drawing: Drawing) -> None:
@@ -143,10 +128,9 @@ class CurvesChart(Chart):
         keys = []
         for i, line in enumerate(named if len(self.lines) > 1 else ()):
             dot = marker(MARKERS[i], SWATCH / 2, 0, 3.8, fill=SERIES[i])
-            keys.append(LegendKey(straight(0, 0, SWATCH, 0, **stroke_of(i)) + dot, line.name))
+            keys.append((straight(0, 0, SWATCH, 0, **stroke_of(i)) + dot, line.name))
         if others:
-            sample = straight(0, 0, SWATCH, 0, stroke=AXIS)
-            keys.append(LegendKey(sample, n.counted(len(others), "other system")))
+            keys.append((straight(0, 0, SWATCH, 0, stroke=AXIS), n.counted(len(others), "other system")))
         drawing.legend(keys)
         height = 300 if drawing.layout.is_wide else 240
         plot = plot_with_axes(drawing, *self.axes(), x_label=self.x_label, y_label=self.measure, height=height)
@@ -191,17 +175,17 @@ class PrecisionRecallChart(CurvesChart):
 
 def path_of(line: ChartLine, plot: Plot, **look: Attribute) -> str:
     """Return a line with its name as a tooltip, interrupted where it is undefined."""
-    stretches = line.stretches()
-    data = "".join(polyline([(plot.x(line.x[i]), plot.y(line.y[i])) for i in stretch]) for stretch in stretches)
+    data = "".join(polyline([(plot.x(line.x[i]), plot.y(line.y[i])) for i in part]) for part in line.stretches())
     return element("path", tip(line.name), d=data, fill="none", **look) if data else ""
 
 
 def markers_of(line: ChartLine, plot: Plot, i: int) -> str:
     """Return the markers of the i-th line where they have room; a lone point always has one."""
-    marked = [j for stretch in line.stretches() for j in stretch if len(line.x) <= MOST_MARKED or len(stretch) == 1]
     markers = (
         marker(MARKERS[i], plot.x(line.x[j]), plot.y(line.y[j]), 3.8, tip(f"{line.name}: {line.point_words(j)}"))
-        for j in marked
+        for stretch in line.stretches()
+        for j in stretch
+        if len(line.x) <= MOST_MARKED or len(stretch) == 1
     )
     return group(markers, fill=SERIES[i])
 

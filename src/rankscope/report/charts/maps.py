@@ -13,15 +13,25 @@ from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import MeasureFamily
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import Plot, plot_with_axes
+from rankscope.report.charts.axes import Plot, linear_axis, log_axis, plot_with_axes
 from rankscope.report.charts.chart import Better, Chart
-from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
-from rankscope.report.charts.labels import place_labels
+from rankscope.report.charts.drawing import SWATCH, Box, Drawing
 from rankscope.report.charts.palette import BG, GOOD, MUTED, SERIES, marker
-from rankscope.report.charts.scale import linear_axis, log_axis
 from rankscope.report.charts.sources import RunData, better_of, weighted_words
-from rankscope.report.charts.svg import Attributes, element, escaped, group, number, polyline, straight, tip
-from rankscope.report.charts.text import shortened
+from rankscope.report.charts.svg import (
+    ASCENT,
+    DESCENT,
+    Attributes,
+    Point,
+    element,
+    group,
+    number,
+    polyline,
+    shortened,
+    straight,
+    text_width,
+    tip,
+)
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
@@ -30,6 +40,8 @@ if TYPE_CHECKING:
 
 FRONT: Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
 HALO: Attributes = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
+APART = 7
+"""How near to a point nothing is written."""
 
 
 class MapPoint(Record):
@@ -45,12 +57,10 @@ class MapPoint(Record):
 
     @property
     def words(self) -> str:
-        """The system and its numbers."""
         x, y = n.with_interval(self.x, self.x_low, self.x_high), n.with_interval(self.y, self.y_low, self.y_high)
         return f"{self.name}: {x}; {y}"
 
     def checked(self) -> MapPoint:
-        """Return the point with numbers that can be drawn."""
         return MapPoint(
             self.name,
             n.checked(self.x, self.name),
@@ -96,16 +106,11 @@ class MapChart(Chart):
         """The positions of the systems that no other beats."""
         return front_of(self.placed, x_better="higher", y_better="higher")
 
-    def ends(self, direction: str) -> list[float]:
-        """Return what the axis of a direction, x or y, must cover."""
-        names = (direction, f"{direction}_low", f"{direction}_high")
-        return [getattr(point, name) for point in self.placed for name in names]
-
     def records(self) -> list[dict[str, Any]]:
         on_front = [self.placed[i] for i in self.front]
         names = ("x", "x_low", "x_high", "y", "y_low", "y_high")
         return [
-            {"system": point.name, **n.json_fields(point, *names), "on_front": point in on_front}
+            {"system": point.name, **{name: getattr(point, name) for name in names}, "on_front": point in on_front}
             for point in self.points
         ]
 
@@ -118,16 +123,17 @@ class MapChart(Chart):
         )
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw crosses below the front, points above it, and the names on top."""
+        """Draw crosses below the front, points above it, hollow behind it, and the names on top."""
         sample = straight(0, 0, SWATCH, 0, **FRONT) + marker("disc", SWATCH / 2, 0, 5, fill=GOOD)
-        keys = [LegendKey(sample, "no other system is better in both")]
+        keys = [(sample, "no other system is better in both")]
         if len(self.front) < len(self.placed):
             hollow = marker("disc", SWATCH / 2, 0, 4.5, fill=BG, stroke=MUTED, stroke_width=1.5)
-            keys.append(LegendKey(hollow, "another one is"))
+            keys.append((hollow, "another one is"))
         drawing.legend(keys)
         height = 400 if drawing.layout.is_wide else 320
         x_label, y_label = self.axis_labels
-        x_ends, y_ends = self.ends("x"), self.ends("y")
+        x_ends = [end for point in self.placed for end in (point.x, point.x_low, point.x_high)]
+        y_ends = [end for point in self.placed for end in (point.y, point.y_low, point.y_high)]
         x_axis = log_axis(end for end in x_ends if end > 0) if self.is_log else linear_axis(x_ends)
         plot = plot_with_axes(drawing, x_axis, linear_axis(y_ends), x_label=x_label, y_label=y_label, height=height)
         crosses = (straight(b.left, b.bottom, b.right, b.top) for point in self.placed for b in point.cross(plot))
@@ -135,43 +141,51 @@ class MapChart(Chart):
         corners = [(plot.x(self.placed[i].x), plot.y(self.placed[i].y)) for i in self.front]
         path = polyline(corners[:1]) + "".join(f"V{number(y)}H{number(x)}" for x, y in corners[1:])
         drawing.add(element("path", d=path, fill="none", **FRONT))
-        drawing.add(*self.markers(plot))
+        sides: tuple[list[str], list[str]] = ([], [])
+        for i, point in enumerate(self.placed):
+            on_front = i in self.front
+            place = plot.x(point.x), plot.y(point.y)
+            sides[on_front].append(marker("disc", *place, 5 if on_front else 4.5, tip(point.words)))
+        drawing.add(group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), group(sides[1], fill=GOOD))
         n_named = self.write_names(drawing, plot, corners)
         n_placed, n_undefined = len(self.placed), len(self.points) - len(self.placed)
         unnamed = f"{n_named} of {n_placed} systems are named; the others had no room" if n_named < n_placed else ""
         undefined = f"{n.counted(n_undefined, 'system')} undefined, not drawn" if n_undefined else ""
         drawing.notes([unnamed, undefined])
 
-    def markers(self, plot: Plot) -> list[str]:
-        """Return the systems' points: filled on the front, hollow behind it."""
-        sides: tuple[list[str], list[str]] = ([], [])
-        for i, point in enumerate(self.placed):
-            on_front = i in self.front
-            place = plot.x(point.x), plot.y(point.y)
-            sides[on_front].append(marker("disc", *place, 5 if on_front else 4.5, tip(point.words)))
-        return [group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), group(sides[1], fill=GOOD)]
+    def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[Point]) -> int:
+        """Write the names that have room, those of the front first, and return how many.
 
-    def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[tuple[float, float]]) -> int:
-        """Write the names that have room, those of the front first, and return how many; corners are the front's."""
+        They cover neither one another nor a point, and where possible no interval and no part of the front, whose
+        corners are given.
+        """
         size, box = drawing.layout.size, plot.box
         order = [*self.front, *(i for i in range(len(self.placed)) if i not in self.front)]
         points = [self.placed[i] for i in order]
-        avoided = [box for point in points for box in point.cross(plot, half=1)]
+        avoided = [cross for point in points for cross in point.cross(plot, half=1)]
         for (x1, y1), (x2, y2) in pairwise(corners):
             avoided.append(Box(x1 - 1, min(y1, y2), x1 + 1, max(y1, y2)))
             avoided.append(Box(min(x1, x2), y2 - 1, max(x1, x2), y2 + 1))
-        placed = place_labels(
-            [shortened(point.name, box.width * 0.33, size) for point in points],
-            [(plot.x(point.x), plot.y(point.y)) for point in points],
-            size=size,
-            within=Box(box.left + 2, box.top + 1, drawing.layout.width - 4, box.bottom - 2),
-            soft=avoided,
-        )
-        for label in placed:
-            name = points[label.index].name
-            full = tip(name) if label.text != name else ""
-            drawing.add(element("text", full, escaped(label.text), x=label.x, y=label.y, **HALO))
-        return len(placed)
+        places = [(plot.x(point.x), plot.y(point.y)) for point in points]
+        taken = [Box(x - APART, y - APART, x + APART, y + APART) for x, y in places]
+        left, top, right, bottom = box.left + 2, box.top + 1, drawing.layout.width - 4, box.bottom - 2
+        n_named = 0
+        for point, place in zip(points, places, strict=True):
+            text = shortened(point.name, box.width * 0.33, size)
+            inside = [
+                own
+                for own in around(place, text_width(text, size), size)
+                if left <= own.left and own.right <= right and top <= own.top and own.bottom <= bottom
+            ]
+            free = [own for own in inside if not any(map(own.meets, taken))]
+            if not free:
+                continue
+            best = next((own for own in free if not any(map(own.meets, avoided))), free[0])
+            taken.append(best)
+            full = point.name if text != point.name else ""
+            drawing.text(best.left, best.top + 1.5 + ASCENT * size, text, full=full, **HALO)
+            n_named += 1
+        return n_named
 
 
 class RelevanceDiversityChart(MapChart):
@@ -255,6 +269,16 @@ class QualityLatencyChart(MapChart):
     @property
     def axis_labels(self) -> tuple[str, str]:
         return f"{self.x_label} ({self.unit})", self.measure
+
+
+def around(point: Point, width: float, size: float) -> Iterator[Box]:
+    """Yield places for a name: beside its point first, then above and below, then at its corners, then farther out."""
+    height = (ASCENT + DESCENT) * size + 3  # names have a halo
+    for distance in (APART + 1, 2.2 * APART):
+        for right, down in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)):
+            x = point[0] + right * (width / 2 + distance)
+            y = point[1] + down * (height / 2 + distance)
+            yield Box(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
 
 def front_of(points: Sequence[MapPoint], *, x_better: Better, y_better: Better) -> list[int]:

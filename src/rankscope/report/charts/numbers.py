@@ -92,7 +92,6 @@ def shown(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a difference with its sign."""
     return f"+{shown(value)}" if value > 0 else shown(value)
 
 
@@ -121,12 +120,10 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def counted(n: int, singular: str, plural: str = "") -> str:
-    """Return a number of things in words."""
     return f"{n:,} {singular if n == 1 else plural or f'{singular}s'}"
 
 
 def counted_queries(n: int) -> str:
-    """Return a number of queries in words."""
     return counted(n, "query", "queries")
 
 
@@ -134,18 +131,3 @@ def list_words(items: Sequence[Item], words: Callable[[Item], str], more: str, *
     """Say items one by one, as far as a listener will follow, and how many more there are."""
     rest = f"; and {counted(len(items) - most, more)}" if len(items) > most else ""
     return "; ".join(map(words, items[:most])) + rest
-
-
-def undefined_words(n: int) -> str:
-    """Say how many queries have no place in a chart, or nothing where all have."""
-    return f"{counted_queries(n)} undefined, not drawn" if n else ""
-
-
-def json_ready(value: float) -> float | None:
-    """Return a value as JSON can hold it."""
-    return value if math.isfinite(value) else None
-
-
-def json_fields(record: object, *names: str) -> dict[str, float | None]:
-    """Return some numbers of a record as JSON can hold them."""
-    return {name: json_ready(getattr(record, name)) for name in names}

@@ -10,14 +10,20 @@ from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.errors import OptionError
 from rankscope.records import Record
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import axis_name, draw_x_axis, draw_y_axis, plot_box, write_below
+from rankscope.report.charts.axes import (
+    Scale,
+    axis_name,
+    draw_x_axis,
+    draw_y_axis,
+    fixed_axis,
+    linear_axis,
+    write_below,
+)
 from rankscope.report.charts.chart import Chart
-from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
+from rankscope.report.charts.drawing import Box, Drawing, swatch
 from rankscope.report.charts.palette import AXIS, BG, FG, MUTED, SERIES
-from rankscope.report.charts.scale import Scale, fixed_axis, linear_axis
 from rankscope.report.charts.sources import RunData
-from rankscope.report.charts.svg import group, rectangle, straight, tip
-from rankscope.report.charts.text import shortened, text_width
+from rankscope.report.charts.svg import group, rectangle, shortened, straight, text_width, tip
 
 MOST_SIDE_BY_SIDE = 3
 """More systems are drawn as one bar each, cut into its bands."""
@@ -40,7 +46,6 @@ class BandCounts(Record):
         return self.counts[i] / self.total
 
     def tooltip(self, i: int, band: str) -> str:
-        """Return what is to be known of one band."""
         return tip(f"{self.name}, {band}: {n.counted_queries(int(self.counts[i]))} ({self.share(i):.1%})")
 
 
@@ -55,7 +60,6 @@ class PositionsChart(Chart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> PositionsChart:
-        """Return the counts of every run."""
         counts = first_hit_bands(data.qrels, data.runs, **data.options)
         systems = [BandCounts(name, values) for name, values in counts.items()]
         return cls(RANK_BANDS, systems, title="Where the first relevant doc stands")
@@ -97,22 +101,17 @@ class PositionsChart(Chart):
         """Draw the systems' columns side by side in each band."""
         layout, systems = drawing.layout, self.systems
         fills = [SERIES[0], drawing.hatched("second", SERIES[1]), BG]
-        strokes = [SERIES[0], SERIES[1], FG]
-        looks = [{"fill": fill, "stroke": stroke} for fill, stroke in zip(fills, strokes, strict=True)]
+        looks = [{"fill": fill, "stroke": stroke} for fill, stroke in zip(fills, (*SERIES[:2], FG), strict=True)]
         if len(systems) > 1:
-            samples = (rectangle(0, -6, SWATCH, 6, **look) for look in looks)
-            drawing.legend([LegendKey(sample, system.name) for sample, system in zip(samples, systems, strict=False)])
+            drawing.legend([(swatch(**look), system.name) for look, system in zip(looks, systems, strict=False)])
         axis = linear_axis([0.0, *(count for system in systems for count in system.counts)], whole=True)
-        box = plot_box(drawing, axis, "queries", height=240 if layout.is_wide else 200)
-        scale = axis.scale(box.bottom, box.top)
-        draw_y_axis(drawing, axis, scale, box)
+        box, scale = draw_y_axis(drawing, axis, "queries", height=240 if layout.is_wide else 200)
         for i, system in enumerate(systems):
-            columns = [
-                rectangle(left, scale(count), right, box.bottom, system.tooltip(j, band))
-                for j, (band, count) in enumerate(zip(self.bands, system.counts, strict=True))
-                for left, right in [self.column_place(box, i, j)]
-                if count
-            ]
+            columns = []
+            for j, (band, count) in enumerate(zip(self.bands, system.counts, strict=True)):
+                left, right = self.column_place(box, i, j)
+                if count:
+                    columns.append(rectangle(left, scale(count), right, box.bottom, system.tooltip(j, band)))
             drawing.add(group(columns, **looks[i]))
         drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
         self.write_counts(drawing, box, scale)
@@ -136,7 +135,7 @@ class PositionsChart(Chart):
         for i, system in enumerate(self.systems):
             for j, count in enumerate(system.counts):
                 left, right = self.column_place(box, i, j)
-                drawing.text((left + right) / 2, scale(count) - 4, f"{int(count):,}", anchor="middle")
+                drawing.text((left + right) / 2, scale(count) - 4, f"{int(count):,}", text_anchor="middle")
 
     def write_bands(self, drawing: Drawing, box: Box) -> None:
         """Write the bands' names below their columns, in two lines where that helps; of very many, those that fit."""
@@ -146,7 +145,7 @@ class PositionsChart(Chart):
             write_below(drawing, centres, [shortened(band, layout.inner / 4, layout.size) for band in self.bands])
             return
         heights = [
-            drawing.lines(centre, drawing.y + 4, band, width=step - 4, max_lines=2, anchor="middle", fill=MUTED)
+            drawing.lines(centre, drawing.y + 4, band, width=step - 4, max_lines=2, text_anchor="middle", fill=MUTED)
             for centre, band in zip(centres, self.bands, strict=True)
         ]
         drawing.space(max(heights) + 6)
@@ -158,7 +157,7 @@ class PositionsChart(Chart):
         drawing.paragraph(self.x_label)
         drawing.legend(
             [
-                LegendKey(rectangle(0, -6, SWATCH, 6, fill=SERIES[0], fill_opacity=shade, stroke=SERIES[0]), band)
+                (swatch(fill=SERIES[0], fill_opacity=shade, stroke=SERIES[0]), band)
                 for band, shade in zip(self.bands, shades, strict=True)
             ]
         )
@@ -192,4 +191,4 @@ class PositionsChart(Chart):
             words = f"{shares[i]:.0f}"
             if text_width(words, drawing.layout.size) + 6 <= right - left:
                 fill = BG if shades[i] > 0.6 else None
-                drawing.text((left + right) / 2, drawing.middle(bottom - 9), words, anchor="middle", fill=fill)
+                drawing.text((left + right) / 2, drawing.middle(bottom - 9), words, text_anchor="middle", fill=fill)

@@ -13,18 +13,17 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.measures.score_files import read_scores
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import Plot, axis_name, draw_y_axis, plot_box, write_below
+from rankscope.report.charts.axes import Plot, Scale, axis_name, draw_y_axis, linear_axis, write_below
 from rankscope.report.charts.chart import Better, Chart
-from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
+from rankscope.report.charts.drawing import SWATCH, Drawing
 from rankscope.report.charts.lines import ChartLine, band_of, path_of
 from rankscope.report.charts.palette import AXIS, BAD, BG, GOOD, SERIES, marker
-from rankscope.report.charts.scale import Scale, linear_axis
 from rankscope.report.charts.sources import better_of
-from rankscope.report.charts.svg import Attributes, group, straight, tip
-from rankscope.report.charts.text import shortened
+from rankscope.report.charts.svg import Attributes, group, shortened, straight, tip
 from rankscope.report.means import mean_of
 
 TARGET: Attributes = {"stroke": SERIES[5], "stroke_dasharray": "7 4"}
+MISSED: Attributes = {"fill": BG, "stroke": BAD, "stroke_width": 2}
 MOST_MARKED = 120
 
 
@@ -94,18 +93,16 @@ class TrendChart(Chart):
     @cached_property
     def line(self) -> ChartLine:
         """The points in the order of time."""
-        points = self.points
-        columns = [[getattr(point, name) for point in points] for name in ("at", "value", "low", "high")]
+        columns = [[getattr(point, name) for point in self.points] for name in ("at", "value", "low", "high")]
         return ChartLine("", *columns)
 
     def misses(self, value: float) -> bool:
-        """Tell whether a value misses the target."""
         if self.target is None:
             return False
         return value < self.target if self.better == "higher" else value > self.target
 
     def records(self) -> list[dict[str, Any]]:
-        return [{"label": point.label, **n.json_fields(point, "value", "low", "high")} for point in self.points]
+        return [{"label": p.label, "value": p.value, "low": p.low, "high": p.high} for p in self.points]
 
     def alt(self) -> str:
         known = [point for point in self.points if math.isfinite(point.value)]
@@ -122,13 +119,16 @@ class TrendChart(Chart):
     def draw(self, drawing: Drawing) -> None:
         """Draw axes, band, target, line and points; labels that have no room are left out, the latest is kept."""
         line, layout = self.line, drawing.layout
-        drawing.legend(self.legend_keys())
-        axis = linear_axis(
-            [*line.y, *(line.low or ()), *(line.high or ()), *([] if self.target is None else [self.target])]
-        )
-        box = plot_box(drawing, axis, self.measure, height=260 if layout.is_wide else 220)
-        scale = axis.scale(box.bottom, box.top)
-        draw_y_axis(drawing, axis, scale, box)
+        covered = [*line.y, *(line.low or ()), *(line.high or ())]
+        if self.target is not None:
+            covered.append(self.target)
+            words = "at least" if self.better == "higher" else "at most"
+            keys = [(straight(0, 0, SWATCH, 0, **TARGET), f"target: {words} {n.shown(self.target)}")]
+            if any(map(self.misses, line.y)):
+                keys.append((marker("square", SWATCH / 2, 0, 4, **MISSED), "target missed"))
+            drawing.legend(keys)
+        height = 260 if layout.is_wide else 220
+        box, scale = draw_y_axis(drawing, linear_axis(covered), self.measure, height=height)
         plot = Plot(box, time_scale(line.x, box.left + 10, box.right - 10), scale)
         if self.target is not None:
             drawing.add(straight(box.left, scale(self.target), box.right, scale(self.target), **TARGET))
@@ -138,19 +138,8 @@ class TrendChart(Chart):
         drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
         drawing.y = box.bottom + 4
         labels = [shortened(point.label, layout.inner / 3, layout.size) for point in self.points]
-        write_below(drawing, [plot.x(x) for x in line.x], labels, from_the_right=True)
+        write_below(drawing, [plot.x(x) for x in reversed(line.x)], reversed(labels))
         axis_name(drawing, self.x_label, box)
-
-    def legend_keys(self) -> list[LegendKey]:
-        """Return the legend of the target, where there is one."""
-        if self.target is None:
-            return []
-        words = "at least" if self.better == "higher" else "at most"
-        keys = [LegendKey(straight(0, 0, SWATCH, 0, **TARGET), f"target: {words} {n.shown(self.target)}")]
-        if any(self.misses(point.value) for point in self.points):
-            sample = marker("square", SWATCH / 2, 0, 4, fill=BG, stroke=BAD, stroke_width=2)
-            keys.append(LegendKey(sample, "target missed"))
-        return keys
 
     def markers(self, plot: Plot) -> list[str]:
         """Return a marker per value, as long as they have room; those that miss the target always have one."""
@@ -164,7 +153,7 @@ class TrendChart(Chart):
                 missed.append(marker("square", *place, 4, words))
             elif len(self.points) <= MOST_MARKED:
                 reached.append(marker("disc", *place, 3.8, words))
-        return [group(reached, fill=GOOD), group(missed, fill=BG, stroke=BAD, stroke_width=2)]
+        return [group(reached, fill=GOOD), group(missed, **MISSED)]
 
 
 def time_scale(x: Sequence[float], start: float, end: float) -> Scale:

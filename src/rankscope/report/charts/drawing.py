@@ -125,7 +125,7 @@ class Drawing:
     def heading(self, title: str, subtitle: str) -> None:
         """Write the title and what stands below it."""
         layout = self.layout
-        look = {"size": layout.title_size, "font_weight": "600"}
+        look: dict[str, Any] = {"size": layout.title_size, "font_weight": "600"}
         self.y += self.lines(layout.margin, self.y, title, width=layout.inner, max_lines=3, **look)
         self.paragraph(subtitle)
         self.space(8)

@@ -50,15 +50,13 @@ class ForestChart(Chart):
     def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> ForestChart:
         """Return every pair of a group, by default the first, with its difference."""
         group = group or comparison.groups[0]
-        rows = [
-            ForestRow(
-                c.b if comparison.baseline else f"{c.b} - {c.a}",
-                *map(or_nan, (c.delta, c.ci.low, c.ci.high)),
-                note=short_words(c.final_verdict.code, c),
-                tone=VERDICT_TONES.get(c.final_verdict.code, "neutral"),
-            )
-            for c in group.compared
-        ]
+        rows = []
+        for pair in group.compared:
+            name = pair.b if comparison.baseline else f"{pair.b} - {pair.a}"
+            value, low, high = map(or_nan, (pair.delta, pair.ci.low, pair.ci.high))
+            code = pair.final_verdict.code
+            tone = VERDICT_TONES.get(code, "neutral")
+            rows.append(ForestRow(name, value, low, high, short_words(code, pair), tone))
         against = f" against {comparison.baseline}" if comparison.baseline else ""
         intervals = level_words(group.compared[0]).replace("CI", "intervals")
         return cls(

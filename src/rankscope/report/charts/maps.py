@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rankscope.experiment.results import CollectionResult
 
 FRONT: Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
-HALO: Attributes = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
+HALO: dict[str, Any] = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
 APART = 7
 """How near to a point nothing is written."""
 

@@ -49,7 +49,6 @@ def clean(text: str) -> str:
 
 
 def clean_character(char: str) -> str:
-    """Return a character, or what is shown in its place."""
     if char in "\t\n\r\v\f\x85\u2028\u2029":
         return " "
     code = ord(char)

@@ -31,7 +31,7 @@ CHARTS: Registry[type[Chart]] = Registry(
             ("positions", "positions:PositionsChart", "at which rank the first relevant doc stands"),
             ("overlap", "overlap:OverlapChart", "how alike the rankings of systems are, pair by pair"),
             ("relevance_diversity", "maps:RelevanceDiversityChart", "systems by relevance and diversity, with a front"),
-            ("trend", "trend:TrendChart", "a value over time or versions, with its target"),
+            ("trend", "lines:TrendChart", "a value over time or versions, with its target"),
             ("quality_latency", "maps:QualityLatencyChart", "systems by latency and quality, with a front"),
         )
     },

@@ -49,7 +49,6 @@ class Axis(Record):
     log: bool = False
 
     def scale(self, start: float, end: float) -> Scale:
-        """Return the scale from the first tick to the last one."""
         return Scale(self.ticks[0], self.ticks[-1], start, end, log=self.log)
 
 

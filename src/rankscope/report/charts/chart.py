@@ -71,7 +71,6 @@ class Chart(Record, kw_only=True, dict=True):
         raise NotImplementedError
 
     def render(self) -> DrawnChart:
-        """Check the numbers and draw them, once for each width."""
         chart = self.checked()
         prefix = self.kind if self.prefix is None else self.prefix
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", prefix):
@@ -82,9 +81,11 @@ class Chart(Record, kw_only=True, dict=True):
         for drawing in (wide, narrow):
             drawing.heading(self.title, self.subtitle)
             chart.draw(drawing)
-        data = tuple({name: json_ready(value) for name, value in row.items()} for row in chart.records())
+        data = tuple(
+            {
+                name: None if isinstance(value, float) and not math.isfinite(value) else value
+                for name, value in row.items()
+            }
+            for row in chart.records()
+        )
         return DrawnChart(self.kind, self.title, wide.svg(self.title, alt), alt, data, narrow.svg(self.title, alt))
-
-
-def json_ready(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -89,12 +89,10 @@ class DistributionChart(Chart):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> DistributionChart:
-        """Return every system's scores by the measure that decides."""
         return cls.from_scores(comparison.scores, comparison.primary)
 
     @classmethod
     def from_runs(cls, data: RunData) -> DistributionChart:
-        """Return every run's scores by the first measure."""
         return cls.from_scores(data.evaluate(data.primary), data.primary)
 
     def checked(self) -> Self:
@@ -136,7 +134,6 @@ class DistributionChart(Chart):
 
 
 def strip_counts(spread: ScoreSpread, scale: Scale) -> Counter[int]:
-    """Return how many scores fall on each place."""
     return Counter(round(scale(value) / MARK) for value in spread.values)
 
 

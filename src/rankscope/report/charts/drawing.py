@@ -37,7 +37,6 @@ class ChartLayout(Record):
 
     @property
     def inner(self) -> float:
-        """The width between the margins."""
         return self.width - 2 * self.margin
 
     @property
@@ -64,7 +63,6 @@ class Box(Record):
         return self.right - self.left
 
     def meets(self, other: Box) -> bool:
-        """Tell whether two rectangles share more than an edge."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
@@ -74,7 +72,6 @@ LegendKey = tuple[str, str]
 
 
 def swatch(**look: svg.Attribute) -> str:
-    """Return a bar as the sample of a legend."""
     return svg.rectangle(0, -6, SWATCH, 6, **look)
 
 
@@ -117,13 +114,12 @@ class Drawing:
             self.text(x, y + i * size * svg.LINE + svg.ASCENT * size, line, size=size, full=full, **look)
         return len(lines) * size * svg.LINE
 
-    def paragraph(self, words: str, *, max_lines: int = 4) -> None:
+    def paragraph(self, words: str) -> None:
         """Write text below what stands already, in as many lines as it takes."""
         layout = self.layout
-        self.y += self.lines(layout.margin, self.y, words, width=layout.inner, max_lines=max_lines, fill=MUTED)
+        self.y += self.lines(layout.margin, self.y, words, width=layout.inner, max_lines=4, fill=MUTED)
 
     def heading(self, title: str, subtitle: str) -> None:
-        """Write the title and what stands below it."""
         layout = self.layout
         look: dict[str, Any] = {"size": layout.title_size, "font_weight": "600"}
         self.y += self.lines(layout.margin, self.y, title, width=layout.inner, max_lines=3, **look)

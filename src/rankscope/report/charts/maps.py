@@ -13,32 +13,19 @@ from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import MeasureFamily
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
+from rankscope.report.charts import svg
 from rankscope.report.charts.axes import Plot, linear_axis, log_axis, plot_with_axes
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing
 from rankscope.report.charts.palette import BG, GOOD, MUTED, SERIES, marker
 from rankscope.report.charts.sources import RunData, better_of, weighted_words
-from rankscope.report.charts.svg import (
-    ASCENT,
-    DESCENT,
-    Attributes,
-    Point,
-    element,
-    group,
-    number,
-    polyline,
-    shortened,
-    straight,
-    text_width,
-    tip,
-)
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
 if TYPE_CHECKING:
     from rankscope.experiment.results import CollectionResult
 
-FRONT: Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
+FRONT: svg.Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
 HALO: dict[str, Any] = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
 APART = 7
 """How near to a point nothing is written."""
@@ -124,7 +111,7 @@ class MapChart(Chart):
 
     def draw(self, drawing: Drawing) -> None:
         """Draw crosses below the front, points above it, hollow behind it, and the names on top."""
-        sample = straight(0, 0, SWATCH, 0, **FRONT) + marker("disc", SWATCH / 2, 0, 5, fill=GOOD)
+        sample = svg.straight(0, 0, SWATCH, 0, **FRONT) + marker("disc", SWATCH / 2, 0, 5, fill=GOOD)
         keys = [(sample, "no other system is better in both")]
         if len(self.front) < len(self.placed):
             hollow = marker("disc", SWATCH / 2, 0, 4.5, fill=BG, stroke=MUTED, stroke_width=1.5)
@@ -136,24 +123,24 @@ class MapChart(Chart):
         y_ends = [end for point in self.placed for end in (point.y, point.y_low, point.y_high)]
         x_axis = log_axis(end for end in x_ends if end > 0) if self.is_log else linear_axis(x_ends)
         plot = plot_with_axes(drawing, x_axis, linear_axis(y_ends), x_label=x_label, y_label=y_label, height=height)
-        crosses = (straight(b.left, b.bottom, b.right, b.top) for point in self.placed for b in point.cross(plot))
-        drawing.add(group(crosses, stroke=MUTED, stroke_opacity=0.7))
+        crosses = (svg.straight(b.left, b.bottom, b.right, b.top) for point in self.placed for b in point.cross(plot))
+        drawing.add(svg.group(crosses, stroke=MUTED, stroke_opacity=0.7))
         corners = [(plot.x(self.placed[i].x), plot.y(self.placed[i].y)) for i in self.front]
-        path = polyline(corners[:1]) + "".join(f"V{number(y)}H{number(x)}" for x, y in corners[1:])
-        drawing.add(element("path", d=path, fill="none", **FRONT))
+        path = svg.polyline(corners[:1]) + "".join(f"V{svg.number(y)}H{svg.number(x)}" for x, y in corners[1:])
+        drawing.add(svg.element("path", d=path, fill="none", **FRONT))
         sides: tuple[list[str], list[str]] = ([], [])
         for i, point in enumerate(self.placed):
             on_front = i in self.front
             place = plot.x(point.x), plot.y(point.y)
-            sides[on_front].append(marker("disc", *place, 5 if on_front else 4.5, tip(point.words)))
-        drawing.add(group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), group(sides[1], fill=GOOD))
+            sides[on_front].append(marker("disc", *place, 5 if on_front else 4.5, svg.tip(point.words)))
+        drawing.add(svg.group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), svg.group(sides[1], fill=GOOD))
         n_named = self.write_names(drawing, plot, corners)
         n_placed, n_undefined = len(self.placed), len(self.points) - len(self.placed)
         unnamed = f"{n_named} of {n_placed} systems are named; the others had no room" if n_named < n_placed else ""
         undefined = f"{n.counted(n_undefined, 'system')} undefined, not drawn" if n_undefined else ""
         drawing.notes([unnamed, undefined])
 
-    def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[Point]) -> int:
+    def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[svg.Point]) -> int:
         """Write the names that have room, those of the front first, and return how many.
 
         They cover neither one another nor a point, and where possible no interval and no part of the front, whose
@@ -171,10 +158,10 @@ class MapChart(Chart):
         left, top, right, bottom = box.left + 2, box.top + 1, drawing.layout.width - 4, box.bottom - 2
         n_named = 0
         for point, place in zip(points, places, strict=True):
-            text = shortened(point.name, box.width * 0.33, size)
+            text = svg.shortened(point.name, box.width * 0.33, size)
             inside = [
                 own
-                for own in around(place, text_width(text, size), size)
+                for own in around(place, svg.text_width(text, size), size)
                 if left <= own.left and own.right <= right and top <= own.top and own.bottom <= bottom
             ]
             free = [own for own in inside if not any(map(own.meets, taken))]
@@ -183,7 +170,7 @@ class MapChart(Chart):
             best = next((own for own in free if not any(map(own.meets, avoided))), free[0])
             taken.append(best)
             full = point.name if text != point.name else ""
-            drawing.text(best.left, best.top + 1.5 + ASCENT * size, text, full=full, **HALO)
+            drawing.text(best.left, best.top + 1.5 + svg.ASCENT * size, text, full=full, **HALO)
             n_named += 1
         return n_named
 
@@ -271,9 +258,9 @@ class QualityLatencyChart(MapChart):
         return f"{self.x_label} ({self.unit})", self.measure
 
 
-def around(point: Point, width: float, size: float) -> Iterator[Box]:
+def around(point: svg.Point, width: float, size: float) -> Iterator[Box]:
     """Yield places for a name: beside its point first, then above and below, then at its corners, then farther out."""
-    height = (ASCENT + DESCENT) * size + 3  # names have a halo
+    height = (svg.ASCENT + svg.DESCENT) * size + 3  # names have a halo
     for distance in (APART + 1, 2.2 * APART):
         for right, down in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)):
             x = point[0] + right * (width / 2 + distance)

@@ -55,19 +55,16 @@ def checked_estimate(row: Row, what: str) -> Row:
 
 
 def require(items: Sequence[Any], what: str) -> None:
-    """Refuse to draw nothing."""
     if not len(items):
         raise OptionError(f"there is nothing to draw: no {what}", hint="leave the chart out where there is no data")
 
 
 def require_defined(values: Iterable[float], what: str) -> None:
-    """Refuse data in which no value is defined."""
     if not any(map(math.isfinite, values)):
         raise OptionError(f"there is nothing to draw: every {what} is undefined (NaN)", hint="leave the chart out")
 
 
 def require_equal_lengths(what: str, *sequences: Sequence[Any]) -> None:
-    """Refuse sequences that do not belong together."""
     if len({len(sequence) for sequence in sequences}) > 1:
         lengths = " and ".join(str(len(sequence)) for sequence in sequences)
         raise OptionError(f"{what} differ in length: {lengths}", hint="give one entry of each for the same thing")

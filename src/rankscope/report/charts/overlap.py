@@ -14,7 +14,7 @@ from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Box, Drawing
-from rankscope.report.charts.grid import DARKEST, DASH, ground, opacity, shade_key
+from rankscope.report.charts.heat import DARKEST, DASH, ground, opacity, shade_key
 from rankscope.report.charts.palette import GRID, MUTED, SERIES
 from rankscope.report.charts.sources import RunData
 from rankscope.report.charts.svg import CENTRE, element, escaped, group, number, rectangle, text_width

@@ -58,7 +58,6 @@ class PairChart(Chart, kw_only=True):
 
 
 def pair_options(comparison: Comparison, pair: PairResult, kind: str, title: str) -> dict[str, Any]:
-    """Return the options of a chart of a pair."""
     return {
         "title": title,
         "measure": pair.measure,
@@ -137,10 +136,7 @@ class DifferencesChart(PairChart):
         ordered = [*gains, *equal, *losses]
         hatch = drawing.hatched("loss", BAD)
         drawing.legend(
-            [
-                (swatch(fill=GOOD), f"{b} better: {len(gains):,}"),
-                (swatch(fill=hatch), f"{a} better: {len(losses):,}"),
-            ]
+            [(swatch(fill=GOOD), f"{b} better: {len(gains):,}"), (swatch(fill=hatch), f"{a} better: {len(losses):,}")]
         )
         axis = linear_axis([0.0, *(value for _, value in ordered)])
         label = f"difference in {self.measure} ({b} {n.MINUS} {a})"
@@ -213,7 +209,6 @@ class ScatterChart(PairChart):
 
     @cached_property
     def points(self) -> list[ScatterSpot]:
-        """One point per query that both systems have a score for."""
         return [
             ScatterSpot(a, b, (query,), self.side_of(b - a))
             for query, a, b in zip(self.queries, self.a, self.b, strict=True)
@@ -238,7 +233,6 @@ class ScatterChart(PairChart):
         return f"{self.measure} of {b} against {a}, query by query: {self.tally(*self.n_points.values())}{end}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw both axes alike, the diagonal, and the points."""
         a, b = self.names
         words = {"second": f"{b} better", "first": f"{a} better", "equal": "equal"}
         drawing.legend(

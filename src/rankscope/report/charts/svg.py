@@ -93,12 +93,10 @@ def straight(x1: float, y1: float, x2: float, y2: float, **attributes: Attribute
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Return how wide a text is at most."""
     return sum(map(glyph_width, text)) * size * (BOLD if bold else 1)
 
 
 def glyph_width(char: str) -> float:
-    """Return how wide a character is, in em."""
     if known := WIDTH_OF.get(char):
         return known
     if unicodedata.category(char) in {"Mn", "Me", "Cf"}:

@@ -21,8 +21,7 @@ Form = Literal["text", "markdown", "html", "latex"]
 FORMS: tuple[Form, ...] = get_args(Form)
 MODULES: dict[Form, str] = {"text": "terminal", "markdown": "markdown", "html": "html", "latex": "latex"}
 RENDERERS: Registry[Callable[[Report], str]] = Registry(
-    "form of a report",
-    {form: Entry(f"rankscope.report.render.{module}:to_{form}") for form, module in MODULES.items()},
+    "form of a report", {form: Entry(f"rankscope.report.render.{module}:to_{form}") for form, module in MODULES.items()}
 )
 TABLE_RENDERERS: Registry[Callable[[Table], str]] = Registry(
     "form of a table",
@@ -51,7 +50,6 @@ def render(report: Report, form: Form) -> str:
 
 
 def render_table(table: Table, form: str) -> str:
-    """Return a table by itself as Markdown, LaTeX or CSV."""
     return TABLE_RENDERERS[form](table)
 
 

@@ -97,7 +97,6 @@ def section_parts(name: str, section: doc.Section, ids: set[str]) -> Iterator[st
 
 
 def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
-    """Return a block; its title is a heading of that level."""
     match block:
         case doc.VerdictBlock():
             return verdict_part(block, level)
@@ -192,7 +191,6 @@ def figure_part(figure: doc.Figure, ids: set[str], level: int) -> str:
 
 
 def table_block(block: doc.TableBlock, ids: set[str], level: int) -> str:
-    """Return a table under its title, folded where it is long detail."""
     name = new_id(ids, "table", block.title)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in block.table.notes)
     shown = table_part(block.table, labelled(block.title, name)) + notes

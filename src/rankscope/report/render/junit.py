@@ -28,7 +28,6 @@ class JUnitCase(Record):
 
 
 def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
-    """Return the cases as one test suite in JUnit XML."""
     listed = list(cases)
     n_errors = sum(case.error is not None for case in listed)
     n_failed = sum(case.failed is not None and case.error is None for case in listed)

@@ -41,7 +41,6 @@ class LatexColumn(LightRecord):
 
     @property
     def type(self) -> str:
-        """Its letter in LaTeX."""
         if self.broken:
             side = "raggedright" if self.is_name else "raggedleft"
             return rf">{{\{side}\arraybackslash}}p{{{self.longest // PER_EM}em}}"

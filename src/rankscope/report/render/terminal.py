@@ -65,7 +65,6 @@ def plain_text(items: Iterator[Item]) -> str:
 
 
 def print_rich_report(report: doc.Report, stream: TextIO, encoding: str, *, details: bool) -> None:
-    """Print the report with colour, as wide as the terminal."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
@@ -83,7 +82,6 @@ def print_rich_report(report: doc.Report, stream: TextIO, encoding: str, *, deta
 
 
 def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[Item]:
-    """Yield what is printed, from top to bottom."""
     yield TextLine(label=report.title, style="bold")
     for block in report.first_screen:
         yield TextLine()

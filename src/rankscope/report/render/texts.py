@@ -39,7 +39,6 @@ ASCII = pairs("""
 
 
 def cleaned(part: Part) -> Part:
-    """Return a report, or a part of one, with texts that every medium can hold."""
     return with_texts(part, clean)
 
 
@@ -63,18 +62,9 @@ def encodable(text: str, encoding: str) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        spelt = "".join(encodable_character(char, encoding) for char in text)
+        spelt = "".join(char if char.encode(encoding, "ignore") else ASCII.get(char, char) for char in text)
         return spelt.encode(encoding, "backslashreplace").decode(encoding)
     return text
-
-
-def encodable_character(char: str, encoding: str) -> str:
-    """Return a character, or its spelling in ASCII where the encoding lacks it and there is one."""
-    try:
-        char.encode(encoding)
-    except UnicodeEncodeError:
-        return ASCII.get(char, char)
-    return char
 
 
 def with_texts(part: Part, change: Callable[[str], str]) -> Part:

@@ -13,8 +13,6 @@ from rankscope.registry import Entry, Registry
 if TYPE_CHECKING:
     from rankscope.report.charts.chart import Chart
 
-__all__ = ["CHARTS", "ChartSource", "charts_from"]
-
 CHARTS: Registry[type[Chart]] = Registry(
     "chart",
     {

@@ -12,8 +12,7 @@ from rankscope.report.charts.palette import AXIS, GRID, MUTED
 from rankscope.report.charts.svg import CENTRE, group, one_line, straight, text_width
 
 STEPS = (1, 2, 5, 10)
-CONSTANT = 1e-9
-"""Values closer than this, relative to their size, are one value for the eye."""
+CONSTANT = 1e-9  # values closer than this, relative to their size, are one value for the eye
 MOST_FINE_TICKS, MOST_LOG_TICKS = 10, 7
 PLAIN_FROM, PLAIN_TO = 1e-4, 1e6
 GAP = 8

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from rankscope.measures.scores import Scores
     from rankscope.report.charts.sources import RunData
 
-BOX, STRIP = 14, 10
-"""Heights of the box and of the strip below it."""
+BOX, STRIP = 14, 10  # heights of the box and of the strip below it
 MARK = 3
 """From one mark of the strip to the next; scores nearer than that share one."""
 SUMMARY = ("low", "q1", "median", "q3", "high")

@@ -46,8 +46,7 @@ class ChartLayout(Record):
 
 
 WIDE = ChartLayout("wide", 720, 16, 13, 16.5)
-NARROW = ChartLayout("narrow", 360, 8, 12, 14.5)
-"""On a phone 390 px wide it is shown in about its own size."""
+NARROW = ChartLayout("narrow", 360, 8, 12, 14.5)  # on a phone 390 px wide it is shown in about its own size
 
 
 class Box(Record):
@@ -67,8 +66,7 @@ class Box(Record):
         return across and self.top < other.bottom and other.top < self.bottom
 
 
-LegendKey = tuple[str, str]
-"""An entry of the legend: a sample, drawn from (0, 0) to the right, and its meaning."""
+LegendKey = tuple[str, str]  # an entry of the legend: a sample, drawn from (0, 0) to the right, and its meaning
 
 
 def swatch(**look: svg.Attribute) -> str:

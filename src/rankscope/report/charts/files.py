@@ -60,9 +60,8 @@ def rendered(svg: str, fonts: tuple[str, ...], *, scale: float, ground: str) -> 
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
-        raise OptionError(
-            "PNG needs resvg-py", hint="pip install resvg-py (or pip install 'rankscope[png]'); or write .svg"
-        ) from None
+        hint = "pip install resvg-py (or pip install 'rankscope[png]'); or write .svg"
+        raise OptionError("PNG needs resvg-py", hint=hint) from None
     try:
         return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background=ground, font_files=list(fonts)))
     except ValueError as error:

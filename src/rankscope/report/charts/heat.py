@@ -22,15 +22,12 @@ from rankscope.report.charts.sources import RunData, better_of, identifier, weig
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
-LIGHTEST, DARKEST = 0.04, 0.48
-"""Between them a cell's letters can be read on it, on light and on dark pages."""
+LIGHTEST, DARKEST = 0.04, 0.48  # between them a cell's letters can be read on it, on light and on dark pages
 PADDING = 6
 USUAL_WIDTH = 110
 SAMPLES = 5
-DASH = "\N{EN DASH}"
-"""In place of a value that is not there."""
-Extent = tuple[float, float]
-"""The least and the greatest value."""
+DASH = "\N{EN DASH}"  # in place of a value that is not there
+Extent = tuple[float, float]  # the least and the greatest value
 
 
 class HeatCell(Record):
@@ -48,15 +45,6 @@ class HeatChart(Chart):
     """What both heat maps share: cells by row and column, both in the order in which they first appear."""
 
     cells: Sequence[HeatCell]
-
-    @property
-    def what(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def legend_keys(self) -> list[LegendKey]:
-        """What the colours mean."""
-        raise NotImplementedError
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
         """Return the colour of a cell, how much of it from 0 to 1, and whether the value is bold."""
@@ -83,13 +71,11 @@ class HeatChart(Chart):
     def numbers(self, cell: HeatCell) -> str:
         return n.with_interval(cell.value, cell.low, cell.high)
 
-    def alt(self) -> str:
-        cells = n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
-        return f"{self.what}: {cells}."
+    def words(self) -> str:
+        return n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
 
-    def draw(self, drawing: Drawing) -> None:
-        """Draw the legend and the grid: values, their intervals and numbers of queries, as far as they are known."""
-        drawing.legend(self.legend_keys)
+    def draw_cells(self, drawing: Drawing) -> None:
+        """Draw the grid: values, their intervals and numbers of queries, as far as they are known."""
         looks = {}
         for cell in self.cells:
             value, _, interval = self.numbers(cell).partition(" ")
@@ -135,18 +121,19 @@ class StrataChart(HeatChart):
     def numbers(self, cell: HeatCell) -> str:
         return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.difference)
 
-    @property
-    def what(self) -> str:
-        return f"{'Differences in ' if self.difference else ''}{self.measure} by stratum and system"
+    def alt(self) -> str:
+        what = f"Differences in {self.measure}" if self.difference else self.measure
+        return f"{what} by stratum and system: {self.words()}."
 
-    @property
-    def legend_keys(self) -> list[LegendKey]:
+    def draw(self, drawing: Drawing) -> None:
         if self.difference:
             plain = swatch(fill=MUTED, fill_opacity=0.04)
-            return [shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")]
-        worst, best = self.extents[None] if self.better == "higher" else self.extents[None][::-1]
-        scale = f"{self.measure} from {n.shown(worst)} to {n.shown(best)}"
-        return [shade_key(GOOD, f"{scale}: the stronger the colour, the better")]
+            drawing.legend([shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")])
+        else:
+            worst, best = self.extents[None] if self.better == "higher" else self.extents[None][::-1]
+            scale = f"{self.measure} from {n.shown(worst)} to {n.shown(best)}"
+            drawing.legend([shade_key(GOOD, f"{scale}: the stronger the colour, the better")])
+        self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
         if not self.difference:
@@ -192,13 +179,13 @@ class SystemsChart(HeatChart):
     def from_runs(cls, data: RunData) -> SystemsChart:
         return cls.from_scores(data.evaluate(data.measures))
 
-    @property
-    def what(self) -> str:
-        return "Scores by system and measure"
+    def alt(self) -> str:
+        return f"Scores by system and measure: {self.words()}."
 
-    @property
-    def legend_keys(self) -> list[LegendKey]:
-        return [shade_key(GOOD, "the stronger the colour, the better within a measure; bold: its best value")]
+    def draw(self, drawing: Drawing) -> None:
+        label = "the stronger the colour, the better within a measure; bold: its best value"
+        drawing.legend([shade_key(GOOD, label)])
+        self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
         better = self.better if isinstance(self.better, str) else self.better.get(cell.column, "higher")
@@ -225,8 +212,7 @@ class CellLook(Record):
     bold: bool = False
 
 
-Looks = Sequence[Sequence[CellLook | None]]
-"""By row and column; None where there is nothing to show."""
+Looks = Sequence[Sequence[CellLook | None]]  # by row and column; None where there is nothing to show
 
 
 def opacity(shade: float, *, darkest: float = DARKEST) -> float:
@@ -250,7 +236,8 @@ def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], loo
     width = min((layout.inner - left) / per_block, max(USUAL_WIDTH, heads, needed))
     for first in range(0, len(columns), per_block):
         block = slice(first, first + per_block)
-        draw_block(drawing, rows, columns[block], [row[block] for row in looks], width)
+        draw_heads(drawing, columns[block], layout.margin + left, width)
+        draw_rows(drawing, rows, [row[block] for row in looks], left, width)
         drawing.space(14)
 
 
@@ -262,13 +249,10 @@ def row_label_width(drawing: Drawing, names: Sequence[str]) -> float:
     return min(max(svg.text_width(svg.one_line(name), layout.size) for name in names), layout.inner * 0.3) + 12
 
 
-def draw_block(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], looks: Looks, width: float) -> None:
+def draw_rows(drawing: Drawing, names: Sequence[str], looks: Looks, label_width: float, width: float) -> None:
     layout = drawing.layout
-    label_width = row_label_width(drawing, rows)
-    left = layout.margin + label_width
-    draw_heads(drawing, columns, left, width)
     height = max((len(look.lines) for row in looks for look in row if look), default=1) * layout.line + 8
-    for name, row in zip(rows, looks, strict=True):
+    for name, row in zip(names, looks, strict=True):
         if layout.is_wide:
             drawing.text(layout.margin, drawing.middle(drawing.y + height / 2), name, width=label_width - 12)
         else:
@@ -276,7 +260,7 @@ def draw_block(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], lo
             drawing.space(layout.line + 6)
         cells = []
         for j, look in enumerate(row):
-            x = left + j * width
+            x = layout.margin + label_width + j * width
             cells.append(cell(look, Box(x, drawing.y, x + width, drawing.y + height), layout.size))
         drawing.add(svg.group(cells, text_anchor="middle"))
         drawing.space(height)
@@ -286,10 +270,8 @@ def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float
     """Write the names of the columns just above the cells: in two lines, or shortened where they have no words."""
     layout = drawing.layout
     room = width - PADDING, layout.size
-    heads = [svg.wrapped(name, *room, max_lines=2) for name in names]
-    heads = [
-        lines if len(lines) > 1 else [svg.shortened(name, *room)] for name, lines in zip(names, heads, strict=True)
-    ]
+    wrapped = [svg.wrapped(name, *room, max_lines=2) for name in names]
+    heads = [lines if lines[1:] else [svg.shortened(name, *room)] for name, lines in zip(names, wrapped, strict=True)]
     most = max(map(len, heads))
     for j, (name, lines) in enumerate(zip(names, heads, strict=True)):
         full = name if " ".join(lines) != svg.one_line(name) else ""

@@ -27,9 +27,8 @@ from rankscope.stats.interval import LEVEL, percent
 
 MOST_NAMED = len(SERIES)
 """More lines cannot be distinguished; those behind them are thin and grey, with their name as a tooltip."""
-MOST_MARKED = 16
-WIDE_RANGE = 20
-"""From this ratio on the cut-offs stand on a logarithmic axis."""
+MOST_MARKED = 16  # points of a line with markers; a lone point always has one
+WIDE_RANGE = 20  # from this ratio on the cut-offs stand on a logarithmic axis
 TARGET: Attributes = {"stroke": SERIES[5], "stroke_dasharray": "7 4"}
 MISSED: Attributes = {"fill": BG, "stroke": BAD, "stroke_width": 2}
 MOST_MARKED_IN_TREND = 120
@@ -97,12 +96,8 @@ class CurvesChart(Chart):
             lines.append(ChartLine(name, cuts, [mean.value for mean in means], *sides))
         base = data.primary.partition("@")[0]
         intervals = f"with {percent(LEVEL)} intervals" if len(scores) == 1 else ""
-        return cls(
-            lines,
-            title=f"{base}@k over k",
-            measure=f"{base}@k",
-            subtitle=", ".join(filter(None, (weighted_words(scores), intervals))),
-        )
+        subtitle = ", ".join(filter(None, (weighted_words(scores), intervals)))
+        return cls(lines, title=f"{base}@k over k", measure=f"{base}@k", subtitle=subtitle)
 
     def checked(self) -> Self:
         n.require(self.lines, "lines")
@@ -143,7 +138,16 @@ class CurvesChart(Chart):
         drawing.add(*(path_of(line, plot, stroke=AXIS) for line in others))
         drawing.add(*(band_of(line, plot, SERIES[i]) for i, line in enumerate(named)))
         for i, line in reversed(list(enumerate(named))):
-            drawing.add(path_of(line, plot, **stroke_of(i)), markers_of(line, plot, i))
+            drawing.add(path_of(line, plot, **stroke_of(i)))
+            markers = (
+                marker(
+                    MARKERS[i], plot.x(line.x[j]), plot.y(line.y[j]), 3.8, tip(f"{line.name}: {line.point_words(j)}")
+                )
+                for stretch in line.stretches()
+                for j in stretch
+                if len(line.x) <= MOST_MARKED or len(stretch) == 1
+            )
+            drawing.add(group(markers, fill=SERIES[i]))
 
 
 class PrecisionRecallChart(CurvesChart):
@@ -158,10 +162,8 @@ class PrecisionRecallChart(CurvesChart):
     def from_runs(cls, data: RunData) -> PrecisionRecallChart:
         """Return the mean of interpolated precision at the eleven usual levels of recall."""
         scores = precision_by_recall(data.qrels, data.runs, **data.options)
-        lines = [
-            ChartLine(name, RECALLS, [aggregate.value for aggregate in run.mean().values()])
-            for name, run in scores.items()
-        ]
+        means = {name: [aggregate.value for aggregate in run.mean().values()] for name, run in scores.items()}
+        lines = [ChartLine(name, RECALLS, values) for name, values in means.items()]
         subtitle = ", ".join(filter(None, ("interpolated, mean over queries", weighted_words(scores))))
         return cls(lines, title="Precision over recall", subtitle=subtitle)
 
@@ -183,17 +185,6 @@ def path_of(line: ChartLine, plot: Plot, **look: Attribute) -> str:
     """Return a line with its name as a tooltip, interrupted where it is undefined."""
     data = "".join(polyline([(plot.x(line.x[i]), plot.y(line.y[i])) for i in part]) for part in line.stretches())
     return element("path", tip(line.name), d=data, fill="none", **look) if data else ""
-
-
-def markers_of(line: ChartLine, plot: Plot, i: int) -> str:
-    """Return the markers of the i-th line where they have room; a lone point always has one."""
-    markers = (
-        marker(MARKERS[i], plot.x(line.x[j]), plot.y(line.y[j]), 3.8, tip(f"{line.name}: {line.point_words(j)}"))
-        for stretch in line.stretches()
-        for j in stretch
-        if len(line.x) <= MOST_MARKED or len(stretch) == 1
-    )
-    return group(markers, fill=SERIES[i])
 
 
 def band_of(line: ChartLine, plot: Plot, colour: str) -> str:
@@ -310,7 +301,10 @@ class TrendChart(Chart):
             drawing.legend(keys)
         height = 260 if layout.is_wide else 220
         box, scale = axes.draw_y_axis(drawing, linear_axis(covered), self.measure, height=height)
-        plot = Plot(box, time_scale(line.x, box.left + 10, box.right - 10), scale)
+        first, last = line.x[0], line.x[-1]
+        if first == last:  # a lone point stands in the middle
+            first, last = first - 1 - abs(first), first + 1 + abs(first)
+        plot = Plot(box, Scale(first, last, box.left + 10, box.right - 10), scale)
         if self.target is not None:
             drawing.add(straight(box.left, scale(self.target), box.right, scale(self.target), **TARGET))
         drawing.add(band_of(line, plot, GOOD))
@@ -335,10 +329,3 @@ class TrendChart(Chart):
             elif len(self.points) <= MOST_MARKED_IN_TREND:
                 reached.append(marker("disc", *place, 3.8, words))
         return [group(reached, fill=GOOD), group(missed, **MISSED)]
-
-
-def time_scale(x: Sequence[float], start: float, end: float) -> Scale:
-    """Return the scale of time; a lone point stands in the middle."""
-    if x[0] < x[-1]:
-        return Scale(x[0], x[-1], start, end)
-    return Scale(x[0] - 1 - abs(x[0]), x[0] + 1 + abs(x[0]), start, end)

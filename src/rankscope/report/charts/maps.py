@@ -104,10 +104,8 @@ class MapChart(Chart):
     def alt(self) -> str:
         x_label, y_label = self.axis_labels
         front = n.list_words([self.placed[i] for i in self.front], lambda point: point.words, "more system")
-        return (
-            f"{n.counted(len(self.placed), 'system')} by {x_label} and {y_label}. "
-            f"No other system is better in both than {front}."
-        )
+        systems = n.counted(len(self.placed), "system")
+        return f"{systems} by {x_label} and {y_label}. No other system is better in both than {front}."
 
     def draw(self, drawing: Drawing) -> None:
         """Draw crosses below the front, points above it, hollow behind it, and the names on top."""
@@ -141,14 +139,11 @@ class MapChart(Chart):
         drawing.notes([unnamed, undefined])
 
     def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[svg.Point]) -> int:
-        """Write the names that have room, those of the front first, and return how many.
-
-        They cover neither one another nor a point, and where possible no interval and no part of the front, whose
-        corners are given.
-        """
+        """Write the names that have room beside other names and points, those of the front first; return how many."""
         size, box = drawing.layout.size, plot.box
         order = [*self.front, *(i for i in range(len(self.placed)) if i not in self.front)]
         points = [self.placed[i] for i in order]
+        # where possible, names cover no interval and no part of the front either
         avoided = [cross for point in points for cross in point.cross(plot, half=1)]
         for (x1, y1), (x2, y2) in pairwise(corners):
             avoided.append(Box(x1 - 1, min(y1, y2), x1 + 1, max(y1, y2)))
@@ -191,21 +186,15 @@ class RelevanceDiversityChart(MapChart):
         diverse = next((m for m in parsed if m.spec.family in families), None)
         relevant = next((m for m in parsed if m.spec.family not in families), parse_measure("nDCG@10"))
         if diverse is None:
-            raise OptionError(
-                "the map needs a measure of diversity beside one of relevance", hint='for example -m "nDCG@10 ILD@10"'
-            )
+            hint = 'for example -m "nDCG@10 ILD@10"'
+            raise OptionError("the map needs a measure of diversity beside one of relevance", hint=hint)
         scores = data.evaluate([relevant, diverse])
         points = []
         for name, run in scores.items():
             x, y = (mean_of(run, measure) for measure in scores.measures)
             points.append(MapPoint(name, x.value, y.value, *x.ends, *y.ends))
-        return cls(
-            points,
-            x_measure=scores.measures[0],
-            y_measure=scores.measures[1],
-            title="Relevance and diversity",
-            subtitle=", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals"))),
-        )
+        subtitle = ", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals")))
+        return cls(points, *scores.measures, title="Relevance and diversity", subtitle=subtitle)
 
     @property
     def axis_labels(self) -> tuple[str, str]:
@@ -234,14 +223,9 @@ class QualityLatencyChart(MapChart):
                 mean = mean_of(scores[system.name], measure)
                 points.append(MapPoint(system.name, latency.p50, mean.value, n.NAN, n.NAN, *mean.ends))
                 better = better_of(scores, measure)
-        return cls(
-            points,
-            measure,
-            title="Quality and latency",
-            better=better,
-            x_label="median latency",
-            subtitle=f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both",
-        )
+        subtitle = f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both"
+        names = {"title": "Quality and latency", "subtitle": subtitle, "x_label": "median latency"}
+        return cls(points, measure, better=better, **names)
 
     def checked(self) -> Self:
         chart = super().checked()

@@ -16,8 +16,7 @@ LARGEST = 1e100
 """Beyond it is an error of the caller, and sums would overflow; below its inverse there is nothing but zero."""
 SMALLEST, SMALL, LARGE = 1e-6, 5e-4, 1e5
 NAN = math.nan
-TOLD = 10
-"""How many things the words for a chart name one by one."""
+TOLD = 10  # how many things the words for a chart name one by one
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -93,10 +92,7 @@ def signed(value: float) -> str:
 
 
 def with_interval(value: float, low: float, high: float, *, with_sign: bool = False) -> str:
-    """Return a value and its interval, where there is one: all with as many decimals, so that they can be compared.
-
-    These are enough for two digits of the interval's half-width, and no fewer than a number of that size usually has.
-    """
+    """Return a value and its interval, where there is one, with equal decimals: at least two digits of the half-width."""
     numbers, write = (value, low, high), signed if with_sign else shown
     if math.isnan(low):
         return write(value)

@@ -20,8 +20,7 @@ from rankscope.report.charts.sources import RunData
 from rankscope.report.charts.svg import CENTRE, element, escaped, group, number, rectangle, text_width
 
 UPPER, LOWER = SERIES[0], SERIES[4]
-LEVELS = 10
-"""Where cells have no room for numbers they are drawn in so many shades."""
+LEVELS = 10  # where cells have no room for numbers they are drawn in so many shades
 
 Matrix = Sequence[Sequence[float]]
 

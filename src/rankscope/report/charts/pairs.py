@@ -20,19 +20,14 @@ from rankscope.report.charts.palette import AXIS, BAD, BG, GOOD, MUTED, marker
 from rankscope.report.charts.sources import all_queries, better_of, column_of, differences_of, identifier
 from rankscope.report.charts.svg import Attributes, element, group, number, rectangle, straight, tip
 
-MOST_BARS = 300
-"""Beyond it bars are thinner than a pixel, and are merged into an outline of so many steps."""
-MOST_POINTS = 300
-"""With more different points, those that lie close together are merged on a grid."""
-GRID_CELLS = 24
-"""Along each side."""
+MOST_BARS = 300  # beyond it bars are thinner than a pixel, and are merged into an outline of so many steps
+MOST_POINTS = 300  # with more different points, those that lie close together are merged on a grid
+GRID_CELLS = 24  # along each side
 RADIUS, LARGEST_RADIUS = 4.0, 9.0
-SMALLEST_RADIUS, GRID_RADIUS = 1.6, 8.5
-"""Of points that were merged on the grid."""
+SMALLEST_RADIUS, GRID_RADIUS = 1.6, 8.5  # of points that were merged on the grid
 NAMED_QUERIES = 3
 
-BetterSide = Literal["second", "equal", "first"]
-"""Which system is better on a query."""
+BetterSide = Literal["second", "equal", "first"]  # which system is better on a query
 SIDE_LOOKS: dict[BetterSide, tuple[str, Attributes]] = {
     "second": ("disc", {"fill": GOOD, "stroke": GOOD, "stroke_width": 1.2}),
     "first": ("square", {"fill": BG, "stroke": BAD, "stroke_width": 1.2}),

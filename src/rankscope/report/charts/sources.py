@@ -39,8 +39,8 @@ class RunData(Record, dict=True):
 
     @classmethod
     def load(cls, qrels: Any, runs: Any, measures: Sequence[str] | None, options: Mapping[str, Any]) -> RunData:
-        read = options.get("qrels_options")
-        judged = load_qrels(qrels, duplicates=policies_from(options).duplicates, options=read)
+        duplicates = policies_from(options).duplicates
+        judged = load_qrels(qrels, duplicates=duplicates, options=options.get("qrels_options"))
         queries = None if options.get("queries") is None else load_queries(options["queries"])
         loaded = load_runs(runs, options=options.get("options"))
         return cls(judged, loaded, measures or None, {**options, "queries": queries})

@@ -33,12 +33,9 @@ OTHER_LETTER = 0.85
 IDEOGRAPH = 1.05
 PICTOGRAPH = 1.45
 BOLD = 1.16
-ASCENT, DESCENT = 0.8, 0.24
-"""How far letters reach above and below their line, in em."""
-LINE = 1.4
-"""From one line to the next, in em."""
-CENTRE = 0.35
-"""From the middle of a line down to its base, in em."""
+ASCENT, DESCENT = 0.8, 0.24  # how far letters reach above and below their line, in em
+LINE = 1.4  # from one line to the next, in em
+CENTRE = 0.35  # from the middle of a line down to its base, in em
 ELLIPSIS = "…"
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from rankscope.report.document import Report
     from rankscope.report.table import Table
 
-__all__ = ["FORMS", "Form", "form_of", "render", "render_table"]
-
 Form = Literal["text", "markdown", "html", "latex"]
 FORMS: tuple[Form, ...] = get_args(Form)
 MODULES: dict[Form, str] = {"text": "terminal", "markdown": "markdown", "html": "html", "latex": "latex"}

@@ -21,13 +21,10 @@ from rankscope.report.render.interval import Axis, shared_axis, signed
 from rankscope.report.render.texts import DIGITS, MARKS, TONE_WORDS, cleaned
 from rankscope.report.table import Cell, Table
 
-PAPER_ROWS, PAPER_COLUMNS = 200, 12
-"""A folded table with more rows or columns than this stays folded on paper."""
+PAPER_ROWS, PAPER_COLUMNS = 200, 12  # a folded table with more rows or columns than this stays folded on paper
 LONG_HEADING = 20
-LONG_CELL = 32
-"""A cell of a number column that is longer than this is prose, and is broken into lines."""
-TRACK = 400
-"""The width of an estimate's drawing, in its own units."""
+LONG_CELL = 32  # a cell of a number column that is longer than this is prose, and is broken into lines
+TRACK = 400  # the width of an estimate's drawing, in its own units
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 

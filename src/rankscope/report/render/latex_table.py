@@ -11,8 +11,7 @@ from rankscope.report.table import Cell, Table
 
 SIZES = {"normalsize": 82, "small": 90, "footnotesize": 100, "scriptsize": 116}
 """How many characters of a table fit into a line, by the size of the letters."""
-LONGEST_FLOAT = 30
-"""A table with more rows than this runs over pages."""
+LONGEST_FLOAT = 30  # a table with more rows than this runs over pages
 LONGEST_NAME, LONGEST_NUMBER = 30, 18
 """A column of names, or of numbers, that is wider than this is broken into lines."""
 LONGEST_WORD = 8

@@ -14,12 +14,10 @@ from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned, enco
 from rankscope.report.table import Table, fitted, plain_lines, rich_table, shown_notes, width_of
 
 PIPE_WIDTH = 100
-LONGEST_LINE = 120
-"""Prose is not wider than this, however wide the terminal is."""
+LONGEST_LINE = 120  # prose is not wider than this, however wide the terminal is
 MARGIN = "  "
 LABEL_WIDTH = 10
-NAME_WIDTH = 28
-"""A name that is longer than this does not push the others aside."""
+NAME_WIDTH = 28  # a name that is longer than this does not push the others aside
 NARROWEST_TRACK, WIDEST_TRACK = 16, 40
 AXIS_ENDS_WIDTH = 18
 

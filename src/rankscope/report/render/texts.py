@@ -12,15 +12,13 @@ from rankscope.report.table import Cell, Table
 
 Part = TypeVar("Part")
 
-NOT_READ = frozenset({"svg", "tone"})
-"""Fields that hold a text which nobody reads."""
+NOT_READ = frozenset({"svg", "tone"})  # fields that hold a text which nobody reads
 
 TONE_WORDS = {"good": "fine", "caution": "caution", "bad": "problem", "neutral": "note"}
 TONE_SHAPES = {"good": "●", "caution": "▲", "bad": "■", "neutral": "○"}
 """Shapes that differ, for those who do not see the colours."""
 
-MARKS = re.compile("[⁰¹²³⁴-⁹]+(?:,[⁰¹²³⁴-⁹]+)*")
-"""Superscript numbers, as `document.marked` writes them."""
+MARKS = re.compile("[⁰¹²³⁴-⁹]+(?:,[⁰¹²³⁴-⁹]+)*")  # superscript numbers, as `document.marked` writes them
 DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 

@@ -92,7 +92,7 @@ def signed(value: float) -> str:
 
 
 def with_interval(value: float, low: float, high: float, *, with_sign: bool = False) -> str:
-    """Return a value and its interval, where there is one, with equal decimals: at least two digits of the half-width."""
+    """Return a value and its interval, if any, with equal decimals: at least two digits of the half-width."""
     numbers, write = (value, low, high), signed if with_sign else shown
     if math.isnan(low):
         return write(value)

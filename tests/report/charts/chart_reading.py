@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from rankscope.report.charts.text import text_width
+from rankscope.report.charts.svg import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 INHERITED = ("font-size", "font-weight", "text-anchor", "fill", "stroke")

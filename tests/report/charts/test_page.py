@@ -12,7 +12,7 @@ import chart_examples
 import chart_kinds as charts
 import pytest
 
-from rankscope.report.charts.grid import DARKEST
+from rankscope.report.charts.heat import DARKEST
 from rankscope.report.charts.palette import DASHES, MARKERS, SERIES, THEMES
 
 EXAMPLES = chart_examples.every_kind(7, prefix="p1")

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankscope.report.charts.svg import element, escaped, number
-from rankscope.report.charts.text import shortened, text_width, wrapped
+from rankscope.report.charts.svg import element, escaped, number, shortened, text_width, wrapped
 
 # advance widths in em from the hmtx table of DejaVu Sans 2.37 (Book and Bold), among the widest of the usual fonts
 BOOK = {

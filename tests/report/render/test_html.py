@@ -12,7 +12,6 @@ from report_samples import LONG, many_systems, nasty, two_systems
 
 from rankscope.report.document import Figure, Report, TableBlock, VerdictBlock
 from rankscope.report.render import render
-from rankscope.report.render.html import PageIds, fragment, page_style
 from rankscope.report.table import Cell, Table
 
 SAMPLES = {"two": two_systems(), "seven": many_systems([f"s{i}" for i in range(7)]), "nasty": nasty()}
@@ -106,15 +105,3 @@ def test_a_chart_with_an_xml_declaration_is_taken_in_without_it():
     page = render(Report("t", (Figure("c", svg, "alt"),), (), ()), "html")
     parse_html(page)
     assert '<div class="chart"><svg viewBox="0 0 1 1"></svg></div>' in page
-
-
-def test_a_block_alone_is_a_fragment_for_another_page():
-    ids = PageIds()
-    table = TableBlock("Scores <b>", Table(["run", "x"], [[Cell("a\x1b"), Cell("1")]]))
-    first, second = (fragment(table, ids=ids, level=4) for _ in "ab")
-    assert first.startswith('<div class="block"><h4 class="title" id="table-scores-b">Scores &lt;b&gt;</h4>')
-    assert 'id="table-scores-b-2"' in second
-    assert "<th scope=row>a\\x1b" in first
-    assert "<html" not in first
-    assert fragment(table) == fragment(table)
-    assert ".verdict" in page_style()

@@ -13,16 +13,14 @@ from rankscope.registry import Entry, Registry
 if TYPE_CHECKING:
     from rankscope.report.charts.chart import Chart
 
-__all__ = ["CHARTS", "ChartSource", "charts_from"]
-
 CHARTS: Registry[type[Chart]] = Registry(
     "chart",
     {
         name: Entry(f"rankscope.report.charts.{target}", summary)
         for name, target, summary in (
             ("forest", "forest:ForestChart", "differences with intervals, against zero and the margin that matters"),
-            ("differences", "differences:DifferencesChart", "differences by query, from largest gain to largest loss"),
-            ("scatter", "scatter:ScatterChart", "one system against another, query by query"),
+            ("differences", "pairs:DifferencesChart", "differences by query, from largest gain to largest loss"),
+            ("scatter", "pairs:ScatterChart", "one system against another, query by query"),
             ("curves", "lines:CurvesChart", "a measure against its cut-off, one line per system"),
             ("precision_recall", "lines:PrecisionRecallChart", "precision against recall, one line per system"),
             ("strata", "heat:StrataChart", "strata by systems, or by differences, as a heat map with numbers"),
@@ -31,7 +29,7 @@ CHARTS: Registry[type[Chart]] = Registry(
             ("positions", "positions:PositionsChart", "at which rank the first relevant doc stands"),
             ("overlap", "overlap:OverlapChart", "how alike the rankings of systems are, pair by pair"),
             ("relevance_diversity", "maps:RelevanceDiversityChart", "systems by relevance and diversity, with a front"),
-            ("trend", "trend:TrendChart", "a value over time or versions, with its target"),
+            ("trend", "lines:TrendChart", "a value over time or versions, with its target"),
             ("quality_latency", "maps:QualityLatencyChart", "systems by latency and quality, with a front"),
         )
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, ClassVar, Literal, Self
 
@@ -54,11 +55,11 @@ class Chart(Record, kw_only=True, dict=True):
     """What the ids within the picture begin with, its kind by default; two charts on one page must not share it."""
 
     def checked(self) -> Self:
-        """Return the chart with numbers that can be drawn, or raise an error that says what is wrong with them."""
+        """Return the chart with numbers that can be drawn, or raise an error that says what is wrong."""
         raise NotImplementedError
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the numbers behind the chart as rows that JSON can hold."""
+        """Return the numbers behind the chart as rows; what is not finite becomes None in the result."""
         raise NotImplementedError
 
     def alt(self) -> str:
@@ -70,17 +71,21 @@ class Chart(Record, kw_only=True, dict=True):
         raise NotImplementedError
 
     def render(self) -> DrawnChart:
-        """Check the numbers and draw them, once for each width."""
         chart = self.checked()
         prefix = self.kind if self.prefix is None else self.prefix
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", prefix):
             hint = "use a letter, then letters, digits, - and _"
             raise OptionError(f"prefix = {prefix!r} cannot begin an id", hint=hint)
-        alt, pictures = chart.alt(), []
-        for layout in (WIDE, NARROW):
-            drawing = Drawing(layout, prefix if layout.is_wide else f"{prefix}-narrow")
+        alt = chart.alt()
+        wide, narrow = Drawing(WIDE, prefix), Drawing(NARROW, f"{prefix}-narrow")
+        for drawing in (wide, narrow):
             drawing.heading(self.title, self.subtitle)
             chart.draw(drawing)
-            pictures.append(drawing.svg(self.title, alt))
-        wide, narrow = pictures
-        return DrawnChart(self.kind, self.title, wide, alt, tuple(chart.records()), narrow)
+        data = tuple(
+            {
+                name: None if isinstance(value, float) and not math.isfinite(value) else value
+                for name, value in row.items()
+            }
+            for row in chart.records()
+        )
+        return DrawnChart(self.kind, self.title, wide.svg(self.title, alt), alt, data, narrow.svg(self.title, alt))

@@ -13,21 +13,18 @@ import numpy as np
 from rankscope.errors import OptionError
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import draw_x_axis
+from rankscope.report.charts.axes import Scale, draw_x_axis, linear_axis
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.drawing import Box, Drawing
 from rankscope.report.charts.palette import FG, GRID, SERIES, marker
-from rankscope.report.charts.scale import Scale, linear_axis
-from rankscope.report.charts.svg import Attributes, element, group, number, rectangle, straight, tip
-from rankscope.report.charts.text import text_width
+from rankscope.report.charts.svg import Attributes, element, group, number, rectangle, straight, text_width, tip
 
 if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison
     from rankscope.measures.scores import Scores
     from rankscope.report.charts.sources import RunData
 
-BOX, STRIP = 14, 10
-"""Heights of the box and of the strip below it."""
+BOX, STRIP = 14, 10  # heights of the box and of the strip below it
 MARK = 3
 """From one mark of the strip to the next; scores nearer than that share one."""
 SUMMARY = ("low", "q1", "median", "q3", "high")
@@ -58,7 +55,6 @@ class ScoreSpread(Record):
 
     @property
     def words(self) -> str:
-        """The median and the middle half."""
         return f"{self.name}: median {n.shown(self.median)}, middle half {n.shown(self.q1)} to {n.shown(self.q3)}"
 
     def checked(self) -> ScoreSpread:
@@ -92,12 +88,10 @@ class DistributionChart(Chart):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> DistributionChart:
-        """Return every system's scores by the measure that decides."""
         return cls.from_scores(comparison.scores, comparison.primary)
 
     @classmethod
     def from_runs(cls, data: RunData) -> DistributionChart:
-        """Return every run's scores by the first measure."""
         return cls.from_scores(data.evaluate(data.primary), data.primary)
 
     def checked(self) -> Self:
@@ -106,8 +100,8 @@ class DistributionChart(Chart):
 
     def records(self) -> list[dict[str, Any]]:
         return [
-            {"system": spread.name, "n": len(spread.values), **n.json_fields(spread, *SUMMARY, "mean")}
-            for spread in self.spreads
+            {"system": s.name, "n": len(s.values), **{name: getattr(s, name) for name in (*SUMMARY, "mean")}}
+            for s in self.spreads
         ]
 
     def alt(self) -> str:
@@ -139,7 +133,6 @@ class DistributionChart(Chart):
 
 
 def strip_counts(spread: ScoreSpread, scale: Scale) -> Counter[int]:
-    """Return how many scores fall on each place."""
     return Counter(round(scale(value) / MARK) for value in spread.values)
 
 

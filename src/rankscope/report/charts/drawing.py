@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rankscope.records import Record
-from rankscope.report.charts.palette import BG, FG, MUTED, hatch, variables
-from rankscope.report.charts.svg import element, escaped, number, one_line, tip
-from rankscope.report.charts.text import ASCENT, CENTRE, LINE, shortened, text_width, wrapped
+from rankscope.report.charts import svg
+from rankscope.report.charts.palette import BG, FG, MUTED, variables
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', Arial, sans-serif"
 OWN_FILE = (
@@ -33,23 +33,20 @@ class ChartLayout(Record):
 
     @property
     def is_wide(self) -> bool:
-        """Whether things may stand side by side."""
         return self.name == "wide"
 
     @property
     def inner(self) -> float:
-        """The width between the margins."""
         return self.width - 2 * self.margin
 
     @property
     def line(self) -> float:
         """From one line of text to the next."""
-        return self.size * LINE
+        return self.size * svg.LINE
 
 
 WIDE = ChartLayout("wide", 720, 16, 13, 16.5)
-NARROW = ChartLayout("narrow", 360, 8, 12, 14.5)
-"""On a phone 390 px wide it is shown in about its own size."""
+NARROW = ChartLayout("narrow", 360, 8, 12, 14.5)  # on a phone 390 px wide it is shown in about its own size
 
 
 class Box(Record):
@@ -65,16 +62,15 @@ class Box(Record):
         return self.right - self.left
 
     def meets(self, other: Box) -> bool:
-        """Tell whether two rectangles share more than an edge."""
         across = self.left < other.right and other.left < self.right
         return across and self.top < other.bottom and other.top < self.bottom
 
 
-class LegendKey(Record):
-    """An entry of the legend: a sample, drawn from (0, 0) to the right, and its meaning."""
+LegendKey = tuple[str, str]  # an entry of the legend: a sample, drawn from (0, 0) to the right, and its meaning
 
-    sample: str
-    label: str
+
+def swatch(**look: svg.Attribute) -> str:
+    return svg.rectangle(0, -6, SWATCH, 6, **look)
 
 
 class Drawing:
@@ -91,63 +87,40 @@ class Drawing:
         self.parts.extend(parts)
 
     def text(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        *,
-        anchor: str | None = None,
-        fill: str | None = None,
-        width: float | None = None,
-        bold: bool = False,
-        size: float | None = None,
-        full: str = "",
+        self, x: float, y: float, words: str, *, width: float = math.inf, size: float = 0, full: str = "", **look: Any
     ) -> None:
         """Write one line of text with its base at y; a given width shortens it, and a tooltip has it in full."""
         size = size or self.layout.size
-        whole = one_line(words)
-        short = whole if width is None else shortened(whole, width, size, bold=bold)
-        words_in_full = tip(whole) if short != whole else tip(full)
-        look = {"text_anchor": anchor, "fill": fill, "font_weight": "600" if bold else None}
+        whole = svg.one_line(words)
+        short = svg.shortened(whole, width, size, bold="font_weight" in look)
+        in_full = svg.tip(whole if short != whole else full)
         own_size = None if size == self.layout.size else size
-        self.add(element("text", words_in_full, escaped(short), x=x, y=y, font_size=own_size, **look))
+        self.add(svg.element("text", in_full, svg.escaped(short), x=x, y=y, font_size=own_size, **look))
 
     def middle(self, y: float) -> float:
         """Return the base of a line of text whose middle is at y."""
-        return y + CENTRE * self.layout.size
+        return y + svg.CENTRE * self.layout.size
 
     def lines(
-        self,
-        x: float,
-        y: float,
-        words: str,
-        *,
-        width: float,
-        max_lines: int,
-        anchor: str | None = None,
-        fill: str | None = None,
-        bold: bool = False,
-        size: float | None = None,
+        self, x: float, y: float, words: str, *, width: float, max_lines: int, size: float = 0, **look: Any
     ) -> float:
         """Write text in lines below y and return their height; a tooltip has in full what did not fit."""
         size = size or self.layout.size
-        lines = wrapped(words, width, size, max_lines=max_lines, bold=bold)
-        full = "" if " ".join(lines) == one_line(words) else words
+        lines = svg.wrapped(words, width, size, max_lines=max_lines, bold="font_weight" in look)
+        full = "" if " ".join(lines) == svg.one_line(words) else words
         for i, line in enumerate(lines):
-            base = y + i * size * LINE + ASCENT * size
-            self.text(x, base, line, anchor=anchor, fill=fill, bold=bold, size=size, full=full)
-        return len(lines) * size * LINE
+            self.text(x, y + i * size * svg.LINE + svg.ASCENT * size, line, size=size, full=full, **look)
+        return len(lines) * size * svg.LINE
 
-    def paragraph(self, words: str, *, max_lines: int = 4) -> None:
+    def paragraph(self, words: str) -> None:
         """Write text below what stands already, in as many lines as it takes."""
         layout = self.layout
-        self.y += self.lines(layout.margin, self.y, words, width=layout.inner, max_lines=max_lines, fill=MUTED)
+        self.y += self.lines(layout.margin, self.y, words, width=layout.inner, max_lines=4, fill=MUTED)
 
     def heading(self, title: str, subtitle: str) -> None:
-        """Write the title and what stands below it."""
         layout = self.layout
-        place = layout.margin, self.y
-        self.y += self.lines(*place, title, width=layout.inner, max_lines=3, bold=True, size=layout.title_size)
+        look: dict[str, Any] = {"size": layout.title_size, "font_weight": "600"}
+        self.y += self.lines(layout.margin, self.y, title, width=layout.inner, max_lines=3, **look)
         self.paragraph(subtitle)
         self.space(8)
 
@@ -166,42 +139,48 @@ class Drawing:
         if not keys:
             return
         layout = self.layout
-        widest = max(text_width(one_line(key.label), layout.size) for key in keys)
+        widest = max(svg.text_width(svg.one_line(label), layout.size) for _, label in keys)
         wanted = SWATCH + 8 + widest + 24
         if layout.is_wide and len(keys) > MOST_BELOW:
             wanted = min(wanted, layout.inner / 2)
         n_columns = max(1, min(len(keys), int(layout.inner // wanted)))
         column = min(layout.inner / n_columns, wanted) if n_columns > 1 else layout.inner
         for first in range(0, len(keys), n_columns):
-            row = enumerate(keys[first : first + n_columns])
-            self.y += max([self._key(key, layout.margin + i * column, column) for i, key in row]) + 3
+            heights = [layout.line]
+            for i, (sample, label) in enumerate(keys[first : first + n_columns]):
+                x = layout.margin + i * column
+                self.add(
+                    svg.element(
+                        "g", sample, transform=f"translate({svg.number(x)} {svg.number(self.y + layout.line / 2)})"
+                    )
+                )
+                room = column - SWATCH - 8
+                heights.append(self.lines(x + SWATCH + 8, self.y + 1, label, width=room, max_lines=2))
+            self.y += max(heights) + 3
         self.space(6)
 
-    def _key(self, key: LegendKey, x: float, width: float) -> float:
-        """Write one entry and return how high it is: long ones take two lines."""
-        layout, room = self.layout, width - SWATCH - 8
-        centre = self.y + layout.line / 2
-        self.add(element("g", key.sample, transform=f"translate({number(x)} {number(centre)})"))
-        return max(self.lines(x + SWATCH + 8, self.y + 1, key.label, width=room, max_lines=2), layout.line)
-
     def hatched(self, name: str, colour: str) -> str:
-        """Return a fill of slanted lines."""
+        """Return a fill of slanted lines on a light ground of the same colour."""
         reference = f"{self.prefix}-{name}"
-        self.patterns[reference] = hatch(reference, colour)
+        ground = svg.element("rect", width=6, height=6, fill=colour, fill_opacity=0.3)
+        lines = svg.element("path", d="M-1.5 1.5L1.5-1.5M0 6L6 0M4.5 7.5L7.5 4.5", stroke=colour, stroke_width=1.6)
+        self.patterns[reference] = svg.element(
+            "pattern", ground, lines, id=reference, width=6, height=6, patternUnits="userSpaceOnUse"
+        )
         return f"url(#{reference})"
 
     def svg(self, title: str, alt: str) -> str:
         layout = self.layout
         height = math.ceil(self.y + layout.margin)
         names = f"{self.prefix}-title", f"{self.prefix}-desc"
-        return element(
+        return svg.element(
             "svg",
-            f'<title id="{names[0]}">{escaped(title)}</title><desc id="{names[1]}">{escaped(alt)}</desc>',
-            element("style", OWN_FILE),
-            element("defs", *self.patterns.values()) if self.patterns else "",
+            f'<title id="{names[0]}">{svg.escaped(title)}</title><desc id="{names[1]}">{svg.escaped(alt)}</desc>',
+            svg.element("style", OWN_FILE),
+            svg.element("defs", *self.patterns.values()) if self.patterns else "",
             *self.parts,
             xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"0 0 {number(layout.width)} {height}",
+            viewBox=f"0 0 {svg.number(layout.width)} {height}",
             width=layout.width,
             height=height,
             class_=f"rs-{layout.name}",

@@ -32,12 +32,7 @@ def write_chart(chart: DrawnChart, path: str | Path) -> Path:
 
 
 def to_png(
-    svg: str,
-    *,
-    scale: float = 2,
-    theme: Theme = "light",
-    font_files: Sequence[str | Path] = (),
-    font_family: str = "",
+    svg: str, *, scale: float = 2, theme: Theme = "light", font_files: Sequence[str | Path] = (), font_family: str = ""
 ) -> bytes:
     """Return a chart as PNG, `scale` times as wide as the SVG, with a font of the system or the one given."""
     if not 0 < scale <= 20:
@@ -62,13 +57,11 @@ def can_write(fonts: tuple[str, ...], family: str) -> bool:
 
 
 def rendered(svg: str, fonts: tuple[str, ...], *, scale: float, ground: str) -> bytes:
-    """Return a picture as PNG."""
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
-        raise OptionError(
-            "PNG needs resvg-py", hint="pip install resvg-py (or pip install 'rankscope[png]'); or write .svg"
-        ) from None
+        hint = "pip install resvg-py (or pip install 'rankscope[png]'); or write .svg"
+        raise OptionError("PNG needs resvg-py", hint=hint) from None
     try:
         return bytes(svg_to_bytes(svg_string=svg, zoom=scale, background=ground, font_files=list(fonts)))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Heat maps of scores: strata by systems, and systems by measures, with the numbers written into the cells."""
+"""Heat maps of scores: strata by systems, and systems by measures, as grids of shaded cells with numbers in them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,27 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from msgspec.structs import asdict
+
 from rankscope.comparison.records import Comparison, QueryGroup
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
+from rankscope.report.charts import svg
 from rankscope.report.charts.chart import Better, Chart
-from rankscope.report.charts.drawing import SWATCH, Drawing, LegendKey
-from rankscope.report.charts.grid import CellGrid, CellLook, draw_grid, shade_key
-from rankscope.report.charts.palette import BAD, GOOD, MUTED
+from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
+from rankscope.report.charts.palette import AXIS, BAD, GOOD, MUTED
 from rankscope.report.charts.sources import RunData, better_of, identifier, weighted_words
-from rankscope.report.charts.svg import rectangle
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
-Extent = tuple[float, float]
+LIGHTEST, DARKEST = 0.04, 0.48  # between them a cell's letters can be read on it, on light and on dark pages
+PADDING = 6
+USUAL_WIDTH = 110
+SAMPLES = 5
+DASH = "\N{EN DASH}"  # in place of a value that is not there
+Extent = tuple[float, float]  # the least and the greatest value
 
 
 class HeatCell(Record):
@@ -34,31 +40,14 @@ class HeatCell(Record):
     high: float = n.NAN
     n: int | None = None
 
-    def words(self, *, with_sign: bool = False) -> str:
-        """Return the value and its interval, as far as they are known."""
-        return n.with_interval(self.value, self.low, self.high, with_sign=with_sign)
-
 
 class HeatChart(Chart):
     """What both heat maps share: cells by row and column, both in the order in which they first appear."""
 
     cells: Sequence[HeatCell]
 
-    @property
-    def has_signs(self) -> bool:
-        """Whether the values are differences."""
-        return False
-
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
         """Return the colour of a cell, how much of it from 0 to 1, and whether the value is bold."""
-        raise NotImplementedError
-
-    def legend_keys(self) -> list[LegendKey]:
-        """Return what the colours mean."""
-        raise NotImplementedError
-
-    def what(self) -> str:
-        """Return what the cells show."""
         raise NotImplementedError
 
     def checked(self) -> Self:
@@ -69,38 +58,33 @@ class HeatChart(Chart):
             raise OptionError("a row and column appear twice", hint="give one value for each pair")
         return replace(self, cells=cells)
 
-    def extent(self, column: str | None = None) -> Extent:
-        """Return the least and the greatest value, of one column or of all; NaN where none is defined."""
-        values = n.finite(cell.value for cell in self.cells if column in {None, cell.column})
-        return (min(values), max(values)) if values else (n.NAN, n.NAN)
+    @cached_property
+    def extents(self) -> dict[str | None, Extent]:
+        """The extent of every column, and of all of them under None."""
+        names = {None, *(cell.column for cell in self.cells)}
+        values = {name: n.finite(c.value for c in self.cells if name in {None, c.column}) for name in names}
+        return {name: (min(known), max(known)) for name, known in values.items() if known}
 
     def records(self) -> list[dict[str, Any]]:
-        return [
-            {"row": cell.row, "column": cell.column, **n.json_fields(cell, "value", "low", "high"), "n": cell.n}
-            for cell in self.cells
-        ]
+        return [asdict(cell) for cell in self.cells]
 
-    def alt(self) -> str:
-        cells = n.list_words(
-            self.cells,
-            lambda cell: f"{cell.row}, {cell.column} {cell.words(with_sign=self.has_signs)}",
-            "more cell",
-        )
-        return f"{self.what()}: {cells}."
+    def numbers(self, cell: HeatCell) -> str:
+        return n.with_interval(cell.value, cell.low, cell.high)
 
-    def draw(self, drawing: Drawing) -> None:
-        """Draw the legend and the grid."""
-        drawing.legend(self.legend_keys())
-        rows, columns = (list(dict.fromkeys(getattr(c, name) for c in self.cells)) for name in ("row", "column"))
-        looks = {(cell.row, cell.column): self.look_of(cell) for cell in self.cells}
-        draw_grid(drawing, CellGrid(rows, columns, [[looks.get((row, column)) for column in columns] for row in rows]))
+    def words(self) -> str:
+        return n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
 
-    def look_of(self, cell: HeatCell) -> CellLook:
-        """Return how a cell looks: the value, its interval and the number of queries, as far as they are known."""
-        value, _, interval = cell.words(with_sign=self.has_signs).partition(" ")
-        lines = tuple(filter(None, (value, interval, f"n = {cell.n:,}" if cell.n is not None else "")))
-        fill, shade, bold = (MUTED, 0.0, False) if math.isnan(cell.value) else self.shade_of(cell)
-        return CellLook(lines, fill, shade, f"{cell.row}, {cell.column}: {' '.join(lines)}", bold)
+    def draw_cells(self, drawing: Drawing) -> None:
+        """Draw the grid: values, their intervals and numbers of queries, as far as they are known."""
+        looks = {}
+        for cell in self.cells:
+            value, _, interval = self.numbers(cell).partition(" ")
+            lines = tuple(filter(None, (value, interval, f"n = {cell.n:,}" if cell.n is not None else "")))
+            fill, shade, bold = (MUTED, 0.0, False) if math.isnan(cell.value) else self.shade_of(cell)
+            words = f"{cell.row}, {cell.column}: {' '.join(lines)}"
+            looks[cell.row, cell.column] = CellLook(lines, fill, shade, words, bold)
+        rows, columns = (list(dict.fromkeys(names)) for names in zip(*looks, strict=True))
+        draw_grid(drawing, rows, columns, [[looks.get((row, column)) for column in columns] for row in rows])
 
 
 class StrataChart(HeatChart):
@@ -116,19 +100,13 @@ class StrataChart(HeatChart):
     def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> StrataChart:
         """Return each stratum's difference for every pair of a group, by default the first."""
         group = group or comparison.groups[0]
-        cells = [
-            HeatCell(
-                f"{part.attribute} {part.value}",
-                c.b,
-                or_nan(part.delta),
-                or_nan(part.ci.low),
-                or_nan(part.ci.high),
-                part.n_queries,
-            )
-            for c in group.compared
-            for part in c.strata or ()
-            if part.asked_for or not any(other.asked_for for other in c.strata or ())
-        ]
+        cells = []
+        for pair in group.compared:
+            strata = pair.strata or ()
+            asked_for = [part for part in strata if part.asked_for]
+            for part in asked_for or strata:
+                value, low, high = map(or_nan, (part.delta, part.ci.low, part.ci.high))
+                cells.append(HeatCell(f"{part.attribute} {part.value}", pair.b, value, low, high, part.n_queries))
         level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own"
         return cls(
             cells,
@@ -140,32 +118,29 @@ class StrataChart(HeatChart):
             prefix=identifier("strata", group.name or ""),
         )
 
-    @property
-    def has_signs(self) -> bool:
-        return self.difference
+    def numbers(self, cell: HeatCell) -> str:
+        return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.difference)
 
-    @cached_property
-    def range(self) -> Extent:
-        return self.extent()
+    def alt(self) -> str:
+        what = f"Differences in {self.measure}" if self.difference else self.measure
+        return f"{what} by stratum and system: {self.words()}."
 
-    def what(self) -> str:
-        return f"{'Differences in ' if self.difference else ''}{self.measure} by stratum and system"
+    def draw(self, drawing: Drawing) -> None:
+        if self.difference:
+            plain = swatch(fill=MUTED, fill_opacity=0.04)
+            drawing.legend([shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")])
+        else:
+            worst, best = self.extents[None] if self.better == "higher" else self.extents[None][::-1]
+            scale = f"{self.measure} from {n.shown(worst)} to {n.shown(best)}"
+            drawing.legend([shade_key(GOOD, f"{scale}: the stronger the colour, the better")])
+        self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        low, high = self.range
         if not self.difference:
-            return GOOD, share_of(cell.value, self.range, self.better), False
+            return GOOD, share_of(cell.value, self.extents[None], self.better), False
         is_gain = (cell.value > 0) == (self.better == "higher")
         fill = MUTED if cell.value == 0 else GOOD if is_gain else BAD
-        return fill, abs(cell.value) / (max(abs(low), abs(high)) or 1), False
-
-    def legend_keys(self) -> list[LegendKey]:
-        if self.difference:
-            plain = rectangle(0, -6, SWATCH, 6, fill=MUTED, fill_opacity=0.04)
-            return [shade_key(GOOD, "better"), shade_key(BAD, "worse"), LegendKey(plain, "undefined or zero")]
-        worst, best = self.range if self.better == "higher" else self.range[::-1]
-        scale = f"{self.measure} from {n.shown(worst)} to {n.shown(best)}"
-        return [shade_key(GOOD, f"{scale}: the stronger the colour, the better")]
+        return fill, abs(cell.value) / (max(map(abs, self.extents[None])) or 1), False
 
 
 class SystemsChart(HeatChart):
@@ -202,25 +177,21 @@ class SystemsChart(HeatChart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> SystemsChart:
-        """Return every run's mean of every measure."""
         return cls.from_scores(data.evaluate(data.measures))
 
-    @cached_property
-    def extents(self) -> dict[str, Extent]:
-        """The least and the greatest value of each measure."""
-        return {column: self.extent(column) for column in {cell.column for cell in self.cells}}
+    def alt(self) -> str:
+        return f"Scores by system and measure: {self.words()}."
 
-    def what(self) -> str:
-        return "Scores by system and measure"
+    def draw(self, drawing: Drawing) -> None:
+        label = "the stronger the colour, the better within a measure; bold: its best value"
+        drawing.legend([shade_key(GOOD, label)])
+        self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
         better = self.better if isinstance(self.better, str) else self.better.get(cell.column, "higher")
-        extent = self.extents[cell.column]
-        is_best = cell.value == (extent[1] if better == "higher" else extent[0])
-        return GOOD, share_of(cell.value, extent, better), is_best
-
-    def legend_keys(self) -> list[LegendKey]:
-        return [shade_key(GOOD, "the stronger the colour, the better within a measure; bold: its best value")]
+        low, high = self.extents[cell.column]
+        is_best = cell.value == (high if better == "higher" else low)
+        return GOOD, share_of(cell.value, (low, high), better), is_best
 
 
 def share_of(value: float, extent: Extent, better: Better) -> float:
@@ -228,3 +199,109 @@ def share_of(value: float, extent: Extent, better: Better) -> float:
     low, high = extent
     share = (value - low) / (high - low) if high > low else 0.5
     return share if better == "higher" else 1 - share
+
+
+class CellLook(Record):
+    """How a cell looks: its lines of text, its colour and how much of it, and its tooltip."""
+
+    lines: tuple[str, ...]
+    fill: str
+    shade: float
+    """From 0 to 1."""
+    words: str = ""
+    bold: bool = False
+
+
+Looks = Sequence[Sequence[CellLook | None]]  # by row and column; None where there is nothing to show
+
+
+def opacity(shade: float, *, darkest: float = DARKEST) -> float:
+    """Return how much of its colour a cell has."""
+    return LIGHTEST + shade * (darkest - LIGHTEST)
+
+
+def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], looks: Looks) -> None:
+    """Draw a grid; columns that do not fit side by side follow below, and many columns of few rows become rows."""
+    layout = drawing.layout
+    known = [look for row in looks for look in row if look]
+    texts = [svg.text_width(line, layout.size, bold=look.bold) for look in known for line in look.lines]
+    needed = max([*texts, 3 * layout.size]) + 2 * PADDING
+    left = row_label_width(drawing, rows)
+    if len(columns) > (layout.inner - left) // needed and 1 < len(columns) > len(rows):
+        rows, columns, looks = columns, rows, list(zip(*looks, strict=True))
+        left = row_label_width(drawing, rows)
+    n_fitting = max(1, min(len(columns), int((layout.inner - left) // needed)))
+    per_block = math.ceil(len(columns) / math.ceil(len(columns) / n_fitting))
+    heads = max(svg.text_width(svg.one_line(name), layout.size) for name in columns) + PADDING + 2
+    width = min((layout.inner - left) / per_block, max(USUAL_WIDTH, heads, needed))
+    for first in range(0, len(columns), per_block):
+        block = slice(first, first + per_block)
+        draw_heads(drawing, columns[block], layout.margin + left, width)
+        draw_rows(drawing, rows, [row[block] for row in looks], left, width)
+        drawing.space(14)
+
+
+def row_label_width(drawing: Drawing, names: Sequence[str]) -> float:
+    """Return the room for names beside their rows; in a narrow place they stand above them."""
+    layout = drawing.layout
+    if not layout.is_wide:
+        return 0
+    return min(max(svg.text_width(svg.one_line(name), layout.size) for name in names), layout.inner * 0.3) + 12
+
+
+def draw_rows(drawing: Drawing, names: Sequence[str], looks: Looks, label_width: float, width: float) -> None:
+    layout = drawing.layout
+    height = max((len(look.lines) for row in looks for look in row if look), default=1) * layout.line + 8
+    for name, row in zip(names, looks, strict=True):
+        if layout.is_wide:
+            drawing.text(layout.margin, drawing.middle(drawing.y + height / 2), name, width=label_width - 12)
+        else:
+            drawing.text(layout.margin, drawing.y + layout.size + 6, name, width=layout.inner)
+            drawing.space(layout.line + 6)
+        cells = []
+        for j, look in enumerate(row):
+            x = layout.margin + label_width + j * width
+            cells.append(cell(look, Box(x, drawing.y, x + width, drawing.y + height), layout.size))
+        drawing.add(svg.group(cells, text_anchor="middle"))
+        drawing.space(height)
+
+
+def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:
+    """Write the names of the columns just above the cells: in two lines, or shortened where they have no words."""
+    layout = drawing.layout
+    room = width - PADDING, layout.size
+    wrapped = [svg.wrapped(name, *room, max_lines=2) for name in names]
+    heads = [lines if lines[1:] else [svg.shortened(name, *room)] for name, lines in zip(names, wrapped, strict=True)]
+    most = max(map(len, heads))
+    for j, (name, lines) in enumerate(zip(names, heads, strict=True)):
+        full = name if " ".join(lines) != svg.one_line(name) else ""
+        for i, line in enumerate(lines, most - len(lines)):
+            x, y = left + (j + 0.5) * width, drawing.y + i * layout.line + layout.size
+            drawing.text(x, y, line, full=full, text_anchor="middle", fill=MUTED)
+    drawing.space(most * layout.line + 4)
+
+
+def cell(look: CellLook | None, box: Box, size: float) -> str:
+    x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2 + svg.CENTRE * size
+    if look is None:
+        return svg.element("text", DASH, x=x, y=y, fill=MUTED)
+    parts = [ground(box, look.fill, look.shade, look.words)]
+    first = y - (len(look.lines) - 1) * size * svg.LINE / 2
+    for i, line in enumerate(look.lines):
+        weight = "600" if look.bold and not i else None
+        parts.append(svg.element("text", svg.escaped(line), x=x, y=first + i * size * svg.LINE, font_weight=weight))
+    return "".join(parts)
+
+
+def ground(box: Box, fill: str, shade: float, words: str) -> str:
+    sides = box.left + 1, box.top + 1, box.right - 1, box.bottom - 1
+    return svg.rectangle(*sides, svg.tip(words), fill=fill, fill_opacity=opacity(shade))
+
+
+def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> LegendKey:
+    """Return the legend of shades, from the lightest to the darkest."""
+    step = SWATCH / SAMPLES
+    shades = [opacity(i / (SAMPLES - 1), darkest=darkest) for i in range(SAMPLES)]
+    steps = [svg.rectangle(i * step, -6, (i + 1) * step, 6, fill=colour, fill_opacity=s) for i, s in enumerate(shades)]
+    frame = svg.element("path", d=f"M0-6H{svg.number(SWATCH)}V6H0Z", fill="none", stroke=AXIS, stroke_width=0.5)
+    return "".join([*steps, frame]), label

@@ -13,23 +13,22 @@ from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import MeasureFamily
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import Plot, plot_with_axes
+from rankscope.report.charts import svg
+from rankscope.report.charts.axes import Plot, linear_axis, log_axis, plot_with_axes
 from rankscope.report.charts.chart import Better, Chart
-from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
-from rankscope.report.charts.labels import place_labels
+from rankscope.report.charts.drawing import SWATCH, Box, Drawing
 from rankscope.report.charts.palette import BG, GOOD, MUTED, SERIES, marker
-from rankscope.report.charts.scale import linear_axis, log_axis
 from rankscope.report.charts.sources import RunData, better_of, weighted_words
-from rankscope.report.charts.svg import Attributes, element, escaped, group, number, polyline, straight, tip
-from rankscope.report.charts.text import shortened
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
 
 if TYPE_CHECKING:
     from rankscope.experiment.results import CollectionResult
 
-FRONT: Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
-HALO: Attributes = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
+FRONT: svg.Attributes = {"stroke": SERIES[4], "stroke_width": 1.5, "stroke_dasharray": "6 3"}
+HALO: dict[str, Any] = {"stroke": BG, "stroke_width": 3, "paint_order": "stroke", "stroke_linejoin": "round"}
+APART = 7
+"""How near to a point nothing is written."""
 
 
 class MapPoint(Record):
@@ -45,12 +44,10 @@ class MapPoint(Record):
 
     @property
     def words(self) -> str:
-        """The system and its numbers."""
         x, y = n.with_interval(self.x, self.x_low, self.x_high), n.with_interval(self.y, self.y_low, self.y_high)
         return f"{self.name}: {x}; {y}"
 
     def checked(self) -> MapPoint:
-        """Return the point with numbers that can be drawn."""
         return MapPoint(
             self.name,
             n.checked(self.x, self.name),
@@ -96,82 +93,81 @@ class MapChart(Chart):
         """The positions of the systems that no other beats."""
         return front_of(self.placed, x_better="higher", y_better="higher")
 
-    def ends(self, direction: str) -> list[float]:
-        """Return what the axis of a direction, x or y, must cover."""
-        names = (direction, f"{direction}_low", f"{direction}_high")
-        return [getattr(point, name) for point in self.placed for name in names]
-
     def records(self) -> list[dict[str, Any]]:
         on_front = [self.placed[i] for i in self.front]
         names = ("x", "x_low", "x_high", "y", "y_low", "y_high")
         return [
-            {"system": point.name, **n.json_fields(point, *names), "on_front": point in on_front}
+            {"system": point.name, **{name: getattr(point, name) for name in names}, "on_front": point in on_front}
             for point in self.points
         ]
 
     def alt(self) -> str:
         x_label, y_label = self.axis_labels
         front = n.list_words([self.placed[i] for i in self.front], lambda point: point.words, "more system")
-        return (
-            f"{n.counted(len(self.placed), 'system')} by {x_label} and {y_label}. "
-            f"No other system is better in both than {front}."
-        )
+        systems = n.counted(len(self.placed), "system")
+        return f"{systems} by {x_label} and {y_label}. No other system is better in both than {front}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw crosses below the front, points above it, and the names on top."""
-        sample = straight(0, 0, SWATCH, 0, **FRONT) + marker("disc", SWATCH / 2, 0, 5, fill=GOOD)
-        keys = [LegendKey(sample, "no other system is better in both")]
+        """Draw crosses below the front, points above it, hollow behind it, and the names on top."""
+        sample = svg.straight(0, 0, SWATCH, 0, **FRONT) + marker("disc", SWATCH / 2, 0, 5, fill=GOOD)
+        keys = [(sample, "no other system is better in both")]
         if len(self.front) < len(self.placed):
             hollow = marker("disc", SWATCH / 2, 0, 4.5, fill=BG, stroke=MUTED, stroke_width=1.5)
-            keys.append(LegendKey(hollow, "another one is"))
+            keys.append((hollow, "another one is"))
         drawing.legend(keys)
         height = 400 if drawing.layout.is_wide else 320
         x_label, y_label = self.axis_labels
-        x_ends, y_ends = self.ends("x"), self.ends("y")
+        x_ends = [end for point in self.placed for end in (point.x, point.x_low, point.x_high)]
+        y_ends = [end for point in self.placed for end in (point.y, point.y_low, point.y_high)]
         x_axis = log_axis(end for end in x_ends if end > 0) if self.is_log else linear_axis(x_ends)
         plot = plot_with_axes(drawing, x_axis, linear_axis(y_ends), x_label=x_label, y_label=y_label, height=height)
-        crosses = (straight(b.left, b.bottom, b.right, b.top) for point in self.placed for b in point.cross(plot))
-        drawing.add(group(crosses, stroke=MUTED, stroke_opacity=0.7))
+        crosses = (svg.straight(b.left, b.bottom, b.right, b.top) for point in self.placed for b in point.cross(plot))
+        drawing.add(svg.group(crosses, stroke=MUTED, stroke_opacity=0.7))
         corners = [(plot.x(self.placed[i].x), plot.y(self.placed[i].y)) for i in self.front]
-        path = polyline(corners[:1]) + "".join(f"V{number(y)}H{number(x)}" for x, y in corners[1:])
-        drawing.add(element("path", d=path, fill="none", **FRONT))
-        drawing.add(*self.markers(plot))
+        path = svg.polyline(corners[:1]) + "".join(f"V{svg.number(y)}H{svg.number(x)}" for x, y in corners[1:])
+        drawing.add(svg.element("path", d=path, fill="none", **FRONT))
+        sides: tuple[list[str], list[str]] = ([], [])
+        for i, point in enumerate(self.placed):
+            on_front = i in self.front
+            place = plot.x(point.x), plot.y(point.y)
+            sides[on_front].append(marker("disc", *place, 5 if on_front else 4.5, svg.tip(point.words)))
+        drawing.add(svg.group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), svg.group(sides[1], fill=GOOD))
         n_named = self.write_names(drawing, plot, corners)
         n_placed, n_undefined = len(self.placed), len(self.points) - len(self.placed)
         unnamed = f"{n_named} of {n_placed} systems are named; the others had no room" if n_named < n_placed else ""
         undefined = f"{n.counted(n_undefined, 'system')} undefined, not drawn" if n_undefined else ""
         drawing.notes([unnamed, undefined])
 
-    def markers(self, plot: Plot) -> list[str]:
-        """Return the systems' points: filled on the front, hollow behind it."""
-        sides: tuple[list[str], list[str]] = ([], [])
-        for i, point in enumerate(self.placed):
-            on_front = i in self.front
-            place = plot.x(point.x), plot.y(point.y)
-            sides[on_front].append(marker("disc", *place, 5 if on_front else 4.5, tip(point.words)))
-        return [group(sides[0], fill=BG, stroke=MUTED, stroke_width=1.5), group(sides[1], fill=GOOD)]
-
-    def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[tuple[float, float]]) -> int:
-        """Write the names that have room, those of the front first, and return how many; corners are the front's."""
+    def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[svg.Point]) -> int:
+        """Write the names that have room beside other names and points, those of the front first; return how many."""
         size, box = drawing.layout.size, plot.box
         order = [*self.front, *(i for i in range(len(self.placed)) if i not in self.front)]
         points = [self.placed[i] for i in order]
-        avoided = [box for point in points for box in point.cross(plot, half=1)]
+        # where possible, names cover no interval and no part of the front either
+        avoided = [cross for point in points for cross in point.cross(plot, half=1)]
         for (x1, y1), (x2, y2) in pairwise(corners):
             avoided.append(Box(x1 - 1, min(y1, y2), x1 + 1, max(y1, y2)))
             avoided.append(Box(min(x1, x2), y2 - 1, max(x1, x2), y2 + 1))
-        placed = place_labels(
-            [shortened(point.name, box.width * 0.33, size) for point in points],
-            [(plot.x(point.x), plot.y(point.y)) for point in points],
-            size=size,
-            within=Box(box.left + 2, box.top + 1, drawing.layout.width - 4, box.bottom - 2),
-            soft=avoided,
-        )
-        for label in placed:
-            name = points[label.index].name
-            full = tip(name) if label.text != name else ""
-            drawing.add(element("text", full, escaped(label.text), x=label.x, y=label.y, **HALO))
-        return len(placed)
+        places = [(plot.x(point.x), plot.y(point.y)) for point in points]
+        taken = [Box(x - APART, y - APART, x + APART, y + APART) for x, y in places]
+        left, top, right, bottom = box.left + 2, box.top + 1, drawing.layout.width - 4, box.bottom - 2
+        n_named = 0
+        for point, place in zip(points, places, strict=True):
+            text = svg.shortened(point.name, box.width * 0.33, size)
+            inside = [
+                own
+                for own in around(place, svg.text_width(text, size), size)
+                if left <= own.left and own.right <= right and top <= own.top and own.bottom <= bottom
+            ]
+            free = [own for own in inside if not any(map(own.meets, taken))]
+            if not free:
+                continue
+            best = next((own for own in free if not any(map(own.meets, avoided))), free[0])
+            taken.append(best)
+            full = point.name if text != point.name else ""
+            drawing.text(best.left, best.top + 1.5 + svg.ASCENT * size, text, full=full, **HALO)
+            n_named += 1
+        return n_named
 
 
 class RelevanceDiversityChart(MapChart):
@@ -190,21 +186,15 @@ class RelevanceDiversityChart(MapChart):
         diverse = next((m for m in parsed if m.spec.family in families), None)
         relevant = next((m for m in parsed if m.spec.family not in families), parse_measure("nDCG@10"))
         if diverse is None:
-            raise OptionError(
-                "the map needs a measure of diversity beside one of relevance", hint='for example -m "nDCG@10 ILD@10"'
-            )
+            hint = 'for example -m "nDCG@10 ILD@10"'
+            raise OptionError("the map needs a measure of diversity beside one of relevance", hint=hint)
         scores = data.evaluate([relevant, diverse])
         points = []
         for name, run in scores.items():
             x, y = (mean_of(run, measure) for measure in scores.measures)
             points.append(MapPoint(name, x.value, y.value, *x.ends, *y.ends))
-        return cls(
-            points,
-            x_measure=scores.measures[0],
-            y_measure=scores.measures[1],
-            title="Relevance and diversity",
-            subtitle=", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals"))),
-        )
+        subtitle = ", ".join(filter(None, (weighted_words(scores), f"with {percent(LEVEL)} intervals")))
+        return cls(points, *scores.measures, title="Relevance and diversity", subtitle=subtitle)
 
     @property
     def axis_labels(self) -> tuple[str, str]:
@@ -233,14 +223,9 @@ class QualityLatencyChart(MapChart):
                 mean = mean_of(scores[system.name], measure)
                 points.append(MapPoint(system.name, latency.p50, mean.value, n.NAN, n.NAN, *mean.ends))
                 better = better_of(scores, measure)
-        return cls(
-            points,
-            measure,
-            title="Quality and latency",
-            better=better,
-            x_label="median latency",
-            subtitle=f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both",
-        )
+        subtitle = f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both"
+        names = {"title": "Quality and latency", "subtitle": subtitle, "x_label": "median latency"}
+        return cls(points, measure, better=better, **names)
 
     def checked(self) -> Self:
         chart = super().checked()
@@ -255,6 +240,16 @@ class QualityLatencyChart(MapChart):
     @property
     def axis_labels(self) -> tuple[str, str]:
         return f"{self.x_label} ({self.unit})", self.measure
+
+
+def around(point: svg.Point, width: float, size: float) -> Iterator[Box]:
+    """Yield places for a name: beside its point first, then above and below, then at its corners, then farther out."""
+    height = (svg.ASCENT + svg.DESCENT) * size + 3  # names have a halo
+    for distance in (APART + 1, 2.2 * APART):
+        for right, down in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)):
+            x = point[0] + right * (width / 2 + distance)
+            y = point[1] + down * (height / 2 + distance)
+            yield Box(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
 
 def front_of(points: Sequence[MapPoint], *, x_better: Better, y_better: Better) -> list[int]:

@@ -16,8 +16,7 @@ LARGEST = 1e100
 """Beyond it is an error of the caller, and sums would overflow; below its inverse there is nothing but zero."""
 SMALLEST, SMALL, LARGE = 1e-6, 5e-4, 1e5
 NAN = math.nan
-TOLD = 10
-"""How many things the words for a chart name one by one."""
+TOLD = 10  # how many things the words for a chart name one by one
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -55,19 +54,16 @@ def checked_estimate(row: Row, what: str) -> Row:
 
 
 def require(items: Sequence[Any], what: str) -> None:
-    """Refuse to draw nothing."""
     if not len(items):
         raise OptionError(f"there is nothing to draw: no {what}", hint="leave the chart out where there is no data")
 
 
 def require_defined(values: Iterable[float], what: str) -> None:
-    """Refuse data in which no value is defined."""
     if not any(map(math.isfinite, values)):
         raise OptionError(f"there is nothing to draw: every {what} is undefined (NaN)", hint="leave the chart out")
 
 
 def require_equal_lengths(what: str, *sequences: Sequence[Any]) -> None:
-    """Refuse sequences that do not belong together."""
     if len({len(sequence) for sequence in sequences}) > 1:
         lengths = " and ".join(str(len(sequence)) for sequence in sequences)
         raise OptionError(f"{what} differ in length: {lengths}", hint="give one entry of each for the same thing")
@@ -92,15 +88,11 @@ def shown(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a difference with its sign."""
     return f"+{shown(value)}" if value > 0 else shown(value)
 
 
 def with_interval(value: float, low: float, high: float, *, with_sign: bool = False) -> str:
-    """Return a value and its interval, where there is one: all with as many decimals, so that they can be compared.
-
-    These are enough for two digits of the interval's half-width, and no fewer than a number of that size usually has.
-    """
+    """Return a value and its interval, if any, with equal decimals: at least two digits of the half-width."""
     numbers, write = (value, low, high), signed if with_sign else shown
     if math.isnan(low):
         return write(value)
@@ -121,12 +113,10 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def counted(n: int, singular: str, plural: str = "") -> str:
-    """Return a number of things in words."""
     return f"{n:,} {singular if n == 1 else plural or f'{singular}s'}"
 
 
 def counted_queries(n: int) -> str:
-    """Return a number of queries in words."""
     return counted(n, "query", "queries")
 
 
@@ -134,18 +124,3 @@ def list_words(items: Sequence[Item], words: Callable[[Item], str], more: str, *
     """Say items one by one, as far as a listener will follow, and how many more there are."""
     rest = f"; and {counted(len(items) - most, more)}" if len(items) > most else ""
     return "; ".join(map(words, items[:most])) + rest
-
-
-def undefined_words(n: int) -> str:
-    """Say how many queries have no place in a chart, or nothing where all have."""
-    return f"{counted_queries(n)} undefined, not drawn" if n else ""
-
-
-def json_ready(value: float) -> float | None:
-    """Return a value as JSON can hold it."""
-    return value if math.isfinite(value) else None
-
-
-def json_fields(record: object, *names: str) -> dict[str, float | None]:
-    """Return some numbers of a record as JSON can hold them."""
-    return {name: json_ready(getattr(record, name)) for name in names}

@@ -25,7 +25,6 @@ def paint(name: str) -> str:
 
 
 def variables(theme: Theme) -> str:
-    """Return the colours of a theme as CSS."""
     return "".join(f"--rs-{name}:{colour};" for name, colour in THEMES[theme].items())
 
 
@@ -74,10 +73,3 @@ def marker(shape: str, x: float, y: float, radius: float, *children: str, **attr
         return element("circle", *children, cx=x, cy=y, r=radius, **attributes)
     corners = [(x + radius * across, y + radius * down) for across, down in CORNERS[shape]]
     return element("path", *children, d=f"{polyline(corners)}Z", **attributes)
-
-
-def hatch(name: str, colour: str) -> str:
-    """Return a pattern of slanted lines on a light ground of the same colour."""
-    ground = element("rect", width=6, height=6, fill=colour, fill_opacity=0.3)
-    lines = element("path", d="M-1.5 1.5L1.5-1.5M0 6L6 0M4.5 7.5L7.5 4.5", stroke=colour, stroke_width=1.6)
-    return element("pattern", ground, lines, id=name, width=6, height=6, patternUnits="userSpaceOnUse")

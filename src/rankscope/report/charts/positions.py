@@ -10,14 +10,12 @@ from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.errors import OptionError
 from rankscope.records import Record
 from rankscope.report.charts import numbers as n
-from rankscope.report.charts.axes import axis_name, draw_x_axis, draw_y_axis, plot_box, write_below
+from rankscope.report.charts.axes import axis_name, draw_x_axis, draw_y_axis, fixed_axis, linear_axis, write_below
 from rankscope.report.charts.chart import Chart
-from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey
+from rankscope.report.charts.drawing import Box, Drawing, swatch
 from rankscope.report.charts.palette import AXIS, BG, FG, MUTED, SERIES
-from rankscope.report.charts.scale import Scale, fixed_axis, linear_axis
 from rankscope.report.charts.sources import RunData
-from rankscope.report.charts.svg import group, rectangle, straight, tip
-from rankscope.report.charts.text import shortened, text_width
+from rankscope.report.charts.svg import group, rectangle, shortened, straight, text_width, tip
 
 MOST_SIDE_BY_SIDE = 3
 """More systems are drawn as one bar each, cut into its bands."""
@@ -40,7 +38,6 @@ class BandCounts(Record):
         return self.counts[i] / self.total
 
     def tooltip(self, i: int, band: str) -> str:
-        """Return what is to be known of one band."""
         return tip(f"{self.name}, {band}: {n.counted_queries(int(self.counts[i]))} ({self.share(i):.1%})")
 
 
@@ -55,7 +52,6 @@ class PositionsChart(Chart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> PositionsChart:
-        """Return the counts of every run."""
         counts = first_hit_bands(data.qrels, data.runs, **data.options)
         systems = [BandCounts(name, values) for name, values in counts.items()]
         return cls(RANK_BANDS, systems, title="Where the first relevant doc stands")
@@ -94,28 +90,28 @@ class PositionsChart(Chart):
             self.draw_stacks(drawing)
 
     def draw_columns(self, drawing: Drawing) -> None:
-        """Draw the systems' columns side by side in each band."""
         layout, systems = drawing.layout, self.systems
         fills = [SERIES[0], drawing.hatched("second", SERIES[1]), BG]
-        strokes = [SERIES[0], SERIES[1], FG]
-        looks = [{"fill": fill, "stroke": stroke} for fill, stroke in zip(fills, strokes, strict=True)]
+        looks = [{"fill": fill, "stroke": stroke} for fill, stroke in zip(fills, (*SERIES[:2], FG), strict=True)]
         if len(systems) > 1:
-            samples = (rectangle(0, -6, SWATCH, 6, **look) for look in looks)
-            drawing.legend([LegendKey(sample, system.name) for sample, system in zip(samples, systems, strict=False)])
+            drawing.legend([(swatch(**look), system.name) for look, system in zip(looks, systems, strict=False)])
         axis = linear_axis([0.0, *(count for system in systems for count in system.counts)], whole=True)
-        box = plot_box(drawing, axis, "queries", height=240 if layout.is_wide else 200)
-        scale = axis.scale(box.bottom, box.top)
-        draw_y_axis(drawing, axis, scale, box)
+        box, scale = draw_y_axis(drawing, axis, "queries", height=240 if layout.is_wide else 200)
         for i, system in enumerate(systems):
-            columns = [
-                rectangle(left, scale(count), right, box.bottom, system.tooltip(j, band))
-                for j, (band, count) in enumerate(zip(self.bands, system.counts, strict=True))
-                for left, right in [self.column_place(box, i, j)]
-                if count
-            ]
+            columns = []
+            for j, (band, count) in enumerate(zip(self.bands, system.counts, strict=True)):
+                left, right = self.column_place(box, i, j)
+                if count:
+                    columns.append(rectangle(left, scale(count), right, box.bottom, system.tooltip(j, band)))
             drawing.add(group(columns, **looks[i]))
         drawing.add(straight(box.left, box.bottom, box.right, box.bottom, stroke=AXIS))
-        self.write_counts(drawing, box, scale)
+        texts = [f"{int(count):,}" for system in systems for count in system.counts]
+        left, right = self.column_place(box, 0, 0)
+        if max(text_width(text, layout.size) for text in texts) <= (right - left) / 0.9:
+            for i, system in enumerate(systems):
+                for j, count in enumerate(system.counts):
+                    left, right = self.column_place(box, i, j)
+                    drawing.text((left + right) / 2, scale(count) - 4, f"{int(count):,}", text_anchor="middle")
         drawing.y = box.bottom + 4
         self.write_bands(drawing, box)
         axis_name(drawing, self.x_label, box)
@@ -127,17 +123,6 @@ class PositionsChart(Chart):
         left = box.left + (band + 0.5) * step + (system - len(self.systems) / 2) * width
         return left + width * 0.05, left + width * 0.95
 
-    def write_counts(self, drawing: Drawing, box: Box, scale: Scale) -> None:
-        """Write each count above its column, where all of them fit."""
-        left, right = self.column_place(box, 0, 0)
-        widths = (text_width(f"{int(c):,}", drawing.layout.size) for s in self.systems for c in s.counts)
-        if max(widths) > (right - left) / 0.9:
-            return
-        for i, system in enumerate(self.systems):
-            for j, count in enumerate(system.counts):
-                left, right = self.column_place(box, i, j)
-                drawing.text((left + right) / 2, scale(count) - 4, f"{int(count):,}", anchor="middle")
-
     def write_bands(self, drawing: Drawing, box: Box) -> None:
         """Write the bands' names below their columns, in two lines where that helps; of very many, those that fit."""
         layout, step = drawing.layout, box.width / len(self.bands)
@@ -146,19 +131,19 @@ class PositionsChart(Chart):
             write_below(drawing, centres, [shortened(band, layout.inner / 4, layout.size) for band in self.bands])
             return
         heights = [
-            drawing.lines(centre, drawing.y + 4, band, width=step - 4, max_lines=2, anchor="middle", fill=MUTED)
+            drawing.lines(centre, drawing.y + 4, band, width=step - 4, max_lines=2, text_anchor="middle", fill=MUTED)
             for centre, band in zip(centres, self.bands, strict=True)
         ]
         drawing.space(max(heights) + 6)
 
     def draw_stacks(self, drawing: Drawing) -> None:
-        """Draw one bar per system, cut into its bands, the first one darkest."""
+        """Draw one bar per system, cut into its bands, the first one darkest; shares are written where they fit."""
         layout, systems = drawing.layout, self.systems
         shades = [0.85 - 0.77 * i / max(len(self.bands) - 1, 1) for i in range(len(self.bands))]
         drawing.paragraph(self.x_label)
         drawing.legend(
             [
-                LegendKey(rectangle(0, -6, SWATCH, 6, fill=SERIES[0], fill_opacity=shade, stroke=SERIES[0]), band)
+                (swatch(fill=SERIES[0], fill_opacity=shade, stroke=SERIES[0]), band)
                 for band, shade in zip(self.bands, shades, strict=True)
             ]
         )
@@ -173,23 +158,17 @@ class PositionsChart(Chart):
             bottom = box.top + (i + 1) * row_height - 4
             base = drawing.middle(bottom - 9) if layout.is_wide else bottom - 18 - 5
             drawing.text(layout.margin, base, system.name, width=label_width)
-            self.draw_stack(drawing, system, shades, scale, bottom)
+            shares = [100 * system.share(j) for j in range(len(self.bands))]
+            sides = [(scale(start), scale(end)) for start, end in pairwise(accumulate(shares, initial=0.0))]
+            pieces = [
+                rectangle(left, bottom - 18, right, bottom, system.tooltip(j, self.bands[j]), fill_opacity=shades[j])
+                for j, (left, right) in enumerate(sides)
+                if system.counts[j]
+            ]
+            drawing.add(group(pieces, fill=SERIES[0], stroke=SERIES[0], stroke_width=0.75))
+            for share, shade, (left, right) in zip(shares, shades, sides, strict=True):
+                words, fill = f"{share:.0f}", BG if shade > 0.6 else None
+                if text_width(words, layout.size) + 6 <= right - left:
+                    place = (left + right) / 2, drawing.middle(bottom - 9)
+                    drawing.text(*place, words, text_anchor="middle", fill=fill)
         draw_x_axis(drawing, axis, scale, box, "% of queries")
-
-    def draw_stack(
-        self, drawing: Drawing, system: BandCounts, shades: Sequence[float], scale: Scale, bottom: float
-    ) -> None:
-        """Draw the bar of one system, and write the share into each piece that has room for it."""
-        shares = [100 * system.share(i) for i in range(len(self.bands))]
-        sides = [(scale(start), scale(end)) for start, end in pairwise(accumulate(shares, initial=0.0))]
-        pieces = [
-            rectangle(left, bottom - 18, right, bottom, system.tooltip(i, self.bands[i]), fill_opacity=shades[i])
-            for i, (left, right) in enumerate(sides)
-            if system.counts[i]
-        ]
-        drawing.add(group(pieces, fill=SERIES[0], stroke=SERIES[0], stroke_width=0.75))
-        for i, (left, right) in enumerate(sides):
-            words = f"{shares[i]:.0f}"
-            if text_width(words, drawing.layout.size) + 6 <= right - left:
-                fill = BG if shades[i] > 0.6 else None
-                drawing.text((left + right) / 2, drawing.middle(bottom - 9), words, anchor="middle", fill=fill)

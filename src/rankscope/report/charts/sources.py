@@ -39,9 +39,8 @@ class RunData(Record, dict=True):
 
     @classmethod
     def load(cls, qrels: Any, runs: Any, measures: Sequence[str] | None, options: Mapping[str, Any]) -> RunData:
-        """Read the files."""
-        read = options.get("qrels_options")
-        judged = load_qrels(qrels, duplicates=policies_from(options).duplicates, options=read)
+        duplicates = policies_from(options).duplicates
+        judged = load_qrels(qrels, duplicates=duplicates, options=options.get("qrels_options"))
         queries = None if options.get("queries") is None else load_queries(options["queries"])
         loaded = load_runs(runs, options=options.get("options"))
         return cls(judged, loaded, measures or None, {**options, "queries": queries})
@@ -53,11 +52,9 @@ class RunData(Record, dict=True):
 
     @cached_property
     def policies(self) -> Policies:
-        """How ties, duplicates and the like are treated."""
         return policies_from(self.options)
 
     def evaluate(self, measures: Any) -> Scores:
-        """Return the scores by some measures."""
         return evaluate(self.qrels, self.runs, measures, **self.options)
 
 
@@ -68,7 +65,6 @@ def policies_from(options: Mapping[str, Any]) -> Policies:
 
 
 def better_of(scores: Scores, measure: str) -> Better:
-    """Return which direction of a measure is good."""
     return "lower" if measure in next(iter(scores.values())).lower_is_better else "higher"
 
 
@@ -78,7 +74,6 @@ def all_queries(scores: Scores) -> tuple[str, ...]:
 
 
 def column_of(scores: Scores, name: str, measure: str, ids: Sequence[str]) -> Floats:
-    """Return one system's scores in a given order of queries."""
     values = dict(zip(scores[name].query_ids, scores[name].column(measure).tolist(), strict=True))
     return np.array([values.get(query, math.nan) for query in ids])
 

@@ -1,16 +1,42 @@
-"""SVG elements as text: escaped, and with rounded numbers, so that the same data always give the same bytes."""
+"""SVG elements as text, with rounded numbers, so that the same data always give the same bytes; and widths of texts.
+
+No font is at hand, so widths are estimated, generously, so that no texts touch.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 Attribute = str | float | None
 Attributes = dict[str, Attribute]
+Point = tuple[float, float]
 
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What no XML file may hold, not even escaped: control characters, and bytes of an id that were no text."""
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
+
+WIDTHS = {
+    0.33: "ijl'.,\N{MIDDLE DOT} ",
+    0.42: "IJft-:;/\\|()[]!r",
+    0.52: '*_`"sz?\N{EN DASH}',
+    0.65: "cLFkvxyPTYaoeESbdghnpqu$0123456789{}",
+    0.74: "AVBRXZCUK",
+    0.83: "HNDGOQ&w",
+    0.86: "#+<=>^~\N{MINUS SIGN}×→←↑↓≥≤",
+    1.0: "MmW%@…",
+}
+"""Advance widths in em of the widest of the usual sans-serif fonts; system fonts of today are narrower."""
+WIDTH_OF = {char: width for width, chars in WIDTHS.items() for char in chars}
+OTHER_LETTER = 0.85
+IDEOGRAPH = 1.05
+PICTOGRAPH = 1.45
+BOLD = 1.16
+ASCENT, DESCENT = 0.8, 0.24  # how far letters reach above and below their line, in em
+LINE = 1.4  # from one line to the next, in em
+CENTRE = 0.35  # from the middle of a line down to its base, in em
+ELLIPSIS = "…"
 
 
 def number(value: float) -> str:
@@ -51,8 +77,7 @@ def group(parts: Iterable[str], **attributes: Attribute) -> str:
     return element("g", inside, **attributes) if inside else ""
 
 
-def polyline(points: Sequence[tuple[float, float]]) -> str:
-    """Return the path through points."""
+def polyline(points: Sequence[Point]) -> str:
     return "".join(f"{'L' if i else 'M'}{number(x)} {number(y)}" for i, (x, y) in enumerate(points))
 
 
@@ -62,3 +87,45 @@ def rectangle(left: float, top: float, right: float, bottom: float, *children: s
 
 def straight(x1: float, y1: float, x2: float, y2: float, **attributes: Attribute) -> str:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, **attributes)
+
+
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
+    return sum(map(glyph_width, text)) * size * (BOLD if bold else 1)
+
+
+def glyph_width(char: str) -> float:
+    if known := WIDTH_OF.get(char):
+        return known
+    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+        return 0
+    if unicodedata.category(char) == "So":
+        return PICTOGRAPH
+    return IDEOGRAPH if unicodedata.east_asian_width(char) in "WF" else OTHER_LETTER
+
+
+def shortened(text: str, width: float, size: float, *, bold: bool = False) -> str:
+    """Return a text that fits, with an ellipsis for its middle: names often differ only at their end."""
+    text = short = one_line(text)
+    n_kept = len(text)
+    while n_kept > 0 and text_width(short, size, bold=bold) > width:
+        n_kept -= 1
+        n_last = n_kept // 3
+        short = text[: n_kept - n_last].rstrip() + ELLIPSIS + text[len(text) - n_last :].lstrip()
+    return short
+
+
+def wrapped(text: str, width: float, size: float, *, max_lines: int = 3, bold: bool = False) -> list[str]:
+    """Return a text in lines that fit; what exceeds the last line is left out behind an ellipsis."""
+    words = one_line(text).split()
+    lines: list[str] = []
+    while words and len(lines) < max_lines - 1:
+        n_words = 1  # which may have to be shortened
+        while n_words < len(words) and text_width(" ".join(words[: n_words + 1]), size, bold=bold) <= width:
+            n_words += 1
+        lines.append(shortened(" ".join(words[:n_words]), width, size, bold=bold))
+        words = words[n_words:]
+    last = rest = " ".join(words)
+    while rest and text_width(last, size, bold=bold) > width:
+        rest = rest[:-1]
+        last = rest.rstrip() + ELLIPSIS
+    return [*lines, last] if words else lines

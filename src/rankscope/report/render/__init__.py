@@ -15,18 +15,11 @@ if TYPE_CHECKING:
     from rankscope.report.document import Report
     from rankscope.report.table import Table
 
-__all__ = ["FORMS", "Form", "form_of", "render", "render_table"]
-
 Form = Literal["text", "markdown", "html", "latex"]
 FORMS: tuple[Form, ...] = get_args(Form)
+MODULES: dict[Form, str] = {"text": "terminal", "markdown": "markdown", "html": "html", "latex": "latex"}
 RENDERERS: Registry[Callable[[Report], str]] = Registry(
-    "form of a report",
-    {
-        "text": Entry("rankscope.report.render.terminal:to_text"),
-        "markdown": Entry("rankscope.report.render.markdown:to_markdown"),
-        "html": Entry("rankscope.report.render.html:to_html"),
-        "latex": Entry("rankscope.report.render.latex:to_latex"),
-    },
+    "form of a report", {form: Entry(f"rankscope.report.render.{module}:to_{form}") for form, module in MODULES.items()}
 )
 TABLE_RENDERERS: Registry[Callable[[Table], str]] = Registry(
     "form of a table",
@@ -55,7 +48,6 @@ def render(report: Report, form: Form) -> str:
 
 
 def render_table(table: Table, form: str) -> str:
-    """Return a table by itself as Markdown, LaTeX or CSV."""
     return TABLE_RENDERERS[form](table)
 
 

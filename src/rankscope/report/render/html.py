@@ -10,9 +10,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
+from itertools import chain, count
 
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
@@ -20,13 +21,10 @@ from rankscope.report.render.interval import Axis, shared_axis, signed
 from rankscope.report.render.texts import DIGITS, MARKS, TONE_WORDS, cleaned
 from rankscope.report.table import Cell, Table
 
-PAPER_ROWS, PAPER_COLUMNS = 200, 12
-"""A folded table with more rows or columns than this stays folded on paper."""
+PAPER_ROWS, PAPER_COLUMNS = 200, 12  # a folded table with more rows or columns than this stays folded on paper
 LONG_HEADING = 20
-LONG_CELL = 32
-"""A cell of a number column that is longer than this is prose, and is broken into lines."""
-TRACK = 400
-"""The width of an estimate's drawing, in its own units."""
+LONG_CELL = 32  # a cell of a number column that is longer than this is prose, and is broken into lines
+TRACK = 400  # the width of an estimate's drawing, in its own units
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -38,48 +36,31 @@ SHAPES: dict[doc.Tone, str] = {
 }
 
 
-class PageIds:
-    """Hands out ids, so that each is used once on the page."""
-
-    def __init__(self) -> None:
-        self.used: set[str] = set()
-
-    def id_for(self, kind: str, title: str) -> str:
-        """Return an id that stays the same as long as the title does."""
-        slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60]
-        name = base = f"{kind}-{slug}" if slug else kind
-        n = 1
-        while name in self.used:
-            n += 1
-            name = f"{base}-{n}"
-        self.used.add(name)
-        return name
-
-
 def to_html(report: doc.Report) -> str:
-    """Return the report as a page."""
-    report = cleaned(report)
-    return document(report.title, report_body(report))
-
-
-def fragment(block: doc.Block, *, ids: PageIds | None = None, level: int = 2) -> str:
-    """Return one block, to be put into a page of one's own that has the style of `page_style`.
-
-    Blocks on one page share `ids`; their titles are headings of that level.
-    """
-    return block_part(cleaned(block), ids or PageIds(), level=level)
-
-
-def report_body(report: doc.Report) -> list[str]:
-    """Return what stands in the body of a report's page."""
-    ids = PageIds()
-    anchors = [ids.id_for("section", section.title) for section in report.sections]
-    sections = zip(anchors, report.sections, strict=True)
-    return [
+    """Return the report as a page; nothing may be loaded, and no other script may run."""
+    report, ids = cleaned(report), set[str]()
+    style, script = (
+        files("rankscope.report.render").joinpath(f"page.{end}").read_text("utf-8") for end in ("css", "js")
+    )
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    anchors = [new_id(ids, "section", section.title) for section in report.sections]
+    sections = list(zip(anchors, report.sections, strict=True))
+    linked = [("report", "In short"), *((name, section.title) for name, section in sections)]
+    linked.append(("again", "How to obtain it again"))
+    links = (f'<li><a href="#{name}">{escape(title)}</a>' for name, title in linked)
+    footer = (f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in report.footer)
+    parts = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}; script-src \'sha256-{digest}\'">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{escape(report.title)}</title>",
+        f"<style>{PAGE_CSS}\n{style}</style>",
+        "</head>\n<body>",
         '<a class="skip" href="#report">Skip to the report</a>',
         f"<header><h1>{escape(report.title)}</h1></header>",
         '<div class="columns">',
-        contents(report.sections, anchors),
+        f'<nav aria-label="Contents"><ol>{"".join(links)}</ol></nav>',
         '<main id="report" tabindex="-1">',
         '<section class="first" aria-label="In short">',
         *(block_part(block, ids, level=2) for block in report.first_screen),
@@ -87,46 +68,23 @@ def report_body(report: doc.Report) -> list[str]:
         *(part for name, section in sections for part in section_parts(name, section, ids)),
         "</main>",
         "</div>",
-        *footer_parts(report.footer),
+        f'<footer id="again"><h2>How to obtain it again</h2><dl>{"".join(footer)}</dl></footer>',
+        f"<script>{script}</script>",
+        "</body>\n</html>",
     ]
+    return "\n".join(parts) + "\n"
 
 
-def document(title: str, body: Sequence[str]) -> str:
-    """Return the page around its body; nothing may be loaded, and no other script may run."""
-    script = data_file("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"{POLICY}; script-src 'sha256-{digest}'"
-    head = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{page_style()}</style>",
-        "</head>\n<body>",
-    ]
-    return "\n".join([*head, *body, f"<script>{script}</script>", "</body>\n</html>"]) + "\n"
+def new_id(used: set[str], kind: str, title: str) -> str:
+    """Return an id that is used once on the page, and stays the same as long as the title does."""
+    slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60]
+    base = f"{kind}-{slug}" if slug else kind
+    name = next(name for name in chain([base], (f"{base}-{n}" for n in count(2))) if name not in used)
+    used.add(name)
+    return name
 
 
-def page_style() -> str:
-    """Return the style sheet of all blocks, charts included."""
-    return f"{PAGE_CSS}\n{data_file('page.css')}"
-
-
-def data_file(name: str) -> str:
-    """Return a file that lies beside this one."""
-    return files("rankscope.report.render").joinpath(name).read_text("utf-8")
-
-
-def contents(sections: Sequence[doc.Section], anchors: Sequence[str]) -> str:
-    links = [
-        f'<li><a href="#{name}">{escape(section.title)}</a>' for name, section in zip(anchors, sections, strict=True)
-    ]
-    links = ['<li><a href="#report">In short</a>', *links, '<li><a href="#again">How to obtain it again</a>']
-    return f'<nav aria-label="Contents"><ol>{"".join(links)}</ol></nav>'
-
-
-def section_parts(name: str, section: doc.Section, ids: PageIds) -> Iterator[str]:
+def section_parts(name: str, section: doc.Section, ids: set[str]) -> Iterator[str]:
     yield f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{escape(section.title)}</h2>'
     if section.intro:
         yield f'<p class="intro">{escape(section.intro)}</p>'
@@ -135,30 +93,28 @@ def section_parts(name: str, section: doc.Section, ids: PageIds) -> Iterator[str
     yield "</section>"
 
 
-def block_part(block: doc.Block, ids: PageIds, *, level: int) -> str:
-    """Return a block; its title is a heading of that level."""
-    if isinstance(block, doc.VerdictBlock):
-        return verdict_part(block, level)
-    if isinstance(block, doc.Paragraph):
-        return f"<p>{escape(block.text)}</p>"
-    if isinstance(block, doc.TableBlock):
-        return table_block(block, ids, level)
-    if isinstance(block, doc.Figure):
-        return figure_part(block, ids, level)
-    return f'<div class="block">{heading(block.title, level)}{list_part(block)}</div>'
-
-
-def list_part(block: doc.Bullets | doc.Signals | doc.Estimates) -> str:
-    if isinstance(block, doc.Bullets):
-        return f'<ul class="bullets">{"".join(f"<li>{escape(item)}" for item in block.items)}</ul>'
-    if isinstance(block, doc.Estimates):
-        return estimates_part(block)
-    items = [
-        f'<li class="{signal.tone}">{shape(signal.tone)}<span class="word">{TONE_WORDS[signal.tone]}</span>'
-        f"<b>{escape(signal.name)}</b><span>{escape(signal.words)}</span>"
-        for signal in block.signals
-    ]
-    return f'<ul class="signals">{"".join(items)}</ul>'
+def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
+    match block:
+        case doc.VerdictBlock():
+            return verdict_part(block, level)
+        case doc.Paragraph():
+            return f"<p>{escape(block.text)}</p>"
+        case doc.TableBlock():
+            return table_block(block, ids, level)
+        case doc.Figure():
+            return figure_part(block, ids, level)
+        case doc.Estimates():
+            inside = estimates_part(block)
+        case doc.Bullets():
+            inside = f'<ul class="bullets">{"".join(f"<li>{escape(item)}" for item in block.items)}</ul>'
+        case doc.Signals():
+            items = (
+                f'<li class="{signal.tone}">{shape(signal.tone)}<span class="word">{TONE_WORDS[signal.tone]}</span>'
+                f"<b>{escape(signal.name)}</b><span>{escape(signal.words)}</span>"
+                for signal in block.signals
+            )
+            inside = f'<ul class="signals">{"".join(items)}</ul>'
+    return f'<div class="block">{heading(block.title, level)}{inside}</div>'
 
 
 def heading(title: str, level: int, *, name: str = "") -> str:
@@ -178,7 +134,6 @@ def shape(tone: doc.Tone) -> str:
 
 
 def verdict_part(verdict: doc.VerdictBlock, level: int) -> str:
-    """Return the answer, what it is about, and what limits it."""
     subject = f'<p class="subject">{escape(verdict.subject)}</p>' if verdict.subject else ""
     cautions = "".join(
         f'<p class="caution">{shape("caution")}<span><b>Caution</b> {escape(text)}</span></p>'
@@ -206,12 +161,16 @@ def estimates_part(block: doc.Estimates) -> str:
 
 def drawn_estimate(row: doc.Estimate, margin: float, axis: Axis) -> str:
     """Draw an estimate; its numbers stand beside it in words."""
-    left, right, zero = (place(number, axis) for number in (-margin, margin, 0.0))
+
+    def place(number: float) -> float:
+        return round((number - axis[0]) / (axis[1] - axis[0]) * TRACK, 1)
+
+    left, right, zero = map(place, (-margin, margin, 0.0))
     parts = [f'<path class="axis" d="M0 14H{TRACK}"/>', f'<path class="zero" d="M{zero} 1V27"/>']
     if margin:
         parts.insert(0, f'<rect class="margin" x="{left}" y="1" width="{right - left:g}" height="26"/>')
     if row.numbers:
-        low, value, high = (place(number, axis) for number in row.numbers)
+        low, value, high = map(place, row.numbers)
         parts += [
             f'<path class="interval" d="M{low} 14H{high}"/>',
             f'<circle class="value" cx="{value}" cy="14" r="6"/>',
@@ -219,34 +178,25 @@ def drawn_estimate(row: doc.Estimate, margin: float, axis: Axis) -> str:
     return f'<svg class="track" viewBox="-8 0 {TRACK + 16} 28" aria-hidden="true">{"".join(parts)}</svg>'
 
 
-def place(number: float, axis: Axis) -> float:
-    """Return where a number stands on the drawing."""
-    start, end = axis
-    return round((number - start) / (end - start) * TRACK, 1)
-
-
-def figure_part(figure: doc.Figure, ids: PageIds, level: int) -> str:
+def figure_part(figure: doc.Figure, ids: set[str], level: int) -> str:
     """Return a chart with what it shows in words below; it draws its title itself, so the heading is only heard."""
-    name = ids.id_for("figure", figure.title)
+    name = new_id(ids, "figure", figure.title)
     title = f'<h{level} class="label" id="{name}">{escape(figure.title)}</h{level}>' if figure.title else ""
     svg = re.sub(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", "", figure.svg)
     caption = f"<figcaption>{escape(figure.alt)}</figcaption>"
     return f'<figure {labelled(figure.title, name)}>{title}<div class="chart">{svg}</div>{caption}</figure>'
 
 
-def table_block(block: doc.TableBlock, ids: PageIds, level: int) -> str:
-    """Return a table under its title, folded where it is long detail."""
-    name = ids.id_for("table", block.title)
+def table_block(block: doc.TableBlock, ids: set[str], level: int) -> str:
+    name = new_id(ids, "table", block.title)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in block.table.notes)
     shown = table_part(block.table, labelled(block.title, name)) + notes
     if not block.folded:
         return f'<div class="block">{heading(block.title, level, name=name)}{shown}</div>'
     n_rows = len(block.table.rows)
-    is_large = n_rows > PAPER_ROWS or len(block.table.header) > PAPER_COLUMNS
-    size = ' class="large"' if is_large else ""
+    size = ' class="large"' if n_rows > PAPER_ROWS or len(block.table.header) > PAPER_COLUMNS else ""
     title = f'<span id="{name}">{escape(block.title)}</span> ' if block.title else ""
-    summary = f"<summary>{title}<small>{n_rows:,} rows</small></summary>"
-    return f"<details{size}>{summary}{shown}</details>"
+    return f"<details{size}><summary>{title}<small>{n_rows:,} rows</small></summary>{shown}</details>"
 
 
 def table_part(table: Table, label: str) -> str:
@@ -280,9 +230,3 @@ def cell_part(cell: Cell, i: int, n_names: int) -> str:
     if not text.isascii():
         text = MARKS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)
     return f"<td{kind}><b>{text}</b>" if cell.best else f"<td{kind}>{text}"
-
-
-def footer_parts(footer: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield how the report is obtained again."""
-    pairs = "".join(f"<div><dt>{escape(name)}<dd><code>{escape(value)}</code></div>" for name, value in footer)
-    yield f'<footer id="again"><h2>How to obtain it again</h2><dl>{pairs}</dl></footer>'

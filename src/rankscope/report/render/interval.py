@@ -39,14 +39,12 @@ def text_interval(
 
 
 def axis_of(numbers: Iterable[float], *, margin: float) -> Axis:
-    """Return an axis that reaches over all numbers, zero and the margin."""
     reached = [-margin, 0.0, margin, *numbers]
     start, end = min(reached), max(reached)
     return (start, end) if start < end else (start - 0.01, end + 0.01)
 
 
 def shared_axis(block: Estimates) -> Axis:
-    """Return the axis on which all estimates of a block are drawn."""
     numbers = (number for row in block.estimates for number in (row.low, row.value, row.high) if number is not None)
     return axis_of(numbers, margin=block.margin)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from rankscope.records import Record
@@ -28,23 +28,18 @@ class JUnitCase(Record):
 
 
 def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
-    """Return the cases as one test suite in JUnit XML."""
     listed = list(cases)
-    root = Element("testsuites", {"name": clean(suite), **counts(listed)})
+    n_errors = sum(case.error is not None for case in listed)
+    n_failed = sum(case.failed is not None and case.error is None for case in listed)
     n_skipped = sum(case.skipped is not None and case.failed is None and case.error is None for case in listed)
-    element = SubElement(root, "testsuite", {"name": clean(suite), **counts(listed), "skipped": str(n_skipped)})
+    counts = {"tests": str(len(listed)), "failures": str(n_failed), "errors": str(n_errors)}
+    attributes = {"name": clean(suite), **counts, "time": f"{sum(case.time_s for case in listed):.3f}"}
+    root = Element("testsuites", attributes)
+    element = SubElement(root, "testsuite", {**attributes, "skipped": str(n_skipped)})
     for case in listed:
         add_case(element, case)
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
-
-
-def counts(cases: Sequence[JUnitCase]) -> dict[str, str]:
-    """Return the attributes that count cases."""
-    n_failed = sum(case.failed is not None and case.error is None for case in cases)
-    time_s = sum(case.time_s for case in cases)
-    n_errors = sum(case.error is not None for case in cases)
-    return {"tests": str(len(cases)), "failures": str(n_failed), "errors": str(n_errors), "time": f"{time_s:.3f}"}
 
 
 def add_case(suite: Element, case: JUnitCase) -> None:

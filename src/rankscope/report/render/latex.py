@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rankscope.report import document as doc
 from rankscope.report.render.latex_table import LONGEST_WORD, floating_tables
@@ -32,6 +32,7 @@ END = "% ---- the report ends ----"
 def to_latex(report: doc.Report) -> str:
     """Return the report as a document; charts are given in words, since LaTeX cannot take in SVG."""
     report = cleaned(report)
+    footer = [f"{latex_text(name)}: {breakable(value, LONGEST_WORD)}" for name, value in report.footer]
     parts = [
         PREAMBLE,
         r"\begin{document}",
@@ -40,7 +41,7 @@ def to_latex(report: doc.Report) -> str:
         rf"\section*{{{latex_text(report.title)}}}",
         *(part for block in report.first_screen for part in block_parts(block)),
         *(part for section in report.sections for part in section_parts(section)),
-        *footer_parts(report.footer),
+        *([r"\subsection*{How to obtain this report again}", list_part("", footer)] if footer else []),
         END,
         r"\end{document}",
     ]
@@ -56,48 +57,34 @@ def section_parts(section: doc.Section) -> Iterator[str]:
 
 
 def block_parts(block: doc.Block) -> Iterator[str]:
-    if isinstance(block, doc.VerdictBlock):
-        yield from verdict_parts(block)
-    elif isinstance(block, doc.Paragraph):
-        yield latex_text(block.text)
-    elif isinstance(block, doc.Figure):
-        where = "(A chart; it stands in the HTML report.)"
-        yield rf"\paragraph{{{latex_text(block.title)}}} {where} {latex_text(block.alt)}"
-    elif isinstance(block, doc.TableBlock):
-        yield from floating_tables(block.table, block.title)
-    else:
-        yield list_part(block.title, list(list_items(block)))
+    match block:
+        case doc.VerdictBlock():
+            if block.subject:
+                yield rf"\noindent\textit{{{latex_text(block.subject)}}}"
+            yield rf"\paragraph{{Verdict.}} \textbf{{{latex_text(block.headline)}}} {latex_text(block.reason)}"
+            for caution in block.cautions:
+                yield rf"\paragraph{{Caution.}} {latex_text(caution)}"
+        case doc.Paragraph():
+            yield latex_text(block.text)
+        case doc.Figure():
+            where = "(A chart; it stands in the HTML report.)"
+            yield rf"\paragraph{{{latex_text(block.title)}}} {where} {latex_text(block.alt)}"
+        case doc.TableBlock():
+            yield from floating_tables(block.table, block.title)
+        case doc.Bullets():
+            yield list_part(block.title, map(latex_text, block.items))
+        case doc.Signals():
+            rows = (
+                rf"\textbf{{{latex_text(row.name)}}} ({TONE_WORDS[row.tone]}): {latex_text(row.words)}"
+                for row in block.signals
+            )
+            yield list_part(block.title, rows)
+        case doc.Estimates():
+            rows = (rf"\textbf{{{latex_text(row.name)}}}: {latex_text(row.words)}" for row in block.estimates)
+            yield list_part(block.title, rows)
 
 
-def verdict_parts(verdict: doc.VerdictBlock) -> Iterator[str]:
-    """Yield what it is about, the answer, and what limits it."""
-    if verdict.subject:
-        yield rf"\noindent\textit{{{latex_text(verdict.subject)}}}"
-    yield rf"\paragraph{{Verdict.}} \textbf{{{latex_text(verdict.headline)}}} {latex_text(verdict.reason)}"
-    for caution in verdict.cautions:
-        yield rf"\paragraph{{Caution.}} {latex_text(caution)}"
-
-
-def list_items(block: doc.Bullets | doc.Signals | doc.Estimates) -> Iterator[str]:
-    if isinstance(block, doc.Bullets):
-        yield from map(latex_text, block.items)
-    elif isinstance(block, doc.Signals):
-        for signal in block.signals:
-            yield rf"\textbf{{{latex_text(signal.name)}}} ({TONE_WORDS[signal.tone]}): {latex_text(signal.words)}"
-    else:
-        for row in block.estimates:
-            yield rf"\textbf{{{latex_text(row.name)}}}: {latex_text(row.words)}"
-
-
-def list_part(title: str, items: Sequence[str]) -> str:
+def list_part(title: str, items: Iterable[str]) -> str:
     heading = [rf"\paragraph{{{latex_text(title)}}}"] if title else []
     lines = [rf"  \item {item}" for item in items]
     return "\n".join([*heading, *([r"\begin{itemize}", *lines, r"\end{itemize}"] if lines else [])])
-
-
-def footer_parts(footer: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield how the report is obtained again."""
-    if footer:
-        yield r"\subsection*{How to obtain this report again}"
-        items = [f"{latex_text(name)}: {breakable(value, LONGEST_WORD)}" for name, value in footer]
-        yield list_part("", items)

@@ -11,8 +11,7 @@ from rankscope.report.table import Cell, Table
 
 SIZES = {"normalsize": 82, "small": 90, "footnotesize": 100, "scriptsize": 116}
 """How many characters of a table fit into a line, by the size of the letters."""
-LONGEST_FLOAT = 30
-"""A table with more rows than this runs over pages."""
+LONGEST_FLOAT = 30  # a table with more rows than this runs over pages
 LONGEST_NAME, LONGEST_NUMBER = 30, 18
 """A column of names, or of numbers, that is wider than this is broken into lines."""
 LONGEST_WORD = 8
@@ -29,22 +28,18 @@ class LatexColumn(LightRecord):
 
     @property
     def longest(self) -> int:
-        """The width from which on it is broken."""
         return LONGEST_NAME if self.is_name else LONGEST_NUMBER
 
     @property
     def broken(self) -> bool:
-        """Whether its cells are broken into lines."""
         return self.width > self.longest
 
     @property
     def taken(self) -> int:
-        """How many characters it takes in a line."""
         return min(self.width, self.longest) + GAP
 
     @property
     def type(self) -> str:
-        """Its letter in LaTeX."""
         if self.broken:
             side = "raggedright" if self.is_name else "raggedleft"
             return rf">{{\{side}\arraybackslash}}p{{{self.longest // PER_EM}em}}"
@@ -63,60 +58,48 @@ def latex_table(table: Table) -> str:
 
 def floating_tables(table: Table, title: str) -> Iterator[str]:
     """Yield a table, in several pieces where it is too wide for a page, and its notes behind the last."""
-    pieces = list(split_columns(table))
-    for i, piece in enumerate(pieces, start=1):
-        part = f" (part {i} of {len(pieces)})" if len(pieces) > 1 else ""
-        yield table_part(piece, f"{latex_text(title)}{part}", table.notes if i == len(pieces) else ())
-
-
-def split_columns(table: Table) -> Iterator[Table]:
-    """Yield the table as pieces that fit into a line in the smallest letters; names stand in each of them."""
-    widths = [column.taken for column in columns_of(table)]
-    names = range(table.n_name_columns)
-    room = SIZES["scriptsize"] - sum(widths[i] for i in names)
-    piece: list[int] = []
-    for i in range(table.n_name_columns, len(widths)):
-        if piece and sum(widths[j] for j in [*piece, i]) > room:
-            yield with_columns(table, [*names, *piece])
-            piece = []
-        piece.append(i)
-    yield with_columns(table, [*names, *piece])
-
-
-def with_columns(table: Table, columns: Sequence[int]) -> Table:
-    """Return the table with some of its columns."""
-    rows = [[row[i] for i in columns] for row in table.rows]
-    return Table([table.header[i] for i in columns], rows, table.n_name_columns)
-
-
-def columns_of(table: Table) -> list[LatexColumn]:
     texts = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
-    return [LatexColumn(max(map(latex_width, column)), i < table.n_name_columns) for i, column in enumerate(texts)]
+    columns = [LatexColumn(max(map(latex_width, column)), i < table.n_name_columns) for i, column in enumerate(texts)]
+    names = range(table.n_name_columns)
+    room = SIZES["scriptsize"] - sum(columns[i].taken for i in names)
+    pieces: list[list[int]] = [[]]
+    for i in range(table.n_name_columns, len(columns)):
+        if pieces[-1] and sum(columns[j].taken for j in [*pieces[-1], i]) > room:
+            pieces.append([])
+        pieces[-1].append(i)
+    for number, piece in enumerate(pieces, start=1):
+        kept = [*names, *piece]
+        header, rows = [table.header[i] for i in kept], [[row[i] for i in kept] for row in table.rows]
+        part = f" (part {number} of {len(pieces)})" if len(pieces) > 1 else ""
+        notes = table.notes if number == len(pieces) else ()
+        shown = Table(header, rows, table.n_name_columns, notes)
+        yield table_part(shown, [columns[i] for i in kept], f"{latex_text(title)}{part}")
 
 
-def table_part(table: Table, title: str, notes: Sequence[str]) -> str:
+def table_part(table: Table, columns: Sequence[LatexColumn], title: str) -> str:
     """Return a table: one that floats, or where it is long, one that runs over pages."""
-    columns = columns_of(table)
     total = sum(column.taken for column in columns)
     size = next((name for name, room in SIZES.items() if total <= room), "scriptsize")
     rows = row_parts(table, columns)
-    said = [rf"\par\smallskip{{\footnotesize\raggedright {latex_text(note)}\par}}" for note in notes]
+    said = [rf"\par\smallskip{{\footnotesize\raggedright {latex_text(note)}\par}}" for note in table.notes]
     if len(table.rows) > LONGEST_FLOAT:
-        return "\n".join([f"{{\\{size}", *long_table(title, columns, rows), "}", *said])
+        heading = [r"\toprule", rows[0], r"\midrule"]  # repeated on every page
+        opening = [rf"\begin{{longtable}}{{{''.join(column.type for column in columns)}}}", rf"\caption{{{title}}} \\"]
+        opening += [*heading, r"\endfirsthead", *heading, r"\endhead", r"\bottomrule", r"\endfoot"]
+        return "\n".join([f"{{\\{size}", *opening, *rows[1:], r"\end{longtable}", "}", *said])
     opening = [r"\begin{table}[htbp]", rf"\centering\{size}", rf"\caption{{{title}}}"]
     return "\n".join([*opening, *tabular(columns, rows), *said, r"\end{table}"])
 
 
 def row_parts(table: Table, columns: Sequence[LatexColumn]) -> list[str]:
-    """Return the header and the rows."""
+    """Return the header and the rows; the best of a column is bold."""
+
+    def cell_part(cell: Cell, column: LatexColumn) -> str:
+        text = breakable(cell.text, LONGEST_WORD) if column.broken else latex_text(cell.text)
+        return rf"\textbf{{{text}}}" if cell.best else text
+
     rows = [[Cell(text) for text in table.header], *table.rows]
     return [" & ".join(map(cell_part, row, columns)) + r" \\" for row in rows]
-
-
-def cell_part(cell: Cell, column: LatexColumn) -> str:
-    """Return a cell, bold where it is the best of its column."""
-    text = breakable(cell.text, LONGEST_WORD) if column.broken else latex_text(cell.text)
-    return rf"\textbf{{{text}}}" if cell.best else text
 
 
 def tabular(columns: Sequence[LatexColumn], rows: Sequence[str]) -> list[str]:
@@ -124,18 +107,3 @@ def tabular(columns: Sequence[LatexColumn], rows: Sequence[str]) -> list[str]:
     types = "".join(column.type for column in columns)
     body = [r"\toprule", rows[0], r"\midrule", *rows[1:], r"\bottomrule"]
     return [rf"\begin{{tabular}}{{{types}}}", *body, r"\end{tabular}"]
-
-
-def long_table(title: str, columns: Sequence[LatexColumn], rows: Sequence[str]) -> list[str]:
-    """Return a table whose heading, the first of the rows, is repeated on every page."""
-    types = "".join(column.type for column in columns)
-    heading = (r"\toprule", rows[0], r"\midrule")
-    return [
-        rf"\begin{{longtable}}{{{types}}}",
-        rf"\caption{{{title}}} \\",
-        *(*heading, r"\endfirsthead"),
-        *(*heading, r"\endhead"),
-        *(r"\bottomrule", r"\endfoot"),
-        *rows[1:],
-        r"\end{longtable}",
-    ]

@@ -24,8 +24,7 @@ SPECIAL = pairs(r"""
 SPECIAL |= {"\xa0": "~", "\u2009": r"\,", "\u202f": r"\,", "\u200b": r"\hspace{0pt}", "\xad": r"\-"}
 SPECIAL |= {char: rf"\ensuremath{{{command}}}" for char, command in MATHS.items()}
 LATIN = "¡-·¹-ſ"
-LATIN_LACKING = "ĦħĸĿŀŉŦŧſ"
-"""Letters of that range that the usual fonts lack."""
+LATIN_LACKING = "ĦħĸĿŀŉŦŧſ"  # letters of that range that the usual fonts lack
 TYPOGRAPHY = "ȘșȚț–—‘’‚“”„†‡•…‰‹›€™"
 
 MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")

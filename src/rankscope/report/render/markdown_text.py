@@ -28,7 +28,6 @@ def table_parts(table: Table) -> Iterator[str]:
 
 
 def cell_text(cell: Cell) -> str:
-    """Return a cell, bold where it is the best of its column."""
     return f"**{inline(cell.text)}**" if cell.best and cell.text.strip() else inline(cell.text)
 
 

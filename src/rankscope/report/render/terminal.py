@@ -14,12 +14,10 @@ from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned, enco
 from rankscope.report.table import Table, fitted, plain_lines, rich_table, shown_notes, width_of
 
 PIPE_WIDTH = 100
-LONGEST_LINE = 120
-"""Prose is not wider than this, however wide the terminal is."""
-INDENT = 2
+LONGEST_LINE = 120  # prose is not wider than this, however wide the terminal is
+MARGIN = "  "
 LABEL_WIDTH = 10
-NAME_WIDTH = 28
-"""A name that is longer than this does not push the others aside."""
+NAME_WIDTH = 28  # a name that is longer than this does not push the others aside
 NARROWEST_TRACK, WIDEST_TRACK = 16, 40
 AXIS_ENDS_WIDTH = 18
 
@@ -58,14 +56,13 @@ def plain_text(items: Iterator[Item]) -> str:
     lines: list[str] = []
     for item in items:
         if isinstance(item, Table):
-            lines += (" " * INDENT + line for line in plain_lines(item))
+            lines += (MARGIN + line for line in plain_lines(item))
         else:
             lines.append(item.label + item.text)
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def print_rich_report(report: doc.Report, stream: TextIO, encoding: str, *, details: bool) -> None:
-    """Print the report with colour, as wide as the terminal."""
     from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
@@ -73,60 +70,56 @@ def print_rich_report(report: doc.Report, stream: TextIO, encoding: str, *, deta
     console = Console(highlight=False, file=stream)
     for item in report_items(report, min(console.width, LONGEST_LINE), details=details):
         if isinstance(item, Table):
-            shown = fitted(item, console.width - INDENT)
-            console.print(Padding(rich_table(shown), (0, 0, 0, INDENT)))
+            shown = fitted(item, console.width - len(MARGIN))
+            console.print(Padding(rich_table(shown), (0, 0, 0, len(MARGIN))))
             for note in shown_notes(shown):
-                console.print(Padding(Text(encodable(note, encoding), style="dim"), (0, 0, 0, INDENT)))
+                console.print(Padding(Text(encodable(note, encoding), style="dim"), (0, 0, 0, len(MARGIN))))
         else:
             label, text = encodable(item.label, encoding), encodable(item.text, encoding)
             console.print(Text.assemble((label, item.style), text), soft_wrap=True)
 
 
 def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[Item]:
-    """Yield what is printed, from top to bottom."""
     yield TextLine(label=report.title, style="bold")
     for block in report.first_screen:
         yield TextLine()
         yield from block_items(block, width, details=details)
     for section in report.sections:
-        yield from section_items(section, width, details=details)
+        yield TextLine()
+        yield TextLine(label=section.title, style="bold")
+        yield TextLine(label="─" * width_of(section.title), style="dim")
+        if section.intro:
+            yield from hanging(MARGIN, section.intro, width)
+        for i, block in enumerate(section.blocks):
+            if i or section.intro:
+                yield TextLine()
+            yield from block_items(block, width, details=details)
     if report.footer:
         yield TextLine()
-        footer = " · ".join(f"{name} {value}" for name, value in report.footer)
-        yield from prose(footer, width)
-
-
-def section_items(section: doc.Section, width: int, *, details: bool) -> Iterator[Item]:
-    yield TextLine()
-    yield TextLine(label=section.title, style="bold")
-    yield TextLine(label="─" * width_of(section.title), style="dim")
-    if section.intro:
-        yield from prose(section.intro, width)
-    for i, block in enumerate(section.blocks):
-        if i or section.intro:
-            yield TextLine()
-        yield from block_items(block, width, details=details)
+        yield from hanging(MARGIN, " · ".join(f"{name} {value}" for name, value in report.footer), width)
 
 
 def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item]:
-    """Yield the lines of a block, and its table where it is one."""
-    if isinstance(block, doc.VerdictBlock):
+    """Yield the lines of a block, and its table where it is one; without details a folded one is only named."""
+    if isinstance(block, doc.Paragraph):
+        yield from hanging(MARGIN, block.text, width)
+    elif isinstance(block, doc.VerdictBlock):
         yield from verdict_lines(block, width)
-    elif isinstance(block, doc.Estimates):
-        yield from estimates_lines(block, width)
-    elif isinstance(block, doc.Signals):
-        yield from signals_lines(block, width)
-    elif isinstance(block, doc.Paragraph):
-        yield from prose(block.text, width)
-    elif isinstance(block, doc.Bullets):
-        yield from title_lines(block.title)
-        for item in block.items:
-            yield from hanging(f"{' ' * INDENT}- ", item, width)
-    elif isinstance(block, doc.Figure):
-        yield from title_lines(block.title)
-        yield from hanging(f"{' ' * INDENT}chart: ", block.alt, width, style="dim")
-    else:
-        yield from table_items(block, details=details)
+    elif block.title:
+        yield TextLine(label=f"{MARGIN}{block.title}", style="bold")
+    match block:
+        case doc.Estimates():
+            yield from estimates_lines(block, width)
+        case doc.Signals():
+            yield from signals_lines(block, width)
+        case doc.Bullets():
+            for item in block.items:
+                yield from hanging(f"{MARGIN}- ", item, width)
+        case doc.Figure():
+            yield from hanging(f"{MARGIN}chart: ", block.alt, width, style="dim")
+        case doc.TableBlock():
+            not_shown = TextLine(f"{MARGIN}{len(block.table.rows):,} rows, not shown here")
+            yield not_shown if block.folded and not details else block.table
 
 
 def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
@@ -137,55 +130,33 @@ def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
     statements = [("VERDICT", f"{verdict.headline} {verdict.reason}", STYLES[verdict.tone])]
     statements += (("CAUTION", caution, STYLES["caution"]) for caution in verdict.cautions)
     for word, text, style in statements:
-        yield from hanging(f"{' ' * INDENT}{word:<{LABEL_WIDTH}}", text, width, style=f"bold {style}")
-
-
-def title_lines(title: str) -> Iterator[TextLine]:
-    """Yield the title of a block where it has one."""
-    if title:
-        yield TextLine(label=f"{' ' * INDENT}{title}", style="bold")
+        yield from hanging(f"{MARGIN}{word:<{LABEL_WIDTH}}", text, width, style=f"bold {style}")
 
 
 def signals_lines(block: doc.Signals, width: int) -> Iterator[TextLine]:
-    """Yield the signals: a shape, a word, a name, and what there is to say."""
-    yield from title_lines(block.title)
     name_width = common_width([signal.name for signal in block.signals])
     for signal in block.signals:
         shape = f"{TONE_SHAPES[signal.tone]} {TONE_WORDS[signal.tone]}"
-        margin = f"{' ' * INDENT}{shape:<{LABEL_WIDTH}}  {padded(signal.name, name_width)}  "
+        margin = f"{MARGIN}{shape:<{LABEL_WIDTH}}  {padded(signal.name, name_width)}  "
         yield from hanging(margin, signal.words, width, style=STYLES[signal.tone])
 
 
 def estimates_lines(block: doc.Estimates, width: int) -> Iterator[TextLine]:
     """Yield one line per estimate, drawn on one axis where there is room for it."""
-    yield from title_lines(block.title)
     name_width = common_width([row.name for row in block.estimates])
     words_width = max((width_of(row.words) for row in block.estimates), default=0)
-    room = width - INDENT - name_width - words_width - AXIS_ENDS_WIDTH - INDENT
+    room = width - len(MARGIN) - name_width - words_width - AXIS_ENDS_WIDTH - len(MARGIN)
     for row in block.estimates:
         name = row.name
         if width_of(name) > name_width:
-            yield TextLine(f"{' ' * INDENT}{name}")
+            yield TextLine(f"{MARGIN}{name}")
             name = ""
-        margin = f"{' ' * INDENT}{padded(name, name_width)}  "
+        margin = f"{MARGIN}{padded(name, name_width)}  "
         if room >= NARROWEST_TRACK:
             yield TextLine(f"{margin}{text_estimate(row, block, width=min(room, WIDEST_TRACK))}  {row.words}")
         else:
             yield from hanging(margin, row.words, width)
-            yield TextLine(f"{' ' * INDENT}{text_estimate(row, block, width=NARROWEST_TRACK)}")
-
-
-def table_items(block: doc.TableBlock, *, details: bool) -> Iterator[Item]:
-    """Yield a table below its title, or say that it is left out."""
-    yield from title_lines(block.title)
-    if block.folded and not details:
-        yield TextLine(f"{' ' * INDENT}{len(block.table.rows):,} rows, not shown here")
-    else:
-        yield block.table
-
-
-def prose(text: str, width: int) -> Iterator[TextLine]:
-    return hanging(" " * INDENT, text, width)
+            yield TextLine(f"{MARGIN}{text_estimate(row, block, width=NARROWEST_TRACK)}")
 
 
 def hanging(margin: str, text: str, width: int, *, style: str = "") -> Iterator[TextLine]:
@@ -213,5 +184,4 @@ def common_width(names: Sequence[str]) -> int:
 
 
 def padded(text: str, width: int) -> str:
-    """Return a text as wide as its column."""
     return text + " " * (width - width_of(text))

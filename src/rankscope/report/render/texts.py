@@ -12,15 +12,13 @@ from rankscope.report.table import Cell, Table
 
 Part = TypeVar("Part")
 
-NOT_READ = frozenset({"svg", "tone"})
-"""Fields that hold a text which nobody reads."""
+NOT_READ = frozenset({"svg", "tone"})  # fields that hold a text which nobody reads
 
 TONE_WORDS = {"good": "fine", "caution": "caution", "bad": "problem", "neutral": "note"}
 TONE_SHAPES = {"good": "●", "caution": "▲", "bad": "■", "neutral": "○"}
 """Shapes that differ, for those who do not see the colours."""
 
-MARKS = re.compile("[⁰¹²³⁴-⁹]+(?:,[⁰¹²³⁴-⁹]+)*")
-"""Superscript numbers, as `document.marked` writes them."""
+MARKS = re.compile("[⁰¹²³⁴-⁹]+(?:,[⁰¹²³⁴-⁹]+)*")  # superscript numbers, as `document.marked` writes them
 DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
@@ -39,7 +37,6 @@ ASCII = pairs("""
 
 
 def cleaned(part: Part) -> Part:
-    """Return a report, or a part of one, with texts that every medium can hold."""
     return with_texts(part, clean)
 
 
@@ -49,7 +46,6 @@ def clean(text: str) -> str:
 
 
 def clean_character(char: str) -> str:
-    """Return a character, or what is shown in its place."""
     if char in "\t\n\r\v\f\x85\u2028\u2029":
         return " "
     code = ord(char)
@@ -64,18 +60,9 @@ def encodable(text: str, encoding: str) -> str:
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        spelt = "".join(encodable_character(char, encoding) for char in text)
+        spelt = "".join(char if char.encode(encoding, "ignore") else ASCII.get(char, char) for char in text)
         return spelt.encode(encoding, "backslashreplace").decode(encoding)
     return text
-
-
-def encodable_character(char: str, encoding: str) -> str:
-    """Return a character, or its spelling in ASCII where the encoding lacks it and there is one."""
-    try:
-        char.encode(encoding)
-    except UnicodeEncodeError:
-        return ASCII.get(char, char)
-    return char
 
 
 def with_texts(part: Part, change: Callable[[str], str]) -> Part:

@@ -10,7 +10,6 @@ from rankscope import predecessors as compat
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
 from rankscope.predecessors.importers import KINDS, content_of, import_file, kind_of, write_collection
 from rankscope.predecessors.importers.names import normalised, resolve
-from rankscope.predecessors.importers.podcast_search import matching_query
 
 
 @pytest.fixture
@@ -278,12 +277,6 @@ class TestPodcastSearch:
     def test_grades_beyond_3_are_refused(self, save):
         with pytest.raises(FormatError, match="grade 4 is not 0, 1, 2 or 3"):
             import_file(save({"q": {"e": 4}}))
-
-    def test_the_first_query_that_is_contained_wins_as_in_the_original(self):
-        known = ["machine learning", "deep learning", "learning"]
-        assert matching_query("Intro to Deep Learning!", known) == "deep learning"
-        assert matching_query("e-learning", known) == "learning"
-        assert matching_query("cooking", known) is None
 
     def test_topics(self, save):
         found = import_file(save({"e1": ["b", "a"], "e2": ["a"]}))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, present, text_of
+from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, objects_in, present, text_of
 from rankscope.predecessors.importers.model import (
     ImportedCollection,
     ImportedJudgment,
@@ -20,11 +20,6 @@ from rankscope.predecessors.importers.model import (
 from rankscope.predecessors.importers.names import resolve, stand_in
 
 CSV_HEADER = ("Variant", "Rank", "Practitioner ID", "Practitioner Name")
-DISPLAY_NAMES = {
-    "algorithmic": "Algorithmic",
-    "parallel": "Parallel (No Negatives)",
-    "parallel_general_goal_specificity": "Parallel (Goal/Specificity)",
-}
 _RECORDED = ("precisionAt3", "precisionAt5", "precisionAt12", "recallAt3", "recallAt5", "recallAt12", "mrr", "ndcg")
 _POSITIONS = ("averagePosition", "minPosition", "maxPosition", "inTop3", "inTop5", "inTop10", "totalFound")
 
@@ -55,36 +50,35 @@ class _Parts(msgspec.Struct):
     def judge(self, query: str, names: Iterable[str], name_of: Mapping[str, str], *, keep: bool) -> None:
         """Resolve the ground truth of a query; names that match nobody, or several, are noted and by default kept."""
         found = resolve(names, name_of)
+        effect = "it counts as a relevant doc that is never found" if keep else "it is left out, as in the original"
         for name in found.unresolved if name_of else ():
-            self.notes.append(f"{query}: nobody is called {name!r}{_consequence(keep=keep)}")
+            self.notes.append(f"{query}: nobody is called {name!r}; {effect}")
         for name, ids in found.ambiguous:
-            them = f"{len(ids)} people are called {name!r} ({', '.join(ids)})"
-            self.notes.append(f"{query}: {them}{_consequence(keep=keep)}")
+            self.notes.append(f"{query}: {len(ids)} people are called {name!r} ({', '.join(ids)}); {effect}")
         kept = [doc for doc in found.ids if keep or doc not in found.stand_ins]
         self.judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in kept)
-
-
-def _consequence(*, keep: bool) -> str:
-    return "; it counts as a relevant doc that is never found" if keep else "; it is left out, as in the original"
 
 
 def result_id(result: Mapping[str, Any]) -> str | None:
     """Return a result's id, looked up where the original looks for it."""
     document = result.get("document") or {}
-    found = (
-        document.get("practitioner_id")
-        or document.get("id")
-        or result.get("practitioner_id")
-        or result.get("practitionerId")
-        or result.get("id")
-    )
+    inside = document.get("practitioner_id") or document.get("id")
+    found = inside or result.get("practitioner_id") or result.get("practitionerId") or result.get("id")
     return None if found is None else str(found)
 
 
 def result_name(result: Mapping[str, Any]) -> str:
-    """Return the name of the doctor that a result shows."""
     document = result.get("document") or {}
     return str(document.get("name") or result.get("name") or result.get("practitionerName") or "")
+
+
+def doc_of(result: Mapping[str, Any]) -> str:
+    """Return a result's id, or one made from the name that it shows."""
+    return result_id(result) or stand_in(result_name(result))
+
+
+def results_of(variant: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return variant.get("top10Results") or variant.get("top3Results") or []
 
 
 def directory_of(content: Any, where: str) -> dict[str, str]:
@@ -104,11 +98,9 @@ def directory_of(content: Any, where: str) -> dict[str, str]:
 def import_test_cases(
     content: Mapping[str, Any], where: str, *, name_of: Mapping[str, str], keep: bool = True
 ) -> ImportedCollection:
-    """Import test cases whose ground truth is names."""
     parts = _Parts()
-    for number, case in enumerate(a_list(content.get("testCases"), f"{where}: testCases"), 1):
-        record = an_object(case, f"{where}: test case {number}")
-        query = text_of(record, "id", f"{where}: test case {number}")
+    for record, place in objects_in(content.get("testCases"), where, key="testCases", what="test case"):
+        query = text_of(record, "id", place)
         facts = present(record, "name", "expectedSpecialty", "set", "conversation")
         parts.queries.append(ImportedQuery(query, str(record.get("userQuery") or ""), facts))
         names = [str(name) for name in a_list(record.get("groundTruth"), f"{where}: groundTruth of {query}")]
@@ -125,27 +117,26 @@ def import_test_cases(
 def import_batch(content: Mapping[str, Any], where: str, *, keep: bool = True) -> ImportedCollection:
     """Import the response of a batch evaluation: lists of three, and the scores that were computed over ten."""
     parts = _Parts()
-    for number, case in enumerate(a_list(content.get("results"), f"{where}: results"), 1):
-        record = an_object(case, f"{where}: result {number}")
-        query = text_of(record, "testCaseId", f"{where}: result {number}")
+    for record, place in objects_in(content.get("results"), where, key="results", what="result"):
+        query = text_of(record, "testCaseId", place)
         parts.queries.append(ImportedQuery(query, str(record.get("userQuery") or ""), present(record, "testCaseName")))
         _take_variants(parts, query, record.get("variants"), f"{where}: {query}")
         _take_truth(parts, query, record.get("groundTruth") or {}, keep=keep)
         _take_evaluation(parts, query, record.get("evaluation") or {})
-    _take_summary(parts, content.get("summary") or {})
+    for key, by_variant in (content.get("summary") or {}).items():
+        if isinstance(by_variant, Mapping):
+            parts.scores.extend(RecordedScore(name, None, key, number_or_none(it)) for name, it in by_variant.items())
     parts.notes.append("the lists hold three results each; the recorded scores were computed over ten")
     return parts.collection("doctor-batch", "batch evaluation of the doctor search")
 
 
 def import_variants(content: Mapping[str, Any], where: str) -> ImportedCollection:
-    """Import the response for one query, all variants."""
     parts = _Parts()
     case = content.get("testCase") or {}
     query = str(case.get("id") or "query")
     parts.queries.append(ImportedQuery(query, str(case.get("userQuery") or content.get("userQuery") or "")))
     _take_variants(parts, query, content.get("variants"), where)
-    truth = content.get("groundTruth") or {}
-    _take_truth(parts, query, {"ids": content.get("groundTruthIds"), **truth}, keep=True)
+    _take_truth(parts, query, {"ids": content.get("groundTruthIds"), **(content.get("groundTruth") or {})}, keep=True)
     _take_evaluation(parts, query, content.get("evaluation") or {})
     return parts.collection("doctor-variants", "response of the doctor search for one query")
 
@@ -160,16 +151,23 @@ def import_export(content: Mapping[str, Any], where: str) -> ImportedCollection:
     parts.queries.append(ImportedQuery(query, str(said or ""), present(case, "name", "timestamp")))
     _take_variants(parts, query, content.get("variants"), where)
     for variant in a_list(content.get("variants"), f"{where}: variants"):
-        _take_opinions(parts, query, str(variant.get("name")), variant.get("top3Results") or [])
+        name = str(variant.get("name"))
+        for result in variant.get("top3Results") or []:
+            flag = result.get("relevanceFlagged") or {}
+            if flag is True or (isinstance(flag, Mapping) and flag.get("flagged")):
+                reason = str(flag.get("reason") or "") if isinstance(flag, Mapping) else ""
+                parts.opinions.append(Opinion(query, name, doc_of(result), "flag", reason))
+            if result.get("bookingProxy"):
+                parts.opinions.append(Opinion(query, name, doc_of(result), "choice"))
     measured = content.get("measurements") or {}
     for variant, value in (measured.get("precisionAt3") or {}).items():
         parts.scores.append(RecordedScore(variant, query, "precisionAt3", number_or_none(value)))
     truth = measured.get("groundTruth") or []
     if isinstance(truth, list):
-        names = {result.doc: result.doc for results in parts.lists.values() for result in results}
-        known = {**names, **_names_in(content.get("variants") or [])}
-        listed = [str(entry.get("id") if isinstance(entry, dict) else entry) for entry in truth]
-        for entry in listed:
+        known = {result.doc: result.doc for results in parts.lists.values() for result in results}
+        shown = [result for variant in content.get("variants") or [] for result in results_of(variant)]
+        known |= {doc: result_name(result) for result in shown if (doc := result_id(result))}
+        for entry in [str(entry.get("id") if isinstance(entry, dict) else entry) for entry in truth]:
             if entry in known:
                 parts.judgments.append(ImportedJudgment(query, entry, 1.0))
             else:
@@ -177,9 +175,7 @@ def import_export(content: Mapping[str, Any], where: str) -> ImportedCollection:
     return parts.collection("doctor-export", "export of the doctor search's test page")
 
 
-def import_export_csv(rows: list[dict[str, str]], where: str) -> ImportedCollection:
-    """Import the CSV of the test page."""
-    del where
+def import_export_csv(rows: list[dict[str, str]], _where: str) -> ImportedCollection:
     parts = _Parts()
     parts.queries.append(ImportedQuery("query"))
     for row in sorted(rows, key=lambda row: (row["Variant"], int(row["Rank"] or 0))):
@@ -201,9 +197,8 @@ def import_baseline(content: Mapping[str, Any], where: str) -> ImportedCollectio
     """Import a baseline run: ground truth and recorded scores of every case; it holds no lists."""
     parts = _Parts()
     system = str(content.get("variant") or content.get("baseline") or "baseline")
-    for number, case in enumerate(a_list(content.get("results"), f"{where}: results"), 1):
-        record = an_object(case, f"{where}: result {number}")
-        query = text_of(record, "id", f"{where}: result {number}")
+    for record, place in objects_in(content.get("results"), where, key="results", what="result"):
+        query = text_of(record, "id", place)
         parts.queries.append(
             ImportedQuery(query, str(record.get("userQuery") or ""), present(record, "expectedSpecialty"))
         )
@@ -239,14 +234,16 @@ def import_llm_judge(content: Mapping[str, Any], where: str) -> ImportedCollecti
         shown = [stand_in(str(name)) for name in case.get("top12_names") or []]
         parts.lists.setdefault("llm-judged", []).extend(ImportedResult(query, doc) for doc in shown)
         for verdict in (case.get("verification") or {}).get("per_doctor") or []:
-            doc, fit = stand_in(str(verdict.get("practitioner_name"))), _category(verdict.get("fit_category"))
+            doc = stand_in(str(verdict.get("practitioner_name")))
+            fit = str(verdict.get("fit_category") or "").strip().lower().replace("-", "_").replace(" ", "_")
             if fit in grade_of:
                 parts.judgments.append(ImportedJudgment(query, doc, grade_of[fit]))
             else:
                 parts.notes.append(f"{query}: {verdict.get('practitioner_name')!r} has the unknown fit {fit!r}")
             parts.opinions.append(Opinion(query, "llm-judged", doc, fit, str(verdict.get("brief_reason") or "")))
         for key, value in (case.get("metrics") or {}).items():
-            parts.scores.append(RecordedScore("llm-judged", query, key, _number_of(value)))
+            number = float(value) if isinstance(value, bool) else number_or_none(value)
+            parts.scores.append(RecordedScore("llm-judged", query, key, number))
     for key, value in ((content.get("summary") or {}).get("success_metrics") or {}).items():
         parts.scores.append(RecordedScore("llm-judged", None, key, number_or_none(value)))
     parts.judgments = list({(found.query, found.doc): found for found in parts.judgments}.values())
@@ -254,36 +251,16 @@ def import_llm_judge(content: Mapping[str, Any], where: str) -> ImportedCollecti
     return parts.collection("doctor-llm-judge", "an LLM's verdicts on the doctor search")
 
 
-def _category(value: Any) -> str:
-    return str(value or "").strip().lower().replace("-", "_").replace(" ", "_")
-
-
-def _number_of(value: Any) -> float | None:
-    return float(value) if isinstance(value, bool) else number_or_none(value)
-
-
 def _take_variants(parts: _Parts, query: str, variants: Any, where: str) -> None:
-    for number, variant in enumerate(a_list(variants, f"{where}: variants"), 1):
-        record = an_object(variant, f"{where}: variant {number}")
-        name = text_of(record, "name", f"{where}: variant {number}")
+    for record, place in objects_in(variants, where, key="variants", what="variant"):
+        name = text_of(record, "name", place)
         if record.get("error"):
             parts.notes.append(f"{query}: variant {name} failed: {record['error']}")
             continue
-        shown = record.get("top10Results") or record.get("top3Results") or []
-        parts.lists.setdefault(name, []).extend(_ranked(query, shown))
-
-
-def _ranked(query: str, shown: list[dict[str, Any]]) -> Iterator[ImportedResult]:
-    for result in shown:
-        doc = result_id(result) or stand_in(result_name(result))
-        yield ImportedResult(query, doc, number_or_none(result.get("score", result.get("bm25Score"))))
-
-
-def _names_in(variants: list[dict[str, Any]]) -> dict[str, str]:
-    """Return {id: name} of all results shown."""
-    lists = (variant.get("top10Results") or variant.get("top3Results") or [] for variant in variants)
-    shown = [result for results in lists for result in results]
-    return {doc: result_name(result) for result in shown if (doc := result_id(result))}
+        parts.lists.setdefault(name, []).extend(
+            ImportedResult(query, doc_of(result), number_or_none(result.get("score", result.get("bm25Score"))))
+            for result in results_of(record)
+        )
 
 
 def _take_truth(parts: _Parts, query: str, truth: Mapping[str, Any], *, keep: bool) -> None:
@@ -300,28 +277,7 @@ def _take_truth(parts: _Parts, query: str, truth: Mapping[str, Any], *, keep: bo
 
 def _take_evaluation(parts: _Parts, query: str, evaluation: Mapping[str, Any]) -> None:
     for variant, found in evaluation.items():
-        for key in _RECORDED:
-            if key in (found or {}):
-                parts.scores.append(RecordedScore(variant, query, key, number_or_none(found[key])))
-        for key in _POSITIONS:
-            positions = (found or {}).get("positionMetrics") or {}
-            if key in positions:
-                parts.scores.append(RecordedScore(variant, query, key, number_or_none(positions[key])))
-
-
-def _take_summary(parts: _Parts, summary: Mapping[str, Any]) -> None:
-    for key, by_variant in summary.items():
-        if isinstance(by_variant, Mapping):
-            for variant, value in by_variant.items():
-                parts.scores.append(RecordedScore(variant, None, key, number_or_none(value)))
-
-
-def _take_opinions(parts: _Parts, query: str, variant: str, shown: list[dict[str, Any]]) -> None:
-    for result in shown:
-        doc = result_id(result) or stand_in(result_name(result))
-        flag = result.get("relevanceFlagged") or {}
-        if flag is True or (isinstance(flag, Mapping) and flag.get("flagged")):
-            reason = str(flag.get("reason") or "") if isinstance(flag, Mapping) else ""
-            parts.opinions.append(Opinion(query, variant, doc, "flag", reason))
-        if result.get("bookingProxy"):
-            parts.opinions.append(Opinion(query, variant, doc, "choice"))
+        positions = (found or {}).get("positionMetrics") or {}
+        for keys, values in ((_RECORDED, found or {}), (_POSITIONS, positions)):
+            numbers = {key: number_or_none(values[key]) for key in keys if key in values}
+            parts.scores.extend(RecordedScore(variant, query, key, number) for key, number in numbers.items())

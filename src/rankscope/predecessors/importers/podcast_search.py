@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rankscope.errors import FormatError
-from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, present, text_of
+from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, objects_in, present, text_of
 from rankscope.predecessors.importers.model import (
     ImportedCollection,
     ImportedDoc,
@@ -18,19 +18,11 @@ from rankscope.predecessors.importers.model import (
 )
 from rankscope.records import replace
 
-TOP_GRADE = 3
 _FIELDS = ("episode_title", "podcast_id", "podcast_title", "published_at", "text")
 
 
 def query_id(text: str) -> str:
-    """Return an id made from the text of a query."""
     return re.sub(r"[^\w]+", "-", text.strip().lower()).strip("-") or "query"
-
-
-def matching_query(text: str, known: Iterable[str]) -> str | None:
-    """Return the first known query that the text contains, as the original looks up its judgments."""
-    lowered = text.lower().strip()
-    return next((query for query in known if query.lower() in lowered), None)
 
 
 def import_judgments(content: Mapping[str, Any], where: str) -> ImportedCollection:
@@ -40,7 +32,7 @@ def import_judgments(content: Mapping[str, Any], where: str) -> ImportedCollecti
         query = query_id(text)
         queries.append(ImportedQuery(query, text))
         for episode, grade in an_object(grades, f"{where}: {text!r}").items():
-            if number_or_none(grade) is None or not 0 <= grade <= TOP_GRADE:
+            if number_or_none(grade) is None or not 0 <= grade <= 3:
                 raise FormatError(f"{where}: {text!r}, episode {episode!r}: grade {grade!r} is not 0, 1, 2 or 3")
             judgments.append(ImportedJudgment(query, episode, float(grade)))
         others = [other for other in content if other != text and other.lower() in text.lower()]
@@ -95,28 +87,19 @@ def import_export(content: Mapping[str, Any], where: str, *, query: str | None) 
 def _results(content: list[Any], where: str, *, query: str | None, kind: str, title: str) -> ImportedCollection:
     name = query_id(query) if query else "query"
     results, docs = [], {}
-    for number, entry in enumerate(content, 1):
-        record = an_object(entry, f"{where}: result {number}")
-        episode = text_of(record, "episode_id", f"{where}: result {number}")
-        results.append(ImportedResult(name, episode, similarity(record)))
+    for record, place in objects_in(content, where, key="results", what="result"):
+        episode = text_of(record, "episode_id", place)
+        distance = number_or_none(record.get("_distance", record.get("distance")))
+        percent = number_or_none(record.get("relevance"))
+        score = 1.0 - distance if distance is not None else None if percent is None else percent / 100
+        results.append(ImportedResult(name, episode, score))
         docs[episode] = ImportedDoc(episode, present(record, *_FIELDS))
-    notes = (
-        [] if query else ['the results do not say what was searched for: the query is called "query"; say --query TEXT']
-    )
+    note = 'the results do not say what was searched for: the query is called "query"; say --query TEXT'
     return ImportedCollection(
         kind=kind,
         title=title,
         queries=(ImportedQuery(name, query or ""),),
         runs=(ImportedRun("podcast-search", tuple(results)),) if results else (),
         docs=tuple(docs.values()),
-        notes=tuple(notes),
+        notes=() if query else (note,),
     )
-
-
-def similarity(result: Mapping[str, Any]) -> float | None:
-    """Return 1 - distance, whichever name the distance has."""
-    distance = number_or_none(result.get("_distance", result.get("distance")))
-    if distance is not None:
-        return 1.0 - distance
-    percent = number_or_none(result.get("relevance"))
-    return None if percent is None else percent / 100

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankscope.errors import FormatError
-from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, text_of
+from rankscope.predecessors.importers.content import an_object, number_or_none, objects_in, text_of
 from rankscope.predecessors.importers.model import (
     ImportedCollection,
     ImportedDoc,
@@ -39,29 +39,22 @@ def import_report(content: Mapping[str, Any], where: str) -> ImportedCollection:
 def import_cache(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import a cached collection: queries, docs and judgments."""
     queries = [
-        ImportedQuery(
-            text_of(an_object(row, f"{where}: query {number}"), "id", f"{where}: query {number}"),
-            str(row.get("text") or ""),
-            row.get("metadata") or {},
-        )
-        for number, row in enumerate(a_list(content.get("queries"), f"{where}: queries"), 1)
+        ImportedQuery(text_of(row, "id", place), str(row.get("text") or ""), row.get("metadata") or {})
+        for row, place in objects_in(content.get("queries"), where, key="queries", what="query")
     ]
-    docs = [
-        ImportedDoc(
-            text_of(an_object(row, f"{where}: document {number}"), "id", f"{where}: document {number}"),
-            _doc_fields(row),
-        )
-        for number, row in enumerate(a_list(content.get("documents"), f"{where}: documents"), 1)
-    ]
-    judgments = [
-        _judgment(an_object(row, f"{where}: judgment {number}"), f"{where}: judgment {number}")
-        for number, row in enumerate(a_list(content.get("qrels"), f"{where}: qrels"), 1)
-    ]
-    known = {query.id for query in queries}
-    strangers = {judgment.query for judgment in judgments} - known
+    docs = []
+    for row, place in objects_in(content.get("documents"), where, key="documents", what="document"):
+        own = {name: row[name] for name in ("title", "text") if row.get(name)}
+        docs.append(ImportedDoc(text_of(row, "id", place), {**(row.get("metadata") or {}), **own}))
+    judgments = []
+    for row, place in objects_in(content.get("qrels"), where, key="qrels", what="judgment"):
+        grade = number_or_none(row.get("relevance"))
+        if grade is None:
+            raise FormatError(f"{place}: relevance {row.get('relevance')!r} is not a number", hint='add "relevance": 1')
+        judgments.append(ImportedJudgment(text_of(row, "query_id", place), text_of(row, "doc_id", place), grade))
+    strangers = {judgment.query for judgment in judgments} - {query.id for query in queries}
     notes = [f"{len(strangers)} queries are judged but not listed, e.g. {min(strangers)}"] if strangers else []
-    zeros = {judgment.doc for judgment in judgments} <= {"0"} and bool(judgments)
-    if zeros:
+    if {judgment.doc for judgment in judgments} == {"0"}:
         notes.append(
             'every judged doc is "0": the cache was made from four-column TREC qrels, which its reader mistakes'
         )
@@ -73,15 +66,3 @@ def import_cache(content: Mapping[str, Any], where: str) -> ImportedCollection:
         docs=tuple(docs),
         notes=tuple(notes),
     )
-
-
-def _doc_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    own = {name: row[name] for name in ("title", "text") if row.get(name)}
-    return {**(row.get("metadata") or {}), **own}
-
-
-def _judgment(row: Mapping[str, Any], where: str) -> ImportedJudgment:
-    grade = number_or_none(row.get("relevance"))
-    if grade is None:
-        raise FormatError(f"{where}: relevance {row.get('relevance')!r} is not a number", hint='add "relevance": 1')
-    return ImportedJudgment(text_of(row, "query_id", where), text_of(row, "doc_id", where), grade)

@@ -119,7 +119,6 @@ def extras_of(lists: Sequence[RankedList], side_data: Mapping[str, Any]) -> Extr
 
 @cache
 def known(name: str) -> Measure:
-    """Return a measure by its name."""
     return parse_measure(name)
 
 

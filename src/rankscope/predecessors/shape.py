@@ -49,7 +49,10 @@ def evaluate_as(
     """
     chosen = predecessor(profile)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    lists = [judged_list(results.get(query, ()), judged) for query, judged in relevant.items()]
+    lists = [
+        (RankedList if isinstance(judged, Mapping) else relevant_list)(results.get(query, ()), judged)
+        for query, judged in relevant.items()
+    ]
     at = chosen.cuts if cuts is None else tuple(cuts)
     of_query, of_mean = (computable(expand_keys(keys, at), side) for keys in (chosen.keys, chosen.mean_keys))
     measures = tuple(dict.fromkeys([*of_query.values(), *of_mean.values()]))
@@ -96,19 +99,10 @@ def predecessor(name: str) -> Profile:
     return profile
 
 
-def judged_list(docs: Sequence[Any], judged: Mapping[Any, float] | Collection[Any]) -> RankedList:
-    """Return a list with its judgments, given as grades or as the relevant docs."""
-    return RankedList(docs, judged) if isinstance(judged, Mapping) else relevant_list(docs, judged)
-
-
 def computable(keys: Mapping[str, str], side: Mapping[Need, Any]) -> dict[str, Measure]:
     """Return the keys whose measures have all the data they need."""
-    found: dict[str, Measure] = {}
-    for key, name in keys.items():
-        measure = known(name)
-        if measure.spec.needs <= {Need.TOP, *side}:
-            found[key] = measure
-    return found
+    measures = {key: known(name) for key, name in keys.items()}
+    return {key: measure for key, measure in measures.items() if measure.spec.needs <= {Need.TOP, *side}}
 
 
 def canonical(keys: Mapping[str, str]) -> dict[str, str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 from rankscope.data.queries import QueryTable
 from rankscope.errors import InputError
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.results import TrainTestSplit
 from rankscope.experiment.splits import divide, load_split, reveal
-
-HALF = Fraction(1, 2)
 
 
 def train_test_split(
@@ -44,25 +43,24 @@ def train_test_split(
     if spec.group is not None:
         queries.attribute(spec.group)  # a wrong name is an error also where nothing has to be divided
     if spec.split is not None:
-        return stored_split(collection, judged, revealed=revealed, command=command)
+        return stored_split(collection, spec.split, judged, revealed=revealed, command=command)
     if not has_choices:
         return TrainTestSplit((), judged)
     by = tuple(name for name in strata if name in queries.attributes)
     table = QueryTable(judged, queries.texts, queries.attributes)
-    drawn = divide(table, share=HALF, by=by, seed=seed, group=spec.group)
+    drawn, holdout = divide(table, share=Fraction(1, 2), by=by, seed=seed, group=spec.group)
     whole = f", whole groups by {spec.group}" if spec.group else ""
     words = (
-        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.split.train)}, seed {seed}"
-        f"{whole}); "
-        f"all results are about the other {len(drawn.holdout)}."
+        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.train)}, seed {seed}"
+        f"{whole}); all results are about the other {len(holdout)}."
     )
-    return TrainTestSplit(drawn.split.train, drawn.holdout, "drawn", words)
+    return TrainTestSplit(drawn.train, holdout, "drawn", words)
 
 
-def stored_split(collection: Collection, judged: Sequence[str], *, revealed: bool, command: str) -> TrainTestSplit:
+def stored_split(
+    collection: Collection, path: Path, judged: Sequence[str], *, revealed: bool, command: str
+) -> TrainTestSplit:
     """Return a split that is stored; its hold-out is measured only where it is to be revealed, which is recorded."""
-    path = collection.spec.split
-    assert path is not None  # noqa: S101 (the caller has looked)
     split = load_split(path, queries=collection.queries, group=collection.spec.group)
     inside = set(split.train)
     train = tuple(query for query in judged if query in inside)

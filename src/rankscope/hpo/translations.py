@@ -19,9 +19,6 @@ from rankscope.io.columns import TRANSLATION_COLUMNS, match_columns
 from rankscope.io.source import is_tsv, source_of
 from rankscope.io.table import guess_format, rows_in
 
-_STATUS_NAMES = ("status", "translation_status", "comment")
-_UNTRANSLATED = "NOT_TRANSLATED"
-_TYPES = ("layperson", "abbreviation")
 LABEL, DEFINITION, SYNONYM = "label", "definition", "synonym"
 
 
@@ -71,7 +68,6 @@ def files_for(folder: Path, language: str) -> list[Path]:
 
 
 def take_file(found: Translations, path: Path) -> None:
-    """Read one file of translations."""
     source = source_of(path)
     with source.reading(ragged=True) as reading:
         columns: TranslationColumns | None = None
@@ -97,18 +93,12 @@ class TranslationColumns:
     def take(self, found: Translations, row: Mapping[str, str]) -> None:
         """Take in one row; those without a term, such as a second header, or without a translation are passed over."""
         term, text = row.get(self._term, ""), row.get(self._text, "")
-        if ":" not in term or not text or any(row.get(name) == _UNTRANSLATED for name in _STATUS_NAMES):
+        stated = {row.get(name) for name in ("status", "translation_status", "comment")}
+        if ":" not in term or not text or "NOT_TRANSLATED" in stated:
             return
         if row.get("translation_language", "") in ("", found.language):
-            found.take(term, self._what(row), text, type_of(row.get("synonym_type", "")))
-
-    def _what(self, row: Mapping[str, str]) -> str:
-        predicate = row.get("predicate_id", "").lower()
-        if not predicate:
-            return self._usual
-        return SYNONYM if "synonym" in predicate else DEFINITION if "iao:0000115" in predicate else LABEL
-
-
-def type_of(text: str) -> str:
-    """Return the type of a synonym, from its name or its web address."""
-    return next((name for name in _TYPES if text.endswith(name)), "")
+            predicate = row.get("predicate_id", "").lower()
+            what = SYNONYM if "synonym" in predicate else DEFINITION if "iao:0000115" in predicate else LABEL
+            kind = row.get("synonym_type", "")  # its name or its web address
+            known = next((name for name in ("layperson", "abbreviation") if kind.endswith(name)), "")
+            found.take(term, what if predicate else self._usual, text, known)

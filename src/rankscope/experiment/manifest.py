@@ -17,13 +17,12 @@ from rankscope.io.files import write_text
 from rankscope.records import to_builtins
 from rankscope.systems.options import versions_of
 
-FILE = "manifest.json"
 LIBRARIES = ("numpy", "scipy", "polars", "bm25s", "PyStemmer", "wordllama", "torch", "sentence-transformers")
 
 
 def write_manifest(benchmark: Benchmark, project: Project) -> Path:
     """Write the manifest of a run into the project's output folder, and return where it is."""
-    target = project.output / FILE
+    target = project.output / "manifest.json"
     target.parent.mkdir(parents=True, exist_ok=True)
     write_text(target, json.dumps(manifest_of(benchmark, project), indent=1, ensure_ascii=False) + "\n")
     return target
@@ -74,11 +73,15 @@ def system_manifest(system: SystemResult, result: CollectionResult, project: Pro
     written = project.systems[system.name].written
     described = result.described[system.name]
     costs = to_builtins(system.costs)
+    run = None
+    if system.run is not None:
+        with (project.folder / system.run).open("rb") as stream:
+            run = {"path": system.run, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
     return {
         "options": written,
         "described": {name: value for name, value in described.items() if written.get(name, value) == value},
         "fingerprint": system.fingerprint,
-        "run": None if system.run is None else {"path": system.run, "sha256": sha256_of(project.folder / system.run)},
+        "run": run,
         "n_queries": system.n_queries,
         "n_answered": system.n_answered,
         "n_failed": len(system.failures),
@@ -86,13 +89,6 @@ def system_manifest(system: SystemResult, result: CollectionResult, project: Pro
     }
 
 
-def sha256_of(path: Path) -> str:
-    """Return the digest of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def fingerprint_of(content: Mapping[str, Any]) -> str:
-    """Return a digest of what a system's answers depend on."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()

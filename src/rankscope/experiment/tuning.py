@@ -16,7 +16,6 @@ from rankscope.experiment.manifest import fingerprint_of
 from rankscope.experiment.project import SystemEntry
 from rankscope.experiment.results import Choice, Trial
 from rankscope.systems.base import RankedDocs
-from rankscope.systems.registry import system_names_in
 
 if TYPE_CHECKING:
     from rankscope.experiment.session import CollectionSession
@@ -34,9 +33,8 @@ class Tuner:
         builder = self._session.builder
         if name not in builder.configured:
             entry = self._session.project.systems[name]
-            for options in entry.variants():
-                for part in system_names_in(entry.type, options):
-                    self.configure(part)
+            for part in entry.parts():
+                self.configure(part)
             chosen = self.sweep_options(entry) if entry.sweep else builder.build(entry, entry.options)
             if getattr(chosen.system, "needs_tuning", False):
                 chosen = self.tune_weights(chosen)
@@ -54,8 +52,10 @@ class Tuner:
         scores: list[float] = []
         best: ConfiguredSystem | None = None
         for options in entry.variants():
-            variant = builder.build(entry, options)
-            scores.append(self.train_score(variant))
+            variant, train = builder.build(entry, options), self._session.split.train
+            with self._session.answers(variant, train) as log:
+                answered = {query: log.ranking(query) for query in train if query in log.summary.answered}
+            scores.append(self.train_mean(answered))
             loser: ConfiguredSystem | None = variant
             if best_position(scores) in (None, len(scores) - 1):
                 loser, best = best, variant
@@ -65,12 +65,6 @@ class Tuner:
         tried = [{name: options[name] for name in entry.sweep} for options in entry.variants()]
         self._add_choice(entry.name, list(zip(tried, scores, strict=True)))
         return best
-
-    def train_score(self, configured: ConfiguredSystem) -> float:
-        """Return how well a system does on the train queries, the higher the better."""
-        train = self._session.split.train
-        with self._session.answers(configured, train) as log:
-            return self.train_mean({query: log.ranking(query) for query in train if query in log.summary.answered})
 
     def train_mean(self, rankings: Mapping[str, RankedDocs]) -> float:
         """Return the mean of the primary measure over the train queries, the higher the better."""
@@ -93,23 +87,18 @@ class Tuner:
         }
         found = session.store.get_tuned(name, fingerprint_of(depends))
         if found is None:
-            found = self._try_weights(configured)
+            session.builder.index(configured)
+            session.on_progress(f"{name}: tuning weights", 0, 1)
+            tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
+            curve = tune([session.query_of[query] for query in session.split.train], self.train_mean, k=session.depth)
+            found = TunedWeights(
+                tuple(configured.system.describe()["tuned_weights"]),
+                tuple((tuple(weights), None if math.isnan(score) else score) for weights, score in curve.items()),
+            )
             session.store.put_tuned(name, fingerprint_of(depends), found)
         trials = [({"weights": list(weights)}, math.nan if score is None else score) for weights, score in found.trials]
         self._add_choice(name, trials)
         return session.builder.build(configured.entry, {**configured.options, "weights": list(found.weights)})
-
-    def _try_weights(self, configured: ConfiguredSystem) -> TunedWeights:
-        """Return the weights that do best on the train queries, and what all that were tried have scored."""
-        session, system = self._session, configured.system
-        session.builder.index(configured)
-        session.on_progress(f"{configured.name}: tuning weights", 0, 1)
-        tune: Callable[..., Mapping[Sequence[float], float]] = system.tune  # type: ignore[attr-defined]
-        curve = tune([session.query_of[query] for query in session.split.train], self.train_mean, k=session.depth)
-        return TunedWeights(
-            tuple(system.describe()["tuned_weights"]),
-            tuple((tuple(weights), None if math.isnan(score) else score) for weights, score in curve.items()),
-        )
 
     def _add_choice(self, name: str, trials: Sequence[tuple[dict[str, Any], float]]) -> None:
         primary = self._session.project.primary

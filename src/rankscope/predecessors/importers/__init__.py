@@ -14,7 +14,7 @@ from rankscope.predecessors.importers import doctor_search, hpo_retrieval, podca
 from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
 from rankscope.predecessors.importers.model import ImportedCollection
 from rankscope.predecessors.importers.write import WrittenCollection, write_collection
-from rankscope.records import Record, replace
+from rankscope.records import Record
 
 __all__ = ["ImportedCollection", "WrittenCollection", "problems_of", "test_case_schema", "write_collection"]
 
@@ -155,12 +155,13 @@ def import_file(
             f"{path} looks like {chosen} ({KINDS[chosen].description}), but a value in it is of another type: {error}",
             hint="compare it with a file that the original wrote, or say what it is with --kind",
         ) from error
-    repeats = [
+    found.runs = [run for run in found.runs if run.results]
+    found.notes += [
         f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
         for run in found.runs
         if run.n_repeats
     ]
-    return replace(found, notes=(*found.notes, *repeats))
+    return found
 
 
 def content_of(path: PathLike) -> Any:

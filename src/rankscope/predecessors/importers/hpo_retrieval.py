@@ -24,7 +24,6 @@ from rankscope.predecessors.importers.model import (
     ImportedJudgment,
     ImportedQuery,
     ImportedResult,
-    ImportedRun,
     RecordedScore,
 )
 
@@ -41,29 +40,26 @@ def import_test_cases(content: Any, where: str) -> ImportedCollection:
     own_name = " ".join(str(metadata[key]) for key in ("dataset_id", "version") if metadata.get(key))
     cases = list(cases_in(content))
     n_aliased = sum("hpo_ids" in case and "expected_hpo_ids" not in case for case in cases)
-    notes = [f"language {language}, {origin}"] if language else []
-    notes += unknown_keys(cases)
+    title = "test cases of HPO retrieval" + (f" ({own_name})" if own_name else "")
+    imported = ImportedCollection("hpo-test-cases", title)
+    if language:
+        imported.notes.append(f"language {language}, {origin}")
+    imported.notes += unknown_keys(cases)
     if n_aliased:
-        notes.append(f"{n_aliased} cases call their ids hpo_ids, which the original does not read")
-    queries: list[ImportedQuery] = []
-    judgments: list[ImportedJudgment] = []
+        imported.notes.append(f"{n_aliased} cases call their ids hpo_ids, which the original does not read")
     for i, case in enumerate(cases):
         query = str(case.get("case_id", i))
         expected = case.get("expected_hpo_ids", case.get("hpo_ids", []))
         kept = {key: value for key, value in case.items() if key not in _TAKEN}
-        queries.append(ImportedQuery(query, case["text"], {**({"language": language} if language else {}), **kept}))
-        judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in dict.fromkeys(expected))
+        attributes = {**({"language": language} if language else {}), **kept}
+        imported.queries.append(ImportedQuery(query, case["text"], attributes))
+        imported.judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in dict.fromkeys(expected))
         if not expected:
-            notes.append(f"{query}: it expects no id, so it is not evaluable")
+            imported.notes.append(f"{query}: it expects no id, so it is not evaluable")
         elif len(set(expected)) < len(expected):
-            notes.append(f"{query}: it lists an id twice; it counts once here, twice in the original's recall and nDCG")
-    return ImportedCollection(
-        kind="hpo-test-cases",
-        title="test cases of HPO retrieval" + (f" ({own_name})" if own_name else ""),
-        queries=tuple(queries),
-        judgments=tuple(judgments),
-        notes=tuple(notes),
-    )
+            twice = "it counts once here, twice in the original's recall and nDCG"
+            imported.notes.append(f"{query}: it lists an id twice; {twice}")
+    return imported
 
 
 def language_of(metadata: Mapping[str, Any], where: str) -> tuple[str | None, str]:
@@ -82,26 +78,20 @@ def import_annotations(content: Any, where: str) -> ImportedCollection:
     """Import annotated texts, long or short form: a term that is affirmed has grade 1, one that is denied grade 0."""
     listed = content.get("documents") if isinstance(content, Mapping) and "documents" in content else content
     texts = a_list([listed] if isinstance(listed, Mapping) else listed, where)
-    queries: list[ImportedQuery] = []
-    judgments: list[ImportedJudgment] = []
+    imported = ImportedCollection("hpo-annotations", "texts annotated with HPO terms")
+    imported.notes.append("terms that are denied or uncertain have grade 0")
     for number, text in enumerate(texts, 1):
         record = an_object(text, f"{where}: text {number}")
         query = str(record.get("doc_id") or text_of(record, "id", f"{where}: text {number}"))
         facts = {**present(record, "language", "source"), **(record.get("metadata") or {})}
-        queries.append(ImportedQuery(query, str(record.get("full_text") or record.get("text") or ""), facts))
+        imported.queries.append(ImportedQuery(query, str(record.get("full_text") or record.get("text") or ""), facts))
         grades: dict[str, float] = {}
         for entry in record.get("annotations") or record.get("gold_hpo_terms") or []:
             term = str(entry.get("hpo_id") or text_of(entry, "id", f"{where}: {query}: a term"))
             stated = str(entry.get("assertion_status") or entry.get("assertion") or "affirmed").lower()
             grades[term] = max(float(stated in {"affirmed", "present"}), grades.get(term, 0.0))
-        judgments.extend(ImportedJudgment(query, term, grade) for term, grade in grades.items())
-    return ImportedCollection(
-        kind="hpo-annotations",
-        title="texts annotated with HPO terms",
-        queries=tuple(queries),
-        judgments=tuple(judgments),
-        notes=("terms that are denied or uncertain have grade 0",),
-    )
+        imported.judgments.extend(ImportedJudgment(query, term, grade) for term, grade in grades.items())
+    return imported
 
 
 def import_run_directory(folder: Path, _where: str) -> ImportedCollection:
@@ -118,37 +108,23 @@ def import_run_directory(folder: Path, _where: str) -> ImportedCollection:
     system = str(summary.get("model") or (manifest.get("config") or {}).get("model_name") or folder.parent.name)
     score_of = {(str(row.get("case_id")), row.get("hpo_id")): number_or_none(row.get("score")) for row in terms}
     label_of = {str(row["hpo_id"]): row["label"] for row in terms if row.get("label")}
-    done = [
-        (str(case.get("case_id")), case)
-        for case in cases
-        if case.get("status", "complete") in {"complete", "success", "ok"}
-    ]
-    results = tuple(
-        ImportedResult(name, str(doc), score_of.get((name, doc)))
-        for name, case in done
-        for doc in case.get("retrieved_hpo_ids") or []
-    )
-    stated = [
-        RecordedScore(system, name, key, number_or_none(value))
-        for name, case in done
-        for key, value in (case.get("metrics") or {}).items()
-        if number_or_none(value) is not None
-    ]
-    return ImportedCollection(
-        kind="hpo-run",
-        title=f"run of HPO retrieval with {system}",
-        queries=tuple(
-            ImportedQuery(str(case.get("case_id")), str(case.get("text") or ""), present(case, "description", "status"))
-            for case in cases
-        ),
-        judgments=tuple(
-            ImportedJudgment(name, doc, 1.0) for name, case in done for doc in dict.fromkeys(_expected(case))
-        ),
-        runs=(ImportedRun(system, results),) if results else (),
-        docs=tuple(ImportedDoc(doc, {"label": label}) for doc, label in label_of.items()),
-        scores=(*stated, *summary_scores(summary)),
-        notes=tuple(_run_notes(cases, manifest)),
-    )
+    imported = ImportedCollection("hpo-run", f"run of HPO retrieval with {system}")
+    imported.docs += [ImportedDoc(doc, {"label": label}) for doc, label in label_of.items()]
+    for case in cases:
+        query = str(case.get("case_id"))
+        facts = present(case, "description", "status")
+        imported.queries.append(ImportedQuery(query, str(case.get("text") or ""), facts))
+        if case.get("status", "complete") not in {"complete", "success", "ok"}:
+            continue
+        imported.judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in dict.fromkeys(_expected(case)))
+        imported.results(system).extend(
+            ImportedResult(query, str(doc), score_of.get((query, doc))) for doc in case.get("retrieved_hpo_ids") or []
+        )
+        numbers = {key: number_or_none(value) for key, value in (case.get("metrics") or {}).items()}
+        imported.scores.extend(RecordedScore(system, query, key, it) for key, it in numbers.items() if it is not None)
+    imported.scores.extend(summary_scores(summary))
+    imported.notes.extend(_run_notes(cases, manifest))
+    return imported
 
 
 def _expected(case: Mapping[str, Any]) -> list[str]:
@@ -174,14 +150,11 @@ def _run_notes(cases: list[dict[str, Any]], manifest: Mapping[str, Any]) -> Iter
 
 def import_summary(content: Mapping[str, Any], _where: str) -> ImportedCollection:
     """Import a summary: means, and scores by case where it lists them."""
-    scores = tuple(summary_scores(content))
-    by_case = any(score.query is not None for score in scores)
-    return ImportedCollection(
-        kind="hpo-summary",
-        title=f"summary of HPO retrieval with {content.get('model') or 'an unnamed model'}",
-        scores=scores,
-        notes=() if by_case else ("the summary holds means only: without scores by case, no difference can be tested",),
-    )
+    title = f"summary of HPO retrieval with {content.get('model') or 'an unnamed model'}"
+    imported = ImportedCollection("hpo-summary", title, scores=list(summary_scores(content)))
+    if all(score.query is None for score in imported.scores):
+        imported.notes.append("the summary holds means only: without scores by case, no difference can be tested")
+    return imported
 
 
 def summary_scores(summary: Mapping[str, Any]) -> Iterator[RecordedScore]:

@@ -68,6 +68,5 @@ class MemoryRise:
 
 
 def kilobytes(name: str) -> int | None:
-    """Return a number that the kernel gives of this process, in kB."""
     found = re.search(rf"^{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return None if found is None else int(found[1])

@@ -36,7 +36,6 @@ class JournalStore:
         self._collection = collection
 
     def open(self, system: str, fingerprint: str) -> Journal:
-        """Return the journal of a system, with what was answered before."""
         about = {"system": system, "collection": self._collection, "fingerprint": fingerprint}
         return Journal(self._path(system, fingerprint, "jsonl"), about=about)
 
@@ -113,7 +112,6 @@ class Journal:
         self.summary.note_memory(n_bytes)
 
     def ranking(self, query: str) -> RankedDocs:
-        """Return the answer to a query, read from the file."""
         start, length = self._places[query]
         if self._reading is None:
             self._reading = self.path.open("rb")

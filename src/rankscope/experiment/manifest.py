@@ -7,7 +7,6 @@ import json
 import platform
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rankscope._version import __version__
@@ -20,30 +19,19 @@ from rankscope.systems.options import versions_of
 LIBRARIES = ("numpy", "scipy", "polars", "bm25s", "PyStemmer", "wordllama", "torch", "sentence-transformers")
 
 
-def write_manifest(benchmark: Benchmark, project: Project) -> Path:
-    """Write the manifest of a run into the project's output folder, and return where it is."""
-    target = project.output / "manifest.json"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_text(target, json.dumps(manifest_of(benchmark, project), indent=1, ensure_ascii=False) + "\n")
-    return target
-
-
-def manifest_of(benchmark: Benchmark, project: Project) -> dict[str, Any]:
-    """Return all that a run depends on, what it counted, and when it was."""
-    return {
+def write_manifest(benchmark: Benchmark, project: Project) -> None:
+    """Write all that a run depends on, what it counted, and when it was, into the project's output folder."""
+    stored = to_builtins(benchmark.project)
+    manifest = {
         "rankscope": __version__,
         "python": platform.python_version(),
         "platform": sys.platform,
         "libraries": {name: version for name, version in versions_of(*LIBRARIES).items() if version[0].isdigit()},
-        "project": {"file": benchmark.project.file, "sha256": benchmark.project.sha256},
+        "project": {"file": stored["file"], "sha256": stored["sha256"]},
         "command": benchmark.command,
         "started": benchmark.started,
         "finished": benchmark.finished,
-        "measures": list(benchmark.project.measures),
-        "primary": benchmark.project.primary,
-        "strata": list(benchmark.project.strata),
-        "margin": benchmark.project.margin,
-        "seeds": list(benchmark.project.seeds),
+        **{name: stored[name] for name in ("measures", "primary", "strata", "margin", "seeds")},
         "depth": benchmark.depth,
         "collections": {
             result.name: {
@@ -62,6 +50,8 @@ def manifest_of(benchmark: Benchmark, project: Project) -> dict[str, Any]:
             for result in benchmark.collections
         },
     }
+    project.output.mkdir(parents=True, exist_ok=True)
+    write_text(project.output / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def system_manifest(system: SystemResult, result: CollectionResult, project: Project) -> dict[str, Any]:

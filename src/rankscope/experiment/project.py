@@ -117,7 +117,6 @@ class Project(Record):
         return self.file.parent
 
     def collection(self, name: str) -> CollectionSpec:
-        """Return a collection by its name, or say which ones there are."""
         if name not in self.collections:
             raise OptionError(
                 f"{self.file.name} has no collection {name!r}; it has {', '.join(self.collections) or 'none'}",

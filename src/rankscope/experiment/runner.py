@@ -187,7 +187,6 @@ def summarise(project: Project) -> ProjectSummary:
 def run_collection(
     project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
 ) -> CollectionResult:
-    """Plan, execute and gather what is to be done on one collection, all in this process."""
     collection = load_collection(project.collection(name), cache=project.cache)
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
@@ -337,7 +336,6 @@ def gather(
 
 
 def system_result(project: Project, result: TaskResult, run: str | None, split: TrainTestSplit) -> SystemResult:
-    """Return what there is to say of a system before its run is looked at."""
     n_queries = len(split.measured)
     return SystemResult(
         name=result.system,

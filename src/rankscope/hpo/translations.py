@@ -50,7 +50,12 @@ def read_translations(paths: Iterable[str | Path], language: str) -> Translation
     """Return the translations into a language from files, or from those files of a folder that its code names."""
     found = Translations(language)
     given = list(map(Path, paths))
-    files = [file for path in given for file in (files_for(path, language) if path.is_dir() else [path])]
+    files = [
+        file
+        for path in given
+        for file in (sorted(path.iterdir()) if path.is_dir() else [path])
+        if not path.is_dir() or (is_tsv(file.name) and language in words_of(file.name))
+    ]
     several = [file for file in files if language in words_of(file.name)]
     for file in several or files:
         take_file(found, file)
@@ -60,11 +65,6 @@ def read_translations(paths: Iterable[str | Path], language: str) -> Translation
             hint="give the file of labels, such as hp-de.babelon.tsv, or the folder it lies in",
         )
     return found
-
-
-def files_for(folder: Path, language: str) -> list[Path]:
-    """Return the tables of a folder whose names hold the code of a language."""
-    return sorted(file for file in folder.iterdir() if is_tsv(file.name) and language in words_of(file.name))
 
 
 def take_file(found: Translations, path: Path) -> None:

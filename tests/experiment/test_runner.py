@@ -18,11 +18,11 @@ from rankscope.errors import InputError, OptionError
 from rankscope.experiment import retrieve
 from rankscope.experiment.answer_store import SystemCall
 from rankscope.experiment.costs import MemoryRise, latency_of, throughput, warm_times
-from rankscope.experiment.file_names import file_name
 from rankscope.experiment.project import load_project
+from rankscope.experiment.run_files import file_name
 from rankscope.experiment.runner import RunOptions, run_project
+from rankscope.experiment.session import choose, mean_score
 from rankscope.experiment.splits import make_split, reveals
-from rankscope.experiment.tuning import choose, mean_score
 from rankscope.systems.base import Query
 from rankscope.systems.working_directory import load_module, working_directory
 

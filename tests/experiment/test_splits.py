@@ -48,13 +48,13 @@ def test_both_sides_make_up_the_whole_and_the_order_is_no_matter(levels, seed, r
     except InputError:
         assert len(levels) < 3
         return
-    assert sorted((*sides.split.train, *sides.holdout)) == sorted(queries.ids)
-    assert sum(sum(counts) for counts in sides.split.strata.values()) == len(levels)
+    assert sorted((*sides[0].train, *sides[1])) == sorted(queries.ids)
+    assert sum(sum(counts) for counts in sides[0].strata.values()) == len(levels)
     rows = [{"_id": query, "text": "x", **queries.attributes_of(query)} for query in queries.ids]
     random.shuffle(rows)
-    again = divide(load_queries(rows), share=Fraction(1, 2), by=sides.split.by, seed=seed)
-    assert set(again.split.train) == set(sides.split.train)
-    assert again.split.queries_sha256 == sides.split.queries_sha256
+    again = divide(load_queries(rows), share=Fraction(1, 2), by=sides[0].by, seed=seed)
+    assert set(again[0].train) == set(sides[0].train)
+    assert again[0].queries_sha256 == sides[0].queries_sha256
 
 
 def test_by_hand():
@@ -110,13 +110,13 @@ def test_groups_stay_whole_and_sizes_are_as_close_as_they_allow(rows, share, see
         assert "cannot be divide" in str(error)  # noqa: PT017
         return
     session_of = dict(zip(queries.ids, (session for session, _ in rows), strict=True))
-    on_train = {session_of[query] for query in sides.split.train} - {None}
-    assert on_train.isdisjoint(session_of[query] for query in sides.holdout)
-    assert sorted((*sides.split.train, *sides.holdout)) == sorted(queries.ids)
-    assert abs(len(sides.split.train) - share * len(rows)) == closest
-    assert sum(sides.split.n_groups) == len(sizes)
-    n_alone = sum(session_of[query] is None for query in sides.split.train)
-    assert sides.split.n_groups[0] == len(on_train) + n_alone
+    on_train = {session_of[query] for query in sides[0].train} - {None}
+    assert on_train.isdisjoint(session_of[query] for query in sides[1])
+    assert sorted((*sides[0].train, *sides[1])) == sorted(queries.ids)
+    assert abs(len(sides[0].train) - share * len(rows)) == closest
+    assert sum(sides[0].n_groups) == len(sizes)
+    n_alone = sum(session_of[query] is None for query in sides[0].train)
+    assert sides[0].n_groups[0] == len(on_train) + n_alone
 
 
 @given(rows_of_sessions, st.integers(0, 3), st.randoms())
@@ -133,7 +133,7 @@ def test_groups_of_one_stratum_each_are_divided_as_close_as_any_and_the_order_is
         assert "cannot be divide" in str(error)  # noqa: PT017
         return
     possible = []
-    for level, counts in sides.split.strata.items():
+    for level, counts in sides[0].strata.items():
         own = [session for session, value in rows if (value or "(none)") == level]
         sizes = [n for session, n in Counter(own).items() if session] + [1] * own.count(None)
         half, totals = Fraction(len(own), 2), sums_of_subsets(sizes)
@@ -142,11 +142,11 @@ def test_groups_of_one_stratum_each_are_divided_as_close_as_any_and_the_order_is
         assert counts[0] in possible[-1]
     half = Fraction(len(rows), 2)
     best = min(abs(sum(totals) - half) for totals in itertools.product(*possible))
-    assert abs(len(sides.split.train) - half) == best
+    assert abs(len(sides[0].train) - half) == best
     shuffled = [{"_id": query, "text": "x", **queries.attributes_of(query)} for query in queries.ids]
     random.shuffle(shuffled)
     again = divide(load_queries(shuffled), share=Fraction(1, 2), by=("level",), group="session", seed=seed)
-    assert set(again.split.train) == set(sides.split.train)
+    assert set(again[0].train) == set(sides[0].train)
 
 
 def test_groups_by_hand():
@@ -154,12 +154,12 @@ def test_groups_by_hand():
     # the larger, as a half is rounded up.
     queries = sessions([("a", None)] * 6 + [("b", None)] * 3 + [(None, None)])
     for seed in range(5):
-        assert divide(queries, share=Fraction(3, 10), by=(), group="session", seed=seed).split.train == (
+        assert divide(queries, share=Fraction(3, 10), by=(), group="session", seed=seed)[0].train == (
             "q6",
             "q7",
             "q8",
         )
-        assert len(divide(queries, share=Fraction(1, 2), by=(), group="session", seed=seed).split.train) == 6
+        assert len(divide(queries, share=Fraction(1, 2), by=(), group="session", seed=seed)[0].train) == 6
 
 
 def test_a_group_belongs_to_the_stratum_of_most_of_its_queries():
@@ -168,12 +168,12 @@ def test_a_group_belongs_to_the_stratum_of_most_of_its_queries():
     rows = [("a", "easy"), ("a", "easy"), ("a", "hard"), ("c", "hard"), ("c", "easy"), ("b", "hard"), ("d", "hard")]
     for seed in range(8):
         sides = divide(sessions(rows), share=Fraction(1, 2), by=("level",), group="session", seed=seed)
-        train = set(sides.split.train)
+        train = set(sides[0].train)
         assert ({"q0", "q1", "q2"} <= train) != ({"q3", "q4"} <= train)
         assert ("q5" in train) != ("q6" in train)
         # what is counted is the level of every query, not that of its group
         easy = sum(rows[int(query[1:])][1] == "easy" for query in train)
-        assert sides.split.strata["easy"] == (easy, 3 - easy)
+        assert sides[0].strata["easy"] == (easy, 3 - easy)
 
 
 def test_every_group_is_drawn_about_as_often_as_its_share_says():
@@ -181,7 +181,7 @@ def test_every_group_is_drawn_about_as_often_as_its_share_says():
     n_draws = 300
     drawn = Counter()
     for seed in range(n_draws):
-        train = divide(sessions(rows), share=Fraction(3, 10), by=(), group="session", seed=seed).split.train
+        train = divide(sessions(rows), share=Fraction(3, 10), by=(), group="session", seed=seed)[0].train
         drawn.update({rows[int(query[1:])][0] for query in train})
     # by chance a group is drawn 90 times, with a standard deviation of 8
     assert all(50 <= drawn[f"s{i}"] <= 130 for i in range(40))
@@ -190,14 +190,14 @@ def test_every_group_is_drawn_about_as_often_as_its_share_says():
 def test_numbers_and_texts_are_one_group_as_ids_are():
     queries = load_queries([{"_id": "a", "session": 7}, {"_id": "b", "session": "7"}, {"_id": "c", "session": 8}])
     sides = divide(queries, share=Fraction(1, 2), by=(), group="session", seed=0)
-    assert {*sides.split.train} in ({"a", "b"}, {"c"})
+    assert {*sides[0].train} in ({"a", "b"}, {"c"})
 
 
 def test_without_groups_nothing_else_is_drawn_where_each_query_is_its_own_group():
     queries = load_queries([{"_id": f"q{i}", "own": f"v{i}", "same": "x"} for i in range(30)])
     plain = divide(queries, share=Fraction(3, 10), by=(), seed=4)
     grouped = divide(queries, share=Fraction(3, 10), by=(), group="own", seed=4)
-    assert grouped.split.train == plain.split.train
+    assert grouped[0].train == plain[0].train
     with pytest.raises(InputError, match="30 queries in 1 groups by same cannot be divide"):
         divide(queries, share=Fraction(3, 10), by=(), group="same", seed=4)
     with pytest.raises(InputError, match=r"no attribute 'onw'(.|\n)*did you mean own"):
@@ -230,9 +230,9 @@ def test_a_file_of_groups_and_one_that_tears_them_apart(tmp_path):
 def test_a_query_more_does_not_move_the_others_draw():
     before = divide(table(["easy"] * 20), share=Fraction(1, 2), by=(), seed=0)
     after = divide(table(["easy"] * 21), share=Fraction(10, 21), by=(), seed=0)
-    assert len(set(before.split.train) - set(after.split.train)) <= 1
+    assert len(set(before[0].train) - set(after[0].train)) <= 1
     other = divide(table(["easy"] * 20), share=Fraction(1, 2), by=(), seed=1)
-    assert set(other.split.train) != set(before.split.train)
+    assert set(other[0].train) != set(before[0].train)
 
 
 def test_file(tmp_path):

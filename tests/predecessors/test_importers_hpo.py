@@ -91,7 +91,7 @@ class TestTestCases:
     def test_fields_that_may_be_typos(self, save):
         found = import_file(save([{**CASE, "dificulty": "easy"}]))
         assert found.queries[0].attributes["dificulty"] == "easy"
-        assert found.notes == (
+        assert tuple(found.notes) == (
             "1 cases have the field 'dificulty', which the schema does not know (did you mean difficulty?)",
         )
 
@@ -246,7 +246,7 @@ class TestRunDirectory:
 
     def test_everything_is_there(self, tmp_path):
         found = import_file(write_run_directory(tmp_path / "BioLORD" / "run1"))
-        assert found.notes == (
+        assert tuple(found.notes) == (
             "case 2 failed (too long); it is left out of the qrels, as of the original's means",
             "case 3 expects no id, so it is not evaluable",
             "case 4 retrieved nothing; it scores 0",

@@ -73,23 +73,16 @@ class AnswerLog(Protocol):
     @property
     def summary(self) -> AnswerSummary:
         """What has been answered so far, by this or an earlier run."""
-        ...
 
     def ranking(self, query: str) -> RankedDocs:
         """Return the answer to a query that is answered."""
-        ...
 
     def add(self, answers: Sequence[Answer], *, seconds: float, cold: bool = False) -> None:
         """Keep what came back from one call, all of it or nothing, before this returns."""
-        ...
 
-    def add_fit(self, fit: IndexCost) -> None:
-        """Keep what indexing took."""
-        ...
+    def add_fit(self, fit: IndexCost) -> None: ...
 
-    def add_memory(self, n_bytes: int) -> None:
-        """Keep how much memory was taken up at most."""
-        ...
+    def add_memory(self, n_bytes: int) -> None: ...
 
 
 class TunedWeights(Record):
@@ -105,16 +98,11 @@ class AnswerStore(Protocol):
 
     def open(self, system: str, fingerprint: str) -> AbstractContextManager[AnswerLog]:
         """Return the log of a system, with what was answered before; nobody else can add to it meanwhile."""
-        ...
 
     def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:
         """Return weights that were tuned before, for the same systems, queries and judgments."""
-        ...
 
-    def put_tuned(self, system: str, fingerprint: str, tuned: TunedWeights) -> None:
-        """Keep weights that were tuned."""
-        ...
+    def put_tuned(self, system: str, fingerprint: str, tuned: TunedWeights) -> None: ...
 
     def forget(self, systems: Iterable[str]) -> None:
         """Throw away all that is kept of some systems."""
-        ...

@@ -17,8 +17,6 @@ from rankscope.systems.answers import Clock, reason_of
 from rankscope.systems.base import System
 from rankscope.systems.registry import make_system, system_names_in
 
-_FINGERPRINT_VERSION = 1
-
 
 class ConfiguredSystem(msgspec.Struct, frozen=True, eq=False):
     """A system with the options that it is searched with."""
@@ -29,7 +27,6 @@ class ConfiguredSystem(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def name(self) -> str:
-        """The name that the project gives it."""
         return self.entry.name
 
 
@@ -52,19 +49,20 @@ class SystemBuilder:
     def build(self, entry: SystemEntry, options: Mapping[str, Any]) -> ConfiguredSystem:
         """Return a system with these options; what it is made of must be configured before."""
         system = make_system(
-            entry.type, options, name=entry.name, resolve=self._part, cache=self._project.cache / "embeddings"
+            entry.type,
+            options,
+            name=entry.name,
+            resolve=lambda name: self.configured[name].system,
+            cache=self._project.cache / "embeddings",
         )
         return ConfiguredSystem(entry, options, system)
-
-    def _part(self, name: str) -> System:
-        return self.configured[name].system
 
     def fingerprint(self, configured: ConfiguredSystem) -> str:
         """Return a digest of all that the answers of a system depend on."""
         hashes = self._collection.hashes
         return fingerprint_of(
             {
-                "version": _FINGERPRINT_VERSION,
+                "version": 1,
                 "system": configured.system.describe(),
                 "docs": hashes["docs"],
                 "queries": hashes["queries"],
@@ -73,7 +71,6 @@ class SystemBuilder:
         )
 
     def is_indexed(self, configured: ConfiguredSystem) -> bool:
-        """Tell whether the docs have been indexed for a system."""
         return id(configured.system) in self._index_seconds
 
     def index(self, configured: ConfiguredSystem) -> float:

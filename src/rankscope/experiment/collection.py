@@ -98,7 +98,10 @@ class Collection:
     ) -> None:
         self.spec = spec
         self.docs = docs
-        self.queries = with_attributes(queries, spec.attributes)
+        columns = {name: dict(column) for name, column in queries.attributes.items()}
+        for name, value in spec.attributes.items():  # these hold for all; what a query says of itself goes first
+            columns[name] = {**dict.fromkeys(queries.ids, value), **columns.get(name, {})}
+        self.queries = QueryTable(queries.ids, queries.texts, columns)
         self.qrels = qrels
         self.where = where
         """The file, or other source, of each part."""
@@ -108,7 +111,6 @@ class Collection:
 
     @property
     def name(self) -> str:
-        """What the project, or its folder, calls it."""
         return self.spec.name
 
     @property
@@ -140,7 +142,6 @@ class Collection:
 
     @property
     def hashes(self) -> dict[str, str]:
-        """The content hash of each part."""
         return {name: part.sha256 for name, part in self.parts.items()}
 
     def problems(self) -> list[str]:
@@ -189,19 +190,22 @@ def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Colle
         raise missing(spec.path)
     imported = None if spec.path is None or spec.path.is_dir() else import_collection(spec.path)
     where = {part: find_part(spec, part, imported) for part in PARTS}
-    return Collection(
-        spec,
-        load_docs(spec, imported, scans, where["docs"]),
-        load_collection_queries(spec, imported, where["queries"]),
-        load_collection_qrels(spec, imported, where["qrels"]),
-        where=where,
-        about=read_about(spec.path),
-        cache=scans,
-    )
+    docs = load_docs(spec, imported, scans, where["docs"])
+    if imported is None or spec.queries is not None:
+        queries = load_queries(where["queries"], columns=spec.columns.get("queries"), need_text=True)
+    else:
+        rows = [{"_id": query.id, "text": query.text, **query.attributes} for query in imported.queries]
+        queries = load_queries(rows, need_text=True)
+    if imported is None or spec.qrels is not None:
+        qrels = load_qrels(where["qrels"], options=ReadOptions(columns=spec.columns.get("qrels")))
+    elif imported.judgments:
+        qrels = Qrels(imported.qrels_rows)
+    else:
+        raise InputError(f"{spec.path} ({imported.title}) holds no judgments", hint="give them: qrels = FILE")
+    return Collection(spec, docs, queries, qrels, where=where, about=read_about(spec.path), cache=scans)
 
 
 def find_part(spec: CollectionSpec, part: str, imported: ImportedContent | None) -> str:
-    """Return the file that holds a part."""
     stated: Path | None = getattr(spec, part)
     if stated is not None:
         return str(stated)
@@ -209,13 +213,11 @@ def find_part(spec: CollectionSpec, part: str, imported: ImportedContent | None)
         raise OptionError(
             f"collection {spec.name} has no {part}", hint=f"give it a path, or {part} = FILE by itself, or ir_datasets"
         )
-    if imported is not None:
-        return str(spec.path)
-    return str({"docs": find_docs, "queries": find_queries, "qrels": find_qrels}[part](spec.path))
+    finders = {"docs": find_docs, "queries": find_queries, "qrels": find_qrels}
+    return str(spec.path if imported is not None else finders[part](spec.path))
 
 
 def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: ScanCache, where: str) -> CollectionDocs:
-    """Return the docs of a collection."""
     if imported is None or spec.docs is not None:
         path = Path(where)
         if not path.exists():
@@ -237,39 +239,12 @@ class ImportedDocs(CollectionDocs):
         self._docs = imported.docs
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
-        """Yield each doc with its place in the file."""
         for number, doc in enumerate(self._docs, 1):
             rest = {name: value for name, value in doc.fields.items() if name not in {"text", "title"}}
             yield number, Doc(doc.id, str(doc.fields.get("text", "")), str(doc.fields.get("title", "")), rest)
 
 
-def load_collection_queries(spec: CollectionSpec, imported: ImportedContent | None, where: str) -> QueryTable:
-    """Return the queries of a collection, each with a text."""
-    if imported is None or spec.queries is not None:
-        return load_queries(where, columns=spec.columns.get("queries"), need_text=True)
-    rows = [{"_id": query.id, "text": query.text, **query.attributes} for query in imported.queries]
-    return load_queries(rows, need_text=True)
-
-
-def load_collection_qrels(spec: CollectionSpec, imported: ImportedContent | None, where: str) -> Qrels:
-    """Return the judgments of a collection."""
-    if imported is None or spec.qrels is not None:
-        return load_qrels(where, options=ReadOptions(columns=spec.columns.get("qrels")))
-    if not imported.judgments:
-        raise InputError(f"{spec.path} ({imported.title}) holds no judgments", hint="give them: qrels = FILE")
-    return Qrels(imported.qrels_rows)
-
-
-def with_attributes(queries: QueryTable, attributes: Mapping[str, Any]) -> QueryTable:
-    """Return queries with attributes that hold for all of them; what a query says of itself goes first."""
-    columns = {name: dict(column) for name, column in queries.attributes.items()}
-    for name, value in attributes.items():
-        columns[name] = {**dict.fromkeys(queries.ids, value), **columns.get(name, {})}
-    return QueryTable(queries.ids, queries.texts, columns)
-
-
 def read_about(path: Path | None) -> dict[str, Any]:
-    """Return what a folder says about itself."""
     note = path / ABOUT if path is not None else None
     if note is None or not note.is_file():
         return {}
@@ -286,6 +261,5 @@ def counted(n: int, what: str) -> str:
     return f"1 {what}" if n == 1 else f"{n:,} {plural}"
 
 
-def few(ids: Sequence[str], shown: int = 3) -> str:
-    """Return the first few ids, separated by commas."""
-    return ", ".join(ids[:shown]) + (", …" if len(ids) > shown else "")
+def few(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")

@@ -10,7 +10,6 @@ from rankscope.errors import FormatError, InputError
 
 DOCS_STEMS = ("corpus", "docs", "documents", "collection", "passages")
 DOCS_SUFFIXES = frozenset({"jsonl", "ndjson", "json", "csv", "tsv", "parquet", "pq"})
-QRELS = "qrels"
 
 
 def find_docs(folder: Path) -> Path:
@@ -31,18 +30,17 @@ def find_queries(folder: Path) -> Path:
 
 def find_qrels(folder: Path) -> Path:
     """Return the file of judgments: qrels/test.tsv, qrels.tsv, qrels.txt, test.qrels or the like."""
-    inside = folder / QRELS
+    inside = folder / "qrels"
     if inside.is_dir():
         files = files_in(inside)
         tests = [entry for entry in files if bare_stem(entry.name) == "test"]
-        return only(tests or files, inside, QRELS)
-    found = [entry for entry in files_in(folder) if QRELS in words_of(entry.name)]
-    exact = [entry for entry in found if bare_stem(entry.name) == QRELS or entry.name == QRELS]
-    return only(exact or found, folder, QRELS)
+        return only(tests or files, inside, "qrels")
+    found = [entry for entry in files_in(folder) if "qrels" in words_of(entry.name)]
+    exact = [entry for entry in found if bare_stem(entry.name) == "qrels" or entry.name == "qrels"]
+    return only(exact or found, folder, "qrels")
 
 
 def files_in(folder: Path) -> list[Path]:
-    """Return the files of a folder, sorted by name."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder", hint="give the folder of a collection")
     return sorted(entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))
@@ -53,7 +51,7 @@ def only(found: Sequence[Path], folder: Path, part: str) -> Path:
     if len(found) == 1:
         return found[0]
     if not found:
-        usual = {"docs": "corpus.jsonl", QRELS: "qrels/test.tsv or qrels.txt"}[part]
+        usual = {"docs": "corpus.jsonl", "qrels": "qrels/test.tsv or qrels.txt"}[part]
         raise FormatError(
             f"{folder} holds no {part}", hint=f"call the file {usual}, or name it in the project: {part} = FILE"
         )

@@ -11,12 +11,6 @@ import numpy as np
 from rankscope.experiment.answer_store import AnswerSummary, SystemCall
 from rankscope.experiment.results import Costs, Latency
 
-_STATUS = Path("/proc/self/status")
-_CLEAR = Path("/proc/self/clear_refs")
-_RESET_PEAK = "5"
-_ENOUGH = 20
-"""With fewer times than this, slow first ones are not left out."""
-
 
 def latency_of(seconds: Iterable[float]) -> Latency | None:
     """Return mean and percentiles (interpolated linearly) of times in seconds; None where there are none."""
@@ -28,9 +22,9 @@ def latency_of(seconds: Iterable[float]) -> Latency | None:
 
 
 def warm_times(timed: Sequence[tuple[float, bool]]) -> list[float]:
-    """Return the times of calls that were not the first after a start; of all where there are few others."""
+    """Return the times of calls that were not the first after a start; of all where there are fewer than 20 others."""
     kept = [seconds for seconds, cold in timed if not cold]
-    return kept if len(kept) >= _ENOUGH else [seconds for seconds, _ in timed]
+    return kept if len(kept) >= 20 else [seconds for seconds, _ in timed]
 
 
 def throughput(calls: Sequence[SystemCall]) -> float | None:
@@ -62,7 +56,7 @@ class MemoryRise:
 
     def __init__(self) -> None:
         try:
-            _CLEAR.write_text(_RESET_PEAK)  # sets the peak to where memory is now
+            Path("/proc/self/clear_refs").write_text("5")  # sets the peak to where memory is now
             self._before = kilobytes("VmRSS")
         except OSError:
             self._before = None
@@ -74,6 +68,5 @@ class MemoryRise:
 
 
 def kilobytes(name: str) -> int | None:
-    """Return a number that the kernel gives of this process, in kB."""
-    found = re.search(rf"^{name}:\s+(\d+) kB", _STATUS.read_text(), re.MULTILINE)
+    found = re.search(rf"^{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return None if found is None else int(found[1])

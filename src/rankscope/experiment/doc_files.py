@@ -69,7 +69,14 @@ class DocFile(CollectionDocs):
         self.name = str(path)
         self._columns = dict(columns or {})
         self._cache = cache or ScanCache(None)
-        check_roles(self._columns, DOC_COLUMNS, where=f"the columns of {path}")
+        self._roles: dict[tuple[str, ...], dict[str, str]] = {}
+        """Which column holds what, by the names of the columns: found out once per kind of row."""
+        for role in self._columns:
+            if role not in DOC_COLUMNS:
+                raise OptionError(
+                    f"the columns of {path}: {role} is not one of {', '.join(DOC_COLUMNS)}",
+                    hint=did_you_mean(role, DOC_COLUMNS),
+                )
 
     @cached_property
     def scan(self) -> DocScan:
@@ -78,38 +85,27 @@ class DocFile(CollectionDocs):
         return DocScan(**self._cache.get(key, self.path, lambda: msgspec.structs.asdict(scan_docs(self))))
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
-        """Yield each doc with the number of its line."""
-        reader = DocRowReader(self.name, self._columns)
         source = source_of(self.path)
         with source.reading(from_json=lambda content: rows_of_json(content, self.name)) as reading:
             for number, row in doc_rows(reading, format_of(source)):
-                doc = reader.doc(number, row, reading)
+                doc = self._doc(number, row, reading)
                 if doc is not None:
                     yield number, doc
         if reading.bad_lines:
             raise BadLinesError(reading.bad_lines, hint="every doc needs an id of its own and a text")
 
-
-class DocRowReader:
-    """Turns rows into docs: finds out once per kind of row which column holds what."""
-
-    def __init__(self, name: str, columns: Mapping[str, str]) -> None:
-        self._name = name
-        self._columns = columns
-        self._roles: dict[tuple[str, ...], dict[str, str]] = {}
-
-    def doc(self, number: int, row: Any, reading: FileReading) -> Doc | None:
+    def _doc(self, number: int, row: Any, reading: FileReading) -> Doc | None:
         """Return the doc that a row holds; one without an id is noted as a bad line."""
         if not isinstance(row, Mapping):
-            raise FormatError(f"{self._name}:{number} holds {row!r}, not values by name", hint="write it as {…}")
+            raise FormatError(f"{self.name}:{number} holds {row!r}, not values by name", hint="write it as {…}")
         names = tuple(row)
         if names not in self._roles:
-            self._roles[names] = roles_in(names, DOC_COLUMNS, self._columns, where=f"{self._name}:{number}")
+            self._roles[names] = roles_in(names, self._columns, where=f"{self.name}:{number}")
         roles = self._roles[names]
         if is_missing(row[roles["id"]]):
             reading.reject(number, "", "the doc has no id")
             return None
-        doc = as_id(row[roles["id"]], what=f"the id of the doc at {self._name}:{number}")
+        doc = as_id(row[roles["id"]], what=f"the id of the doc at {self.name}:{number}")
         text, title = (row.get(roles.get(role, "")) for role in ("text", "title"))
         used = {roles.get("text"), roles.get("title")}
         kept = {
@@ -127,23 +123,14 @@ def as_text(cell: Any) -> str:
     return "\n".join(map(str, cell)) if isinstance(cell, list | tuple) else str(cell)
 
 
-def check_roles(columns: Mapping[str, str], roles: Mapping[str, Any], *, where: str) -> None:
-    """Refuse a mapping of columns to something that docs do not have."""
-    for role in columns:
-        if role not in roles:
-            raise OptionError(f"{where}: {role} is not one of {', '.join(roles)}", hint=did_you_mean(role, roles))
-
-
-def roles_in(
-    names: Sequence[Any], roles: Mapping[str, tuple[str, ...]], chosen: Mapping[str, str], *, where: str
-) -> dict[str, str]:
+def roles_in(names: Sequence[Any], chosen: Mapping[str, str], *, where: str) -> dict[str, str]:
     """Return which column holds what: those that were chosen, then those with a known name."""
-    found = match_columns(names, roles, chosen=chosen, where=where)
+    found = match_columns(names, DOC_COLUMNS, chosen=chosen, where=where)
     missing = "id" if "id" not in found else "text" if not {"text", "title"} & set(found) else None
     if missing:
         raise FormatError(
             f"{where} has no column for the doc's {missing}; its columns are {', '.join(map(str, names))}",
-            hint=f"call it {' or '.join(roles[missing][:3])}, or map it with columns.docs.{missing} = NAME",
+            hint=f"call it {' or '.join(DOC_COLUMNS[missing][:3])}, or map it with columns.docs.{missing} = NAME",
         )
     return found
 

@@ -57,5 +57,4 @@ def describe_unknown(system: str, known: Sequence[str], retrieved: Sequence[str]
 
 
 def share_of_texts(ids: Sequence[str]) -> float:
-    """Return how many of the ids consist of several words."""
     return sum(len(one.split()) > 1 for one in ids) / len(ids)

@@ -25,7 +25,6 @@ def with_environment(value: Any, environment: Mapping[str, str], *, where: str) 
 
 
 def replacement(match: re.Match[str], environment: Mapping[str, str], where: str) -> str:
-    """Return what one ${…} stands for."""
     escaped, content = match.groups()
     if escaped:
         return f"${{{content}}}"

@@ -24,17 +24,14 @@ class ContentDigest:
         self._sha256 = hashlib.sha256()
 
     def add(self, record: Any) -> None:
-        """Take in a record of plain values."""
         text = json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
         self._sha256.update(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def hexdigest(self) -> str:
-        """Return the digest in hexadecimal."""
         return self._sha256.hexdigest()
 
 
 def digest_of(records: Iterable[Any]) -> str:
-    """Return the digest of records in the order given."""
     digest = ContentDigest()
     for record in records:
         digest.add(record)
@@ -64,28 +61,18 @@ class ScanCache:
         """Return what is known of a file by its path, size and time of change, or compute it and keep it."""
         if self._folder is None or not path.is_file():
             return compute()
-        identity = identity_of(path)
+        status = path.stat()
+        identity = [VERSION, status.st_size, status.st_mtime_ns, status.st_ino]
         note = self._folder / f"{digest_of([what, os.path.abspath(path)])[:32]}.json"  # noqa: PTH100 (links stay as named)
-        known = read_note(note)
-        if known.get("identity") == identity:
-            found: Mapping[str, Any] = known["found"]
+        try:
+            known = json.loads(note.read_text("utf-8"))
+        except (OSError, ValueError):  # there is no note, or it was damaged
+            known = None
+        found: Mapping[str, Any]
+        if isinstance(known, dict) and known.get("identity") == identity:
+            found = known["found"]
             return found
         found = compute()
         self._folder.mkdir(parents=True, exist_ok=True)
         write_text(note, json.dumps({"path": str(path), "identity": identity, "found": dict(found)}) + "\n")
         return found
-
-
-def identity_of(path: Path) -> list[int]:
-    """Return what tells whether a file has changed without reading it."""
-    status = path.stat()
-    return [VERSION, status.st_size, status.st_mtime_ns, status.st_ino]
-
-
-def read_note(note: Path) -> dict[str, Any]:
-    """Return what was kept; nothing where there is no note or it was damaged."""
-    try:
-        content = json.loads(note.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}

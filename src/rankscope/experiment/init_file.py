@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rankscope.errors import OptionError, did_you_mean
@@ -16,8 +16,6 @@ SYSTEMS: Mapping[str, str] = {
     name: system_types.SYSTEMS.summary(name) for name in ("bm25", "dense", "hybrid", "mmr", "dartboard")
 }
 """Systems that need no more than their type, and what they do."""
-COMBINED = ("hybrid",)
-RERANKED = ("mmr", "dartboard")
 _OPTIONAL = ("measures", "strata", "margin", "seeds", "depth", "output", "cache")
 _EXAMPLES = {"strata": ["language", "difficulty"], "margin": 0.01}
 
@@ -32,8 +30,12 @@ class InitOptions(Options):
 
 
 def project_text(options: InitOptions) -> str:
-    """Return the text of a project file."""
-    check_systems(options.systems)
+    for name in options.systems:
+        if name not in SYSTEMS:
+            raise OptionError(
+                f"system {name!r} is not one of {', '.join(SYSTEMS)}",
+                hint=did_you_mean(name, SYSTEMS) or "add others to the file by hand: docs/systems.md shows how",
+            )
     return "\n".join(
         [
             "# A project of Rankscope: `rankscope run` retrieves, measures and compares what is named here.",
@@ -47,16 +49,6 @@ def project_text(options: InitOptions) -> str:
     )
 
 
-def check_systems(names: Iterable[str]) -> None:
-    """Refuse systems that cannot be written without knowing more."""
-    for name in names:
-        if name not in SYSTEMS:
-            raise OptionError(
-                f"system {name!r} is not one of {', '.join(SYSTEMS)}",
-                hint=did_you_mean(name, SYSTEMS) or "add others to the file by hand: docs/systems.md shows how",
-            )
-
-
 def top_lines(primary: str) -> Iterator[str]:
     """Yield the keys of the project itself; those that are left at their default are commented out."""
     about, defaults = field_docs(ProjectOptions), to_builtins(ProjectOptions())
@@ -66,46 +58,32 @@ def top_lines(primary: str) -> Iterator[str]:
 
 
 def collection_lines(paths: Sequence[str]) -> Iterator[str]:
-    """Yield a table for each collection."""
-    for name, path in zip(distinct_names(paths), paths, strict=True):
-        yield f"[collections.{name}]"
+    """Yield a table for each collection, under a name that TOML takes without quotes."""
+    names: list[str] = []
+    for path in paths:
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path).resolve().name.partition(".")[0]).strip("-") or "collection"
+        names.append(f"{stem}-{names.count(stem) + 1}" if stem in names else stem)
+        yield f"[collections.{names[-1]}]"
         yield f"path = {json.dumps(path, ensure_ascii=False)}    # corpus.jsonl, queries.jsonl and qrels are in it"
         yield '# docs = "corpus.jsonl"    # where a part has another name; queries and qrels likewise'
         yield '# attributes = { language = "en" }    # what holds for all of its queries'
         yield ""
 
 
-def distinct_names(paths: Sequence[str]) -> list[str]:
-    """Return a name for each collection, as TOML takes it without quotes."""
-    names: list[str] = []
-    for path in paths:
-        name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path).resolve().name.partition(".")[0]).strip("-") or "collection"
-        names.append(f"{name}-{names.count(name) + 1}" if name in names else name)
-    return names
-
-
 def system_lines(systems: Sequence[str]) -> Iterator[str]:
     """Yield a table for each system; what is made of others names those that stand before it."""
-    simple = [name for name in systems if name not in (*COMBINED, *RERANKED)]
+    simple = [name for name in systems if name in ("bm25", "dense")]
     for name in systems:
         yield f"[systems.{name}]"
         yield f"type = {json.dumps(name)}    # {SYSTEMS[name]}"
-        if name in COMBINED:
-            yield f"of = {json.dumps(parts_of(name, simple, at_least=2))}"
-        elif name in RERANKED:
-            yield f"of = {json.dumps(base_of(name, systems))}"
+        if name == "hybrid":
+            if len(simple) < 2:
+                hint = f"for example --systems bm25,dense,{name}"
+                raise OptionError(f"{name} is made of two systems or more", hint=hint)
+            yield f"of = {json.dumps(simple)}"
+        elif name not in simple:
+            if "dense" not in systems:  # the one that has embeddings
+                hint = f"for example --systems dense,{name}"
+                raise OptionError(f"{name} ranks the docs of dense again", hint=hint)
+            yield 'of = "dense"'
         yield ""
-
-
-def parts_of(name: str, simple: Sequence[str], *, at_least: int) -> list[str]:
-    """Return the systems that one is made of."""
-    if len(simple) < at_least:
-        raise OptionError(f"{name} is made of two systems or more", hint=f"for example --systems bm25,dense,{name}")
-    return list(simple)
-
-
-def base_of(name: str, systems: Sequence[str]) -> str:
-    """Return the system whose docs are ranked again: one that has embeddings."""
-    if "dense" not in systems:
-        raise OptionError(f"{name} ranks the docs of dense again", hint=f"for example --systems dense,{name}")
-    return "dense"

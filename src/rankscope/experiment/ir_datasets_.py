@@ -31,18 +31,11 @@ def load_ir_dataset(spec: CollectionSpec, cache: ScanCache) -> Collection:
         grade=np.array([row.relevance for row in judgments], dtype=np.float64),
         subtopic=[str(row.subtopic_id) for row in judgments] if hasattr(judgments[0], "subtopic_id") else None,
     )
-    return Collection(
-        spec,
-        IrDatasetsDocs(where, dataset),
-        queries,
-        Qrels(qrels),
-        where=dict.fromkeys(PARTS, where),
-        cache=cache,
-    )
+    docs = IrDatasetsDocs(where, dataset)
+    return Collection(spec, docs, queries, Qrels(qrels), where=dict.fromkeys(PARTS, where), cache=cache)
 
 
 def dataset_of(name: str) -> Any:
-    """Return a dataset by its id, or say what is missing."""
     ir_datasets = need("ir_datasets", pip="'rankscope[ir_datasets]'", why=f"the collection {name!r}")
     try:
         dataset = ir_datasets.load(name)
@@ -72,7 +65,6 @@ class IrDatasetsDocs(CollectionDocs):
         self._dataset = dataset
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
-        """Yield each doc with its place."""
         for number, record in enumerate(self._dataset.docs_iter(), 1):
             row = fields_of(record, "doc_id")
             title = str(row.pop("title", "") or "")

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Self, cast
 
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.answer_store import AnswerSummary, IndexCost, SystemCall, TunedWeights
-from rankscope.experiment.file_names import file_name
+from rankscope.experiment.run_files import file_name
 from rankscope.io.files import write_text
 from rankscope.records import from_json, to_json
 from rankscope.systems.answers import Answer
@@ -36,7 +36,6 @@ class JournalStore:
         self._collection = collection
 
     def open(self, system: str, fingerprint: str) -> Journal:
-        """Return the journal of a system, with what was answered before."""
         about = {"system": system, "collection": self._collection, "fingerprint": fingerprint}
         return Journal(self._path(system, fingerprint, "jsonl"), about=about)
 
@@ -48,12 +47,10 @@ class JournalStore:
             return None
 
     def put_tuned(self, system: str, fingerprint: str, tuned: TunedWeights) -> None:
-        """Keep weights that were tuned."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self._path(system, fingerprint, "tuned.json"), to_json(tuned, indent=None) + "\n")
 
     def forget(self, systems: Iterable[str]) -> None:
-        """Remove the files of some systems."""
         for system in systems:
             ours = re.compile(rf"{re.escape(file_name(system))}\.[0-9a-f]{{{_SHOWN_DIGITS}}}\.(jsonl|tuned\.json)")
             for path in self.folder.glob("*") if self.folder.is_dir() else ():
@@ -95,25 +92,26 @@ class Journal:
 
     def add(self, answers: Sequence[Answer], *, seconds: float, cold: bool = False) -> None:
         """Write down what came back from one call, all of it or nothing, before this returns."""
-        call = SystemCall(len(answers), seconds, cold)
-        lines = [answer_record(answer, cold=cold) for answer in answers]
-        places = self._append(*lines, {"call": call.n_queries, "seconds": seconds, "cold": cold})
+        lines: list[dict[str, Any]] = []
+        for answer in answers:
+            pairs = None if answer.ranking is None else [list(pair) for pair in answer.ranking]
+            found = {"failed": answer.reason} if pairs is None else {"docs": pairs}
+            line = {"query": answer.query_id, **found, "seconds": answer.seconds, "attempts": answer.n_attempts}
+            lines.append({**line, "cold": True} if cold else line)
+        places = self._append(*lines, {"call": len(answers), "seconds": seconds, "cold": cold})
         for answer, place in zip(answers, places, strict=False):
             self._note_answer(answer, place, cold=cold)
-        self.summary.calls.append(call)
+        self.summary.calls.append(SystemCall(len(answers), seconds, cold))
 
     def add_fit(self, fit: IndexCost) -> None:
-        """Write down what indexing took."""
         self._append({"fit": fit.seconds, "index_bytes": fit.index_bytes})
         self.summary.fit = fit
 
     def add_memory(self, n_bytes: int) -> None:
-        """Write down how much memory was taken up at most."""
         self._append({"memory_bytes": n_bytes})
         self.summary.note_memory(n_bytes)
 
     def ranking(self, query: str) -> RankedDocs:
-        """Return the answer to a query, read from the file."""
         start, length = self._places[query]
         if self._reading is None:
             self._reading = self.path.open("rb")
@@ -140,7 +138,13 @@ class Journal:
                     for answer, place, cold in pending:
                         self._note_answer(answer, place, cold=cold)
                     pending.clear()
-                    self._note_other(record)
+                    if "call" in record:
+                        call = SystemCall(record["call"], record["seconds"], bool(record.get("cold")))
+                        self.summary.calls.append(call)
+                    elif "fit" in record:
+                        self.summary.fit = IndexCost(record["fit"], record["index_bytes"])
+                    elif "memory_bytes" in record:
+                        self.summary.note_memory(record["memory_bytes"])
                     end = start + len(line)
                 start += len(line)
         return end
@@ -149,15 +153,6 @@ class Journal:
         self.summary.note_answer(answer, cold=cold)
         if answer.ranking is not None:
             self._places[answer.query_id] = place
-
-    def _note_other(self, record: Mapping[str, Any]) -> None:
-        """Take in a line that is no answer."""
-        if "call" in record:
-            self.summary.calls.append(SystemCall(record["call"], record["seconds"], bool(record.get("cold"))))
-        elif "fit" in record:
-            self.summary.fit = IndexCost(record["fit"], record["index_bytes"])
-        elif "memory_bytes" in record:
-            self.summary.note_memory(record["memory_bytes"])
 
     def _append(self, *records: Mapping[str, Any]) -> list[tuple[int, int]]:
         """Add lines in one go, and wait until they are on disk; return where each begins and how long it is."""
@@ -198,15 +193,3 @@ def parse_line(line: bytes, path: Path, number: int) -> dict[str, Any]:
             f"{path}:{number} is damaged, or of another version", hint="`rankscope run --fresh` asks everything anew"
         )
     return record
-
-
-def answer_record(answer: Answer, *, cold: bool) -> dict[str, Any]:
-    """Return the line for one answer."""
-    found = {"failed": answer.reason} if answer.ranking is None else {"docs": [list(pair) for pair in answer.ranking]}
-    return {
-        "query": answer.query_id,
-        **found,
-        "seconds": answer.seconds,
-        "attempts": answer.n_attempts,
-        **({"cold": True} if cold else {}),
-    }

@@ -7,7 +7,6 @@ import json
 import platform
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rankscope._version import __version__
@@ -17,34 +16,22 @@ from rankscope.io.files import write_text
 from rankscope.records import to_builtins
 from rankscope.systems.options import versions_of
 
-FILE = "manifest.json"
 LIBRARIES = ("numpy", "scipy", "polars", "bm25s", "PyStemmer", "wordllama", "torch", "sentence-transformers")
 
 
-def write_manifest(benchmark: Benchmark, project: Project) -> Path:
-    """Write the manifest of a run into the project's output folder, and return where it is."""
-    target = project.output / FILE
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_text(target, json.dumps(manifest_of(benchmark, project), indent=1, ensure_ascii=False) + "\n")
-    return target
-
-
-def manifest_of(benchmark: Benchmark, project: Project) -> dict[str, Any]:
-    """Return all that a run depends on, what it counted, and when it was."""
-    return {
+def write_manifest(benchmark: Benchmark, project: Project) -> None:
+    """Write all that a run depends on, what it counted, and when it was, into the project's output folder."""
+    stored = to_builtins(benchmark.project)
+    manifest = {
         "rankscope": __version__,
         "python": platform.python_version(),
         "platform": sys.platform,
         "libraries": {name: version for name, version in versions_of(*LIBRARIES).items() if version[0].isdigit()},
-        "project": {"file": benchmark.project.file, "sha256": benchmark.project.sha256},
+        "project": {"file": stored["file"], "sha256": stored["sha256"]},
         "command": benchmark.command,
         "started": benchmark.started,
         "finished": benchmark.finished,
-        "measures": list(benchmark.project.measures),
-        "primary": benchmark.project.primary,
-        "strata": list(benchmark.project.strata),
-        "margin": benchmark.project.margin,
-        "seeds": list(benchmark.project.seeds),
+        **{name: stored[name] for name in ("measures", "primary", "strata", "margin", "seeds")},
         "depth": benchmark.depth,
         "collections": {
             result.name: {
@@ -63,6 +50,8 @@ def manifest_of(benchmark: Benchmark, project: Project) -> dict[str, Any]:
             for result in benchmark.collections
         },
     }
+    project.output.mkdir(parents=True, exist_ok=True)
+    write_text(project.output / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def system_manifest(system: SystemResult, result: CollectionResult, project: Project) -> dict[str, Any]:
@@ -74,11 +63,15 @@ def system_manifest(system: SystemResult, result: CollectionResult, project: Pro
     written = project.systems[system.name].written
     described = result.described[system.name]
     costs = to_builtins(system.costs)
+    run = None
+    if system.run is not None:
+        with (project.folder / system.run).open("rb") as stream:
+            run = {"path": system.run, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
     return {
         "options": written,
         "described": {name: value for name, value in described.items() if written.get(name, value) == value},
         "fingerprint": system.fingerprint,
-        "run": None if system.run is None else {"path": system.run, "sha256": sha256_of(project.folder / system.run)},
+        "run": run,
         "n_queries": system.n_queries,
         "n_answered": system.n_answered,
         "n_failed": len(system.failures),
@@ -86,13 +79,6 @@ def system_manifest(system: SystemResult, result: CollectionResult, project: Pro
     }
 
 
-def sha256_of(path: Path) -> str:
-    """Return the digest of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def fingerprint_of(content: Mapping[str, Any]) -> str:
-    """Return a digest of what a system's answers depend on."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -22,7 +22,6 @@ from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
 PYPROJECT = "pyproject.toml"
-_USUAL_PRIMARY = "nDCG@10"
 _TABLES = "a table of tables, such as [collections.NAME]"
 
 Texts = Annotated[
@@ -87,6 +86,13 @@ class SystemEntry(Record):
         for values in itertools.product(*self.sweep.values()):
             yield {**self.options, **dict(zip(self.sweep, values, strict=True))}
 
+    def parts(self) -> list[str]:
+        """Return the names of the systems that it is made of directly, with any of its options, each once."""
+        from rankscope.systems.registry import system_names_in
+
+        names = (name for options in self.variants() for name in system_names_in(self.type, options))
+        return list(dict.fromkeys(names))
+
 
 class Project(Record):
     """What a project file says, with all paths resolved against its folder."""
@@ -111,7 +117,6 @@ class Project(Record):
         return self.file.parent
 
     def collection(self, name: str) -> CollectionSpec:
-        """Return a collection by its name, or say which ones there are."""
         if name not in self.collections:
             raise OptionError(
                 f"{self.file.name} has no collection {name!r}; it has {', '.join(self.collections) or 'none'}",
@@ -121,17 +126,19 @@ class Project(Record):
 
     def with_parts(self, systems: Iterable[str]) -> set[str]:
         """Return systems and all that they are made of."""
-        from rankscope.systems.registry import system_names_in
+        return all_parts(systems, lambda name: self.systems[name].parts())
 
-        found: set[str] = set()
-        waiting = list(systems)
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                entry = self.systems[name]
-                waiting += [part for options in entry.variants() for part in system_names_in(entry.type, options)]
-        return found
+
+def all_parts(names: Iterable[str], parts_of: Callable[[str], Iterable[str]]) -> set[str]:
+    """Return names with all that they are made of, directly or by way of others."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(parts_of(name))
+    return found
 
 
 def find_project(start: str | Path | None = None) -> Path:
@@ -227,7 +234,6 @@ class NoProjectError(InputError):
 
 
 def read_text(file: Path) -> str:
-    """Return what stands in a project file."""
     if not file.exists():
         raise missing(file)
     try:
@@ -237,7 +243,6 @@ def read_text(file: Path) -> str:
 
 
 def parse_toml(text: str, file: Path) -> dict[str, Any]:
-    """Return what a TOML text says."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -250,7 +255,7 @@ def read_measures(options: ProjectOptions, *, where: str) -> tuple[tuple[str, ..
     """Return the names of the measures, and of the one that decides, which is always measured."""
     names = tuple(name for given in as_tuple(options.measures) for name in measure_names(given, f"{where}measures"))
     if options.primary is None:
-        return names, _USUAL_PRIMARY if _USUAL_PRIMARY in names else names[0]
+        return names, "nDCG@10" if "nDCG@10" in names else names[0]
     primary = measure_names(options.primary, f"{where}primary")
     if len(primary) != 1:
         raise OptionError(f"{where}primary names {len(primary)} measures, but one decides", hint="name one of them")
@@ -268,7 +273,6 @@ def measure_names(text: str, where: str) -> list[str]:
 
 
 def resolve_collection(name: str, given: CollectionOptions, *, folder: Path, where: str) -> CollectionSpec:
-    """Return where the parts of a collection are."""
     if given.ir_datasets is not None:
         doubled = next((key for key in ("path", *PARTS) if getattr(given, key) is not None), None)
         if doubled:
@@ -339,33 +343,16 @@ def find_swept(kind: str, options: Mapping[str, Any], *, where: str) -> dict[str
 
 def check_references(systems: Mapping[str, SystemEntry], *, where: str) -> None:
     """Refuse systems that are made of others which are not there, or of themselves."""
-    from rankscope.systems.registry import system_names_in
-
-    parts = {
-        name: {part for options in entry.variants() for part in system_names_in(entry.type, options)}
-        for name, entry in systems.items()
-    }
+    parts = {name: entry.parts() for name, entry in systems.items()}
     for name, names in parts.items():
-        for part in sorted(names - set(systems)):
+        for part in sorted(set(names) - set(systems)):
             raise OptionError(
                 f"{where}.{name} is made of {part!r}, which is no system of the project",
                 hint=did_you_mean(part, systems) or f"the systems are {', '.join(systems)}",
             )
-    for name in parts:
-        if name in parts_below(name, parts):
+    for name, names in parts.items():
+        if name in all_parts(names, parts.__getitem__):
             raise OptionError(f"{where}.{name} is made of itself, by way of others or not", hint="break the circle")
-
-
-def parts_below(name: str, parts: Mapping[str, set[str]]) -> set[str]:
-    """Return all systems that one is made of, directly or by way of others."""
-    found: set[str] = set()
-    waiting = list(parts[name])
-    while waiting:
-        part = waiting.pop()
-        if part not in found:
-            found.add(part)
-            waiting.extend(parts[part])
-    return found
 
 
 def project_schema() -> dict[str, Any]:

@@ -6,7 +6,6 @@ the scores and comparisons themselves as well, from which reports are made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import field
@@ -56,7 +55,6 @@ class Choice(Record):
 
     @property
     def best(self) -> Trial:
-        """The trial that was chosen."""
         return next(trial for trial in self.trials if trial.options == self.chosen)
 
 
@@ -81,7 +79,6 @@ class UnknownDocs(Record):
 
     @property
     def in_one_line(self) -> str:
-        """The message with its examples."""
         return f"{self.message} ({'; '.join(self.examples)})" if self.examples else self.message
 
 
@@ -163,7 +160,6 @@ class CollectionResult(Record, eq=False):
 
     @property
     def n_failed(self) -> int:
-        """How many queries failed, over all systems."""
         return sum(len(system.failures) for system in self.systems)
 
     @property
@@ -202,12 +198,10 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_failed(self) -> int:
-        """How many queries failed, over all systems and collections."""
         return sum(result.n_failed for result in self.collections)
 
     @property
     def n_left_out(self) -> int:
-        """How many systems could not be evaluated, over all collections."""
         return sum(len(result.left_out) for result in self.collections)
 
     @property
@@ -218,13 +212,12 @@ class Benchmark(Record, eq=False):
         if len(languages) < 2 or len(languages) < len(results) or "" in languages:
             return ()
         shared = [name for name in results[0].scores or () if all(name in (r.scores or ()) for r in results)]
-        return tuple(language_spread(name, self.project.primary, results) for name in shared)
-
-
-def language_spread(system: str, primary: str, results: Sequence[CollectionResult]) -> LanguageSpread:
-    """Return a system's means by language, each language counting the same."""
-    means = {r.language: r.scores[system].mean()[primary].value for r in results if r.scores is not None}
-    return spread_of(system, means)
+        primary = self.project.primary
+        means = {
+            name: {r.language: r.scores[name].mean()[primary].value for r in results if r.scores is not None}
+            for name in shared
+        }
+        return tuple(spread_of(name, by_language) for name, by_language in means.items())
 
 
 # What is stored
@@ -292,7 +285,6 @@ class BenchmarkRecord(Record):
 
 
 def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
-    """Return what is stored of a benchmark."""
     project = benchmark.project
     return BenchmarkRecord(
         __version__,

@@ -18,9 +18,6 @@ WARM_UP = 3
 ATTEMPTS = 2
 """How often a query is tried with a system in this process."""
 
-OnCount = Callable[[int], None]
-"""Called with how many queries have an answer or have failed."""
-
 
 class CallResult(Record):
     """What one call gave."""
@@ -30,9 +27,18 @@ class CallResult(Record):
 
 
 def retrieve_missing(
-    system: System, queries: Sequence[Query], log: AnswerLog, *, k: int, clock: Clock, on_progress: OnCount
+    system: System,
+    queries: Sequence[Query],
+    log: AnswerLog,
+    *,
+    k: int,
+    clock: Clock,
+    on_progress: Callable[[int], None],
 ) -> None:
-    """Ask all queries that have no answer in the log; those that failed before are asked again."""
+    """Ask all queries that have no answer in the log; those that failed before are asked again.
+
+    `on_progress` is called with how many queries have an answer or have failed.
+    """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
     on_progress(n_done)
@@ -50,7 +56,11 @@ def call_system(
 ) -> Iterator[CallResult]:
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
-        yield from time_answers(system.answers(missing, k=k), clock)
+        last = clock()
+        for answer in system.answers(missing, k=k):
+            now = clock()
+            yield CallResult((answer,), now - last)
+            last = now  # others may be on their way while this one is written down, so that counts as well
         return
     left = {query.id for query in missing}
     for group in plan_calls(queries):
@@ -72,18 +82,6 @@ def plan_calls(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         yield [query]
     for start in range(TIMED_QUERIES, len(queries), BATCH):
         yield queries[start : start + BATCH]
-
-
-def time_answers(answers: Iterator[Answer], clock: Clock) -> Iterator[CallResult]:
-    """Yield answers as calls of their own, with the time since the one before.
-
-    As others may be on their way while one is written down, that counts as well.
-    """
-    last = clock()
-    for answer in answers:
-        now = clock()
-        yield CallResult((answer,), now - last)
-        last = now
 
 
 def call_with_group(system: System, group: Sequence[Query], *, k: int, clock: Clock) -> Iterator[CallResult]:
@@ -122,7 +120,6 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
 
 
 def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-    """Return one ranking per query."""
     rankings = system.search(queries, k=k)
     if len(rankings) != len(queries):
         raise BadAnswerError(f"{len(queries)} queries were asked, but {len(rankings)} rankings came back")
@@ -130,7 +127,6 @@ def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Rank
 
 
 def check_answer(query: Query, ranking: RankedDocs, *, k: int) -> Answer:
-    """Return the answer that a batch has for one query."""
     try:
         return Answer(query.id, check_ranking(ranking, k=k))
     except BadAnswerError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from array import array
@@ -13,11 +14,17 @@ import numpy as np
 from rankscope.data.run import Run
 from rankscope.data.sources import FileSource, Origin
 from rankscope.experiment.answer_store import AnswerLog
-from rankscope.experiment.file_names import file_name
 from rankscope.io.rows import RunRows
 from rankscope.io.write import write_run
 
-_BLANK = re.compile(r"\s")
+
+def file_name(name: str) -> str:
+    """Return a name that a file can have on any system, and that no other name of a system or collection has."""
+    plain = re.sub(r"[^A-Za-z0-9_+-]+", "-", name).strip("-")
+    if plain == name:
+        return name
+    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{plain}-{mark}" if plain else mark
 
 
 class RunFiles:
@@ -38,7 +45,7 @@ class RunFiles:
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         self.docs[name] = {self._ids.setdefault(doc, doc): None for doc in rows.doc}
-        has_blanks = any(map(_BLANK.search, {*rows.query, *rows.doc}))
+        has_blanks = any(map(re.compile(r"\s").search, {*rows.query, *rows.doc}))
         ending = None if not len(rows) else "jsonl.gz" if has_blanks else "trec.gz"
         for other in {"trec.gz", "jsonl.gz"} - {ending}:
             (self._folder / f"{file_name(name)}.{other}").unlink(missing_ok=True)
@@ -49,11 +56,9 @@ class RunFiles:
         return Path(os.path.relpath(target, self._project_folder)).as_posix()
 
     def open(self, name: str, path: str) -> Run:
-        """Return a run that was written."""
         return Run(ProjectRunSource(self._project_folder / path, shown=path), name=name)
 
     def docs_of(self, systems: Iterable[str]) -> dict[str, None]:
-        """Return the docs that any of the systems has retrieved, once each."""
         return {doc: None for system in systems for doc in self.docs[system]}
 
 
@@ -66,7 +71,6 @@ class ProjectRunSource(FileSource):
 
     @property
     def origin(self) -> Origin:
-        """The file, by its path from the project's folder."""
         found = super().origin
         return Origin(self._shown, found.format, found.digest)
 

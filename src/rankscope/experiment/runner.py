@@ -17,7 +17,6 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.costs import costs_of
 from rankscope.experiment.doc_ids import find_unknown_docs
-from rankscope.experiment.file_names import file_name, tag_of
 from rankscope.experiment.journal import JournalStore
 from rankscope.experiment.manifest import write_manifest
 from rankscope.experiment.progress import TaskProgress, ignore_progress
@@ -31,9 +30,8 @@ from rankscope.experiment.results import (
     ProjectSummary,
     SystemResult,
     TrainTestSplit,
-    UnknownDocs,
 )
-from rankscope.experiment.run_files import RunFiles, run_rows
+from rankscope.experiment.run_files import RunFiles, file_name, run_rows
 from rankscope.experiment.scoring import check_judgments, mean_over_answered, notes_on, score_runs, seed_note
 from rankscope.experiment.session import CollectionSession
 from rankscope.experiment.train_test import train_test_split
@@ -42,9 +40,6 @@ from rankscope.records import Options, Record, replace
 from rankscope.systems.answers import Clock
 from rankscope.systems.working_directory import working_directory
 
-RUNS, JOURNALS = "runs", "journal"
-UNTIMED = frozenset({"run"})
-"""Types of systems that only look up what was retrieved before: their times mean nothing."""
 OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "rerank", "expand"})
 """Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
 
@@ -137,9 +132,8 @@ def run_project(
         results = tuple(
             run_collection(project, options, name, on_progress=on_progress, clock=clock) for name in collections
         )
-    benchmark = Benchmark(
-        summarise(project), options.depth or project.depth, results, started, timestamp(), options.command
-    )
+    depth = options.depth or project.depth
+    benchmark = Benchmark(summarise(project), depth, results, started, timestamp(), options.command)
     write_manifest(benchmark, project)
     return benchmark
 
@@ -172,7 +166,6 @@ def select_names(names: Sequence[str], known: Mapping[str, Any], what: str, proj
 
 
 def timestamp() -> str:
-    """Return the time, as records have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -193,7 +186,7 @@ def summarise(project: Project) -> ProjectSummary:
 def run_collection(
     project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
 ) -> CollectionResult:
-    """Plan, execute and gather what is to be done on one collection, all in this process."""
+    """Plan, execute and gather; what was indexed for a collection is let go of before the next one."""
     collection = load_collection(project.collection(name), cache=project.cache)
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
@@ -248,7 +241,7 @@ def open_session(
         project,
         collection or load_collection(project.collection(name), cache=project.cache),
         task.split,
-        JournalStore(project.output / JOURNALS / file_name(name), collection=name),
+        JournalStore(project.output / "journal" / file_name(name), collection=name),
         depth=task.depth,
         clock=clock,
         on_progress=on_progress,
@@ -261,8 +254,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
     With a session, tasks on the same collection share what is indexed; without one, a task stands for itself.
     """
     session = session or open_session(task)
-    queries = task.split.measured
-    n_choices = len(session.tuner.choices)
+    queries, n_choices = task.split.measured, len(session.tuner.choices)
     with working_directory(task.project.folder):
         configured = session.tuner.configure(task.system)
         fingerprint = session.builder.fingerprint(configured)
@@ -274,10 +266,10 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 system=task.system,
                 fingerprint=fingerprint,
                 described=configured.system.describe(),
-                rows=run_rows(log, queries, tag=tag_of(task.system, fingerprint)),
+                rows=run_rows(log, queries, tag=f"{file_name(task.system)}-{fingerprint[:12]}"),
                 failures=tuple(FailedQuery(one.query_id, one.reason, one.n_attempts) for one in failed),
                 n_retried=sum(answer.n_attempts > 1 for answer in answered),
-                costs=costs_of(summary, queries=queries, is_timed=configured.entry.type not in UNTIMED),
+                costs=costs_of(summary, queries=queries, is_timed=configured.entry.type != "run"),
                 choices=tuple(session.tuner.choices[n_choices:]),
             )
 
@@ -290,7 +282,7 @@ def gather(
 ) -> CollectionResult:
     """Write the runs of a collection, evaluate and compare them, and return what was found."""
     collection, split = session.collection, session.split
-    files = RunFiles(project.output / RUNS / file_name(collection.name), project_folder=project.folder)
+    files = RunFiles(project.output / "runs" / file_name(collection.name), project_folder=project.folder)
     written: list[SystemResult] = []
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
@@ -309,27 +301,27 @@ def gather(
         collection,
         split,
         runs,
-        doc_data=session.doc_data.arguments(project.measures, docs) if runs else {},
+        doc_data=session.doc_arguments(project.measures, docs) if runs else {},
         baseline=options.baseline,
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
     )
     comparison = comparisons[0] if comparisons else None
-    wanted = options.baseline or systems[0].name
     notes = [
         *notes_on(project, collection, split, tuple(choices.values()), systems, depth=session.depth),
-        *session.doc_data.notes,
+        *session.doc_notes,
         *([seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []),
         *dict.fromkeys((*unjudged, *noted)),
     ]
+    wanted = options.baseline or systems[0].name
     if comparison is not None and comparison.baseline != wanted:
         notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")
-    over_answered = [mean_over_answered(system, scores, project.primary) for system in systems]
     return CollectionResult(
         name=collection.name,
         parts=dict(collection.parts),
         split=split,
         systems=tuple(
-            replace(system, primary_over_answered=mean) for system, mean in zip(systems, over_answered, strict=True)
+            replace(system, primary_over_answered=mean_over_answered(system, scores, project.primary))
+            for system in systems
         ),
         scores=scores,
         comparison=comparison,
@@ -344,7 +336,6 @@ def gather(
 
 
 def system_result(project: Project, result: TaskResult, run: str | None, split: TrainTestSplit) -> SystemResult:
-    """Return what there is to say of a system before its run is looked at."""
     n_queries = len(split.measured)
     return SystemResult(
         name=result.system,
@@ -370,7 +361,7 @@ def add_findings(
         for system in systems
         if any(project.systems[part].type not in OF_THE_COLLECTION for part in project.with_parts([system.name]))
     ]
-    findings: Mapping[str, UnknownDocs] = find_unknown_docs(collection, {name: files.docs[name] for name in foreign})
+    findings = find_unknown_docs(collection, {name: files.docs[name] for name in foreign})
     if anyway:
         findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
     return tuple(replace(system, finding=findings.get(system.name)) for system in systems)

@@ -81,7 +81,6 @@ def check_judgments(collection: Collection, docs: Mapping[str, None], *, anyway:
 
 
 def seed_note(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
-    """Say whether verdicts depend on the seed."""
     verdicts = [tuple(pair.final_verdict.code for pair in comparison) for comparison in comparisons]
     listed = ", ".join(map(str, seeds))
     if len(set(verdicts)) == 1:
@@ -127,16 +126,13 @@ def notes_on(
 
 
 def notes_on_queries(collection: Collection, split: TrainTestSplit, choices: Sequence[Choice]) -> Iterator[str]:
-    """Yield which queries the results are about, and which are left out."""
     if split.words:
         yield split.words
     if choices and split.how == "train":
         names = ", ".join(choice.system for choice in choices)
         yield f"{names}: chosen on the very queries that are reported, so these results look better than they are."
-    judged = set(collection.qrels.query_ids)
-    n_unjudged = sum(query not in judged for query in collection.queries.ids)
-    if n_unjudged:
+    judged, known = set(collection.qrels.query_ids), set(collection.queries.ids)
+    if n_unjudged := sum(query not in judged for query in collection.queries.ids):
         yield f"{counted(n_unjudged, 'query')} without judgments were not asked."
-    n_unknown = len(judged - set(collection.queries.ids))
-    if n_unknown:
+    if n_unknown := len(judged - known):
         yield f"{counted(n_unknown, 'judged query')} that the collection does not have are left out."

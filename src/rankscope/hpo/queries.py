@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from rankscope.errors import InputError
-from rankscope.hpo.terms import Synonym, TermText
+from rankscope.experiment.splits import draw
+from rankscope.hpo.terms import TermText
 from rankscope.records import Record
 
 EXACT_MATCH, SYNONYM, ABBREVIATION, LAYPERSON = "exact_match", "synonym", "abbreviation", "layperson"
-CATEGORIES = (EXACT_MATCH, SYNONYM, ABBREVIATION, LAYPERSON)
 _CATEGORY_OF_TYPE = {"": SYNONYM, "abbreviation": ABBREVIATION, "layperson": LAYPERSON}
 """Spelling variants (British, plural), discarded names and codes are types too, but no queries."""
 EASY, MEDIUM = 2 / 3, 1 / 5
@@ -45,7 +44,6 @@ def stands_in(query: str, text: str) -> bool:
 
 
 def plain_stands_in(query: str, text: str) -> bool:
-    """Tell the same of texts that have been made plain."""
     return query in text if _UNSPACED.search(query) else f" {query} " in f" {text} "
 
 
@@ -68,7 +66,11 @@ def find_candidates(terms: Mapping[str, TermText], domains: Mapping[str, str]) -
     The label itself is a query of the category exact_match. Since names that stand in the definition are left out
     whether or not docs show it, all kinds of docs are searched with the same queries.
     """
-    owners = Counter(name for term in terms.values() for name in set(map(plain, names_of(term))))
+    owners = Counter(
+        name
+        for term in terms.values()
+        for name in {plain(term.label), *(plain(synonym.text) for synonym in term.synonyms)}
+    )
     for term in terms.values():
         domain = domains.get(term.id)
         if domain is None:
@@ -77,20 +79,10 @@ def find_candidates(terms: Mapping[str, TermText], domains: Mapping[str, str]) -
             yield Candidate(term.id, term.label, EXACT_MATCH, domain, "easy")
         shown = plain(f"{term.label} {term.definition}")
         for synonym in term.synonyms:
-            name, category = plain(synonym.text), category_of(synonym)
+            name = plain(synonym.text)
+            category = _CATEGORY_OF_TYPE.get(synonym.type) if synonym.scope == "EXACT" else None
             if category and name and owners[name] == 1 and not plain_stands_in(name, shown):
                 yield Candidate(term.id, synonym.text, category, domain, difficulty_of(synonym.text, term.label))
-
-
-def names_of(term: TermText) -> Iterator[str]:
-    """Yield all names of a term, close ones or not."""
-    yield term.label
-    yield from (synonym.text for synonym in term.synonyms)
-
-
-def category_of(synonym: Synonym) -> str | None:
-    """Return the category of a synonym as a query, or None where it cannot be one."""
-    return _CATEGORY_OF_TYPE.get(synonym.type) if synonym.scope == "EXACT" else None
 
 
 def draw_queries(found: Iterable[Candidate], n: int, *, seed: int) -> list[Candidate]:
@@ -114,7 +106,11 @@ class CandidatePool:
     def __init__(self, found: Iterable[Candidate], seed: int) -> None:
         self._seed = seed
         self._cells: dict[str, dict[str, list[Candidate]]] = {}
-        for candidate in sorted(found, key=self._lot, reverse=True):
+        # A term keeps its lot whatever the language, so that languages share terms where they can.
+        ordered = sorted(
+            found, key=lambda one: (draw(f"{one.term} {one.category}", seed), one.category, one.text), reverse=True
+        )
+        for candidate in ordered:
             self._cells.setdefault(candidate.category, {}).setdefault(candidate.domain, []).append(candidate)
         self._n_taken: Counter[tuple[str, str]] = Counter()
         self._n_in_domain: Counter[str] = Counter()
@@ -125,19 +121,18 @@ class CandidatePool:
         }
         self.categories = sorted(self._cells, key=lambda category: (sizes[category], category))
 
-    def _lot(self, candidate: Candidate) -> tuple[bytes, str, str]:
-        """Return a lot that a term keeps whatever the language, so that languages share terms where they can."""
-        return lot(f"{candidate.term} {candidate.category}", self._seed), candidate.category, candidate.text
-
     def rounds(self) -> Iterator[Candidate]:
         """Yield candidates, one of each category in turn, until there are none left."""
         while taken := [candidate for candidate in map(self.take, self.categories) if candidate]:
             yield from taken
 
     def take(self, category: str) -> Candidate | None:
-        """Take a candidate of a category, or None where there is none left."""
         cells = self._cells[category]
-        for domain in sorted(cells, key=lambda name: self._turn(category, name)):
+
+        def turn(domain: str) -> tuple[int, int, bytes]:
+            return self._n_taken[category, domain], self._n_in_domain[domain], draw(domain, self._seed)
+
+        for domain in sorted(cells, key=turn):
             while cells[domain]:
                 candidate = cells[domain].pop()
                 if candidate.term not in self._used:
@@ -146,11 +141,3 @@ class CandidatePool:
                     self._n_in_domain[domain] += 1
                     return candidate
         return None
-
-    def _turn(self, category: str, domain: str) -> tuple[int, int, bytes]:
-        return self._n_taken[category, domain], self._n_in_domain[domain], lot(domain, self._seed)
-
-
-def lot(name: str, seed: int) -> bytes:
-    """Return the lot of a name: the same on every machine."""
-    return hashlib.sha256(f"{seed}\0{name}".encode()).digest()

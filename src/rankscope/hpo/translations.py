@@ -6,7 +6,7 @@ Read are the Babelon profiles that the Human Phenotype Ontology publishes (subje
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,9 +19,6 @@ from rankscope.io.columns import TRANSLATION_COLUMNS, match_columns
 from rankscope.io.source import is_tsv, source_of
 from rankscope.io.table import guess_format, rows_in
 
-_STATUS_NAMES = ("status", "translation_status", "comment")
-_UNTRANSLATED = "NOT_TRANSLATED"
-_TYPES = ("layperson", "abbreviation")
 LABEL, DEFINITION, SYNONYM = "label", "definition", "synonym"
 
 
@@ -53,7 +50,12 @@ def read_translations(paths: Iterable[str | Path], language: str) -> Translation
     """Return the translations into a language from files, or from those files of a folder that its code names."""
     found = Translations(language)
     given = list(map(Path, paths))
-    files = [file for path in given for file in (files_for(path, language) if path.is_dir() else [path])]
+    files = [
+        file
+        for path in given
+        for file in (sorted(path.iterdir()) if path.is_dir() else [path])
+        if not path.is_dir() or (is_tsv(file.name) and language in words_of(file.name))
+    ]
     several = [file for file in files if language in words_of(file.name)]
     for file in several or files:
         take_file(found, file)
@@ -65,50 +67,34 @@ def read_translations(paths: Iterable[str | Path], language: str) -> Translation
     return found
 
 
-def files_for(folder: Path, language: str) -> list[Path]:
-    """Return the tables of a folder whose names hold the code of a language."""
-    return sorted(file for file in folder.iterdir() if is_tsv(file.name) and language in words_of(file.name))
-
-
 def take_file(found: Translations, path: Path) -> None:
-    """Read one file of translations."""
+    """Read one file; rows without a term, such as a second header, or without a translation are passed over."""
     source = source_of(path)
+    usual = SYNONYM if {"synonym", "synonyms"} & words_of(Path(source.name).name) else LABEL
+    columns: list[str] = []
     with source.reading(ragged=True) as reading:
-        columns: TranslationColumns | None = None
         for _, row in rows_in(reading, guess_format(source.name, source.head(4096)) or "tsv"):
-            columns = columns or TranslationColumns(list(row), source.name)
-            columns.take(found, {name.strip().lower(): str(cell or "").strip() for name, cell in row.items()})
+            columns = columns or term_and_text(list(row), source.name)
+            cells = {name.strip().lower(): str(cell or "").strip() for name, cell in row.items()}
+            term, text = (cells.get(column, "") for column in columns)
+            stated = {cells.get(name) for name in ("status", "translation_status", "comment")}
+            is_ours = cells.get("translation_language", "") in ("", found.language)
+            if ":" not in term or not text or "NOT_TRANSLATED" in stated or not is_ours:
+                continue
+            predicate = cells.get("predicate_id", "").lower()
+            what = SYNONYM if "synonym" in predicate else DEFINITION if "iao:0000115" in predicate else LABEL
+            kind = cells.get("synonym_type", "")  # its name or its web address
+            known = next((name for name in ("layperson", "abbreviation") if kind.endswith(name)), "")
+            found.take(term, what if predicate else usual, text, known)
     found.files.append(source.name)
 
 
-class TranslationColumns:
-    """Which column of a file of translations holds what."""
-
-    def __init__(self, names: Sequence[str], file: str) -> None:
-        roles = match_columns(names, TRANSLATION_COLUMNS)
-        if len(roles) < len(TRANSLATION_COLUMNS):
-            raise FormatError(
-                f"{file} has no columns for a term and its translation; its columns are {', '.join(names)}",
-                hint="call them subject_id and translation_value, or hpo_id and label",
-            )
-        self._term, self._text = (roles[role].strip().lower() for role in TRANSLATION_COLUMNS)
-        self._usual = SYNONYM if {"synonym", "synonyms"} & words_of(Path(file).name) else LABEL
-
-    def take(self, found: Translations, row: Mapping[str, str]) -> None:
-        """Take in one row; those without a term, such as a second header, or without a translation are passed over."""
-        term, text = row.get(self._term, ""), row.get(self._text, "")
-        if ":" not in term or not text or any(row.get(name) == _UNTRANSLATED for name in _STATUS_NAMES):
-            return
-        if row.get("translation_language", "") in ("", found.language):
-            found.take(term, self._what(row), text, type_of(row.get("synonym_type", "")))
-
-    def _what(self, row: Mapping[str, str]) -> str:
-        predicate = row.get("predicate_id", "").lower()
-        if not predicate:
-            return self._usual
-        return SYNONYM if "synonym" in predicate else DEFINITION if "iao:0000115" in predicate else LABEL
-
-
-def type_of(text: str) -> str:
-    """Return the type of a synonym, from its name or its web address."""
-    return next((name for name in _TYPES if text.endswith(name)), "")
+def term_and_text(names: Sequence[str], file: str) -> list[str]:
+    """Return the columns of a term and of its translation."""
+    roles = match_columns(names, TRANSLATION_COLUMNS)
+    if len(roles) < len(TRANSLATION_COLUMNS):
+        raise FormatError(
+            f"{file} has no columns for a term and its translation; its columns are {', '.join(names)}",
+            hint="call them subject_id and translation_value, or hpo_id and label",
+        )
+    return [roles[role].strip().lower() for role in TRANSLATION_COLUMNS]

@@ -6,6 +6,7 @@ without ground truth has no score: None, where the original has null.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,6 @@ from rankscope.measures.scores import none_if_nan, summarise
 from rankscope.predecessors.lists import RankedList, hits_of, known, relevant_list, score_lists, score_one
 
 _POLICIES = decide_policies(find_profile("ranking_algo"), {})
-_TIERS = ("excellent", "good", "ill_fit")
 
 
 def result_id(result: Any) -> str | None:
@@ -94,34 +94,32 @@ def summarise_batch(evaluations: Sequence[Mapping[str, Mapping[str, Any]] | None
     return {
         "totalTestCases": len(evaluations),
         **{
-            mean: {variant: average(_recorded(evaluations, variant, key)) for variant in variants}
+            mean: {
+                variant: average(found.get(variant, {}).get(key) for found in evaluations if found)
+                for variant in variants
+            }
             for mean, key in keys.items()
         },
     }
 
 
-def _recorded(evaluations: Sequence[Mapping[str, Mapping[str, Any]] | None], variant: str, key: str) -> list[Any]:
-    return [evaluation.get(variant, {}).get(key) for evaluation in evaluations if evaluation]
-
-
 def aggregate_measurements(exports: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return, by variant, how many results were flagged, how often a doctor was chosen, and the average P@3."""
-    flags: dict[str, int] = {}
-    choices: dict[str, int] = {}
+    flags: Counter[str] = Counter()
+    choices: Counter[str] = Counter()
     precisions: dict[str, list[float | None]] = {}
     for export in exports:
         measured = export.get("measurements") or {}
         for variant, by_place in (measured.get("relevanceFlags") or {}).items():
-            flagged = [flag for flag in by_place.values() if flag and flag.get("flagged")]
-            flags[variant] = flags.get(variant, 0) + len(flagged)
+            flags[variant] += sum(bool(flag and flag.get("flagged")) for flag in by_place.values())
         for variant, place in (measured.get("bookingProxy") or {}).items():
-            choices[variant] = choices.get(variant, 0) + (place is not None)
+            choices[variant] += place is not None
         for variant, precision in (measured.get("precisionAt3") or {}).items():
             precisions.setdefault(variant, []).append(precision)
     return {
         variant: {
-            "bookingProxyCount": choices.get(variant, 0),
-            "relevanceFlagCount": flags.get(variant, 0),
+            "bookingProxyCount": choices[variant],
+            "relevanceFlagCount": flags[variant],
             "averagePrecisionAt3": average(precisions.get(variant, ())),
         }
         for variant in {**flags, **choices, **precisions}
@@ -130,9 +128,9 @@ def aggregate_measurements(exports: Iterable[Mapping[str, Any]]) -> dict[str, di
 
 def fit_shares(fit_categories: Sequence[str], cuts: Sequence[int] = (3, 5, 12)) -> dict[str, Any]:
     """Return which share of the top results a judge called excellent, good or ill-fit, of those that there are."""
-    found: dict[str, Any] = {}
     named = [category.lower().replace("-", "_").replace(" ", "_") for category in fit_categories]
-    for tier in _TIERS:
+    found: dict[str, Any] = {}
+    for tier in ("excellent", "good", "ill_fit"):
         ranked = RankedList(range(len(named)), {i: 1.0 for i, category in enumerate(named) if category == tier})
         for k in cuts:
             found[f"pct_{tier}_at_{k}"] = float(_values(ranked, f"P_ret@{k}"))

@@ -22,7 +22,6 @@ from rankscope.stats.interval import bootstrap, percentile_interval, row_means
 
 CODE = "phentrieve"
 SEED = 0
-SIGNIFICANT = 0.05
 _POLICIES = decide_policies(find_profile(CODE), {})
 _ONCE = COUNTED_ONCE[CODE]
 
@@ -33,8 +32,7 @@ def retrieved_ids(results: Results) -> list[str]:
     """Return the ids in the order in which they are scored: by similarity, 1 - distance within 0 and 1."""
     if not isinstance(results, Mapping):
         return list(results)
-    rows = (results.get("metadatas") or [[]])[0]
-    ids = [row.get("hpo_id", "") for row in rows]
+    ids = [row.get("hpo_id", "") for row in (results.get("metadatas") or [[]])[0]]
     distances = (results.get("distances") or [[]])[0]
     if len(distances) != len(ids):
         return ids
@@ -68,10 +66,7 @@ def average_precision_at_k(results: Results, expected_ids: Sequence[str], k: int
 
 
 def ndcg_at_k(
-    results: Results,
-    expected_ids: Sequence[str],
-    k: int = 10,
-    relevance_scores: Mapping[str, float] | None = None,
+    results: Results, expected_ids: Sequence[str], k: int = 10, relevance_scores: Mapping[str, float] | None = None
 ) -> float:
     """Return nDCG with gain 1, or the scores given, for each expected id."""
     if k < 1:
@@ -147,7 +142,7 @@ def paired_bootstrap_test(
     observed = float(differences.mean())
     means = bootstrap(differences - observed, row_means, n_resamples=n_bootstrap, seed=seed)
     p = float((np.abs(means) >= abs(observed)).mean())
-    return p, p < SIGNIFICANT
+    return p, p < 0.05
 
 
 def _score(results: Results, expected: Sequence[str], base: str, k: int | None) -> float:

@@ -106,7 +106,7 @@ def score_lists(
 
 def extras_of(lists: Sequence[RankedList], side_data: Mapping[str, Any]) -> Extras:
     """Return what measures of the docs themselves need: the lists as they are, and the data given."""
-    query_ids = tuple(str(i) for i in range(len(lists)))
+    query_ids = tuple(map(str, range(len(lists))))
     top = TopDocs(query_ids, tuple(tuple(map(str, ranked.docs)) for ranked in lists))
     judged = {
         query: {str(doc): grade for doc, grade in ranked.grades.items()}
@@ -119,20 +119,14 @@ def extras_of(lists: Sequence[RankedList], side_data: Mapping[str, Any]) -> Extr
 
 @cache
 def known(name: str) -> Measure:
-    """Return a measure by its name."""
     return parse_measure(name)
 
 
-def score_one(
-    ranked: RankedList, measure: str, policies: Policies, *, once: Collection[str] = (), **side_data: Any
-) -> float | None:
-    """Return the score of one list, None where it has none."""
-    value = float(score_lists([ranked], [known(measure)], policies, once=once, **side_data)[0, 0])
+def score_one(ranked: RankedList, measure: str, policies: Policies, **options: Any) -> float | None:
+    """Return the score of one list, None where it has none; the options are those of `score_lists`."""
+    value = float(score_lists([ranked], [known(measure)], policies, **options)[0, 0])
     return None if math.isnan(value) else value
 
 
-def score_or_zero(
-    ranked: RankedList, measure: str, policies: Policies, *, once: Collection[str] = (), **side_data: Any
-) -> float:
-    """Return the score of one list, 0 where it has none."""
-    return score_one(ranked, measure, policies, once=once, **side_data) or 0.0
+def score_or_zero(ranked: RankedList, measure: str, policies: Policies, **options: Any) -> float:
+    return score_one(ranked, measure, policies, **options) or 0.0

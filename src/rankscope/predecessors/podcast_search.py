@@ -20,7 +20,6 @@ from rankscope.predecessors.lists import RankedList, score_or_zero
 from rankscope.records import Record, to_builtins
 
 RELEVANT = 2
-_CONTENT = "ContentDiversity(field='podcast_id', date='published_at')"
 _POLICIES = decide_policies(find_profile("parakeet"), {})
 
 Result = Mapping[str, Any]
@@ -115,7 +114,8 @@ class DiversityEvaluator:
         if len(results) < 2:
             return 0.0
         if similarity_matrix is None:
-            return _score_fields(results, _CONTENT, empty_is_missing=False)
+            measure = "ContentDiversity(field='podcast_id', date='published_at')"
+            return _score_fields(results, measure, empty_is_missing=False)
         pairs = np.triu_indices(len(results), k=1)
         return float(np.mean(1.0 - np.asarray(similarity_matrix, dtype=np.float64)[pairs]))
 

@@ -11,26 +11,20 @@ from itertools import groupby
 from rankscope.measures.profiles import Profile
 
 _REPEATS = "a doc listed twice is refused; rankscope.predecessors counts it twice, as the original does"
-_DENSE = ("hit_rate", "max_ont_similarity", "ndcg", "recall", "precision", "map")
 _NDCG = "nDCG(gain='binary')@{k}"
 
 
 def expand_keys(patterns: Mapping[str, str], cuts: Sequence[int]) -> dict[str, str]:
     """Return {key: measure} with the cut-offs filled in; keys that have one are listed cut-off by cut-off."""
-    return dict(_expanded(patterns, cuts))
-
-
-def _expanded(patterns: Mapping[str, str], cuts: Sequence[int]) -> Iterator[tuple[str, str]]:
     deepest = max(cuts, default=0)
+    found: dict[str, str] = {}
     for has_cut, group in groupby(patterns.items(), key=lambda pair: "{k}" in pair[0]):
         listed = list(group)
         for k in cuts if has_cut else (deepest,):
-            for key, measure in listed:
-                yield _filled(key, k, deepest), _filled(measure, k, deepest)
-
-
-def _filled(pattern: str, k: int, deepest: int) -> str:
-    return pattern.replace("{k}", str(k)).replace("{max_k}", str(deepest))
+            for pair in listed:
+                key, measure = (text.replace("{k}", str(k)).replace("{max_k}", str(deepest)) for text in pair)
+                found[key] = measure
+    return found
 
 
 def _ranking_algo() -> Profile:
@@ -88,30 +82,26 @@ def _parakeet() -> Profile:
 
 
 def _phentrieve() -> Iterator[Profile]:
-    measure_of = {
-        "hit_rate": "Success@{k}",
-        "max_ont_similarity": "MaxOntSim(sim='phentrieve_hybrid')@{k}",
-        "ndcg": _NDCG,
-        "recall": "R@{k}",
-        "map": "AP(norm='min')@{k}",
-    }
     cuts = (1, 3, 5, 10)
     for name, precision, note in (
         ("phentrieve", "P", "the divisor of precision is k, as in the code since commit 48e784e"),
         ("phentrieve-plan", "P_ret", "the divisor of precision is the number of docs retrieved, as in its plan"),
     ):
-        of = {**measure_of, "precision": f"{precision}@{{k}}"}
-        keys = {"mrr_dense": "RR", **{f"{metric}_dense@{{k}}": of[metric] for metric in _DENSE}}
+        keys = {
+            "mrr_dense": "RR",
+            "hit_rate_dense@{k}": "Success@{k}",
+            "max_ont_similarity_dense@{k}": "MaxOntSim(sim='phentrieve_hybrid')@{k}",
+            "ndcg_dense@{k}": _NDCG,
+            "recall_dense@{k}": "R@{k}",
+            "precision_dense@{k}": f"{precision}@{{k}}",
+            "map_dense@{k}": "AP(norm='min')@{k}",
+        }
         plain = {key: measure for key, measure in keys.items() if not measure.startswith("MaxOntSim")}
         yield Profile(
             name=name,
             description="the HPO retrieval benchmark: binary nDCG, AP over at most k, cases without ids left out",
             policies={"ties": "given", "missing": "zero", "no_relevant": "exclude"},
-            variants={
-                "nDCG": {"gain": "binary"},
-                "AP": {"norm": "min"},
-                "MaxOntSim": {"sim": "phentrieve_hybrid"},
-            },
+            variants={"nDCG": {"gain": "binary"}, "AP": {"norm": "min"}, "MaxOntSim": {"sim": "phentrieve_hybrid"}},
             measures=tuple(expand_keys(plain, cuts).values()),
             keys=keys,
             mean_keys=keys,

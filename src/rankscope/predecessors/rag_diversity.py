@@ -40,15 +40,13 @@ def precision_at_k(
 
 
 def ndcg_at_k(
-    results: Sequence[Any],
-    relevant_docs: Collection[Any],
-    k: int = 10,
-    gains: Mapping[Any, float] | None = None,
+    results: Sequence[Any], relevant_docs: Collection[Any], k: int = 10, gains: Mapping[Any, float] | None = None
 ) -> float:
     """Return nDCG with gain 1, or the gains given, for each relevant doc."""
     if k < 1:
         return 0.0
-    return score_or_zero(_graded(results, relevant_docs, gains), f"nDCG@{k}", _POLICIES)
+    ranked = RankedList(results, {doc: (gains or {}).get(doc, 1.0) for doc in relevant_docs})
+    return score_or_zero(ranked, f"nDCG@{k}", _POLICIES)
 
 
 def average_precision(results: Sequence[Any], relevant_docs: Collection[Any], k: int | None = None) -> float:
@@ -132,11 +130,6 @@ def _score(results: Sequence[Any], relevant: Collection[Any], base: str, k: int)
     if k < 1:
         return 0.0
     return score_or_zero(relevant_list(results, set(relevant)), f"{base}@{k}", _POLICIES, once=_ONCE)
-
-
-def _graded(results: Sequence[Any], relevant: Collection[Any], gains: Mapping[Any, float] | None) -> RankedList:
-    """Return a list in which a relevant doc's grade is its gain."""
-    return RankedList(results, {doc: (gains or {}).get(doc, 1.0) for doc in relevant})
 
 
 def _means(

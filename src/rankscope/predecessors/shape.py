@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,10 @@ def evaluate_as(
     """
     chosen = predecessor(profile)
     side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
-    lists = [judged_list(results.get(query, ()), judged) for query, judged in relevant.items()]
+    lists = []
+    for query, judged in relevant.items():
+        ranked = results.get(query, ())
+        lists.append(RankedList(ranked, judged) if isinstance(judged, Mapping) else relevant_list(ranked, judged))
     at = chosen.cuts if cuts is None else tuple(cuts)
     of_query, of_mean = (computable(expand_keys(keys, at), side) for keys in (chosen.keys, chosen.mean_keys))
     measures = tuple(dict.fromkeys([*of_query.values(), *of_mean.values()]))
@@ -61,13 +64,7 @@ def evaluate_as(
         **{str(need): data for need, data in side.items()},
     )
     columns = dict(zip(measures, values.T, strict=True))
-    return TheirScores(
-        {
-            str(query): {key: none_if_nan(float(columns[measure][i])) for key, measure in of_query.items()}
-            for i, query in enumerate(relevant)
-        },
-        {key: mean_of(columns[measure]) for key, measure in of_mean.items()},
-    )
+    return their_scores(map(str, relevant), columns, of_query, of_mean)
 
 
 def in_their_words(scores: RunScores, profile: str) -> TheirScores:
@@ -78,12 +75,19 @@ def in_their_words(scores: RunScores, profile: str) -> TheirScores:
         {key: name for key, name in canonical(expand_keys(keys, cuts_of(scores, chosen))).items() if name in column_of}
         for keys in (chosen.keys, chosen.mean_keys)
     )
+    return their_scores(scores.query_ids, column_of, of_query, of_mean)
+
+
+def their_scores(
+    query_ids: Iterable[str], columns: Mapping[Any, Floats], of_query: Mapping[str, Any], of_mean: Mapping[str, Any]
+) -> TheirScores:
+    """Return scores by query and their means, from the column of each measure and the measure of each key."""
     return TheirScores(
         {
-            query: {key: none_if_nan(float(column_of[name][i])) for key, name in of_query.items()}
-            for i, query in enumerate(scores.query_ids)
+            query: {key: none_if_nan(float(columns[measure][i])) for key, measure in of_query.items()}
+            for i, query in enumerate(query_ids)
         },
-        {key: mean_of(column_of[name]) for key, name in of_mean.items()},
+        {key: mean_of(columns[measure]) for key, measure in of_mean.items()},
     )
 
 
@@ -96,19 +100,10 @@ def predecessor(name: str) -> Profile:
     return profile
 
 
-def judged_list(docs: Sequence[Any], judged: Mapping[Any, float] | Collection[Any]) -> RankedList:
-    """Return a list with its judgments, given as grades or as the relevant docs."""
-    return RankedList(docs, judged) if isinstance(judged, Mapping) else relevant_list(docs, judged)
-
-
 def computable(keys: Mapping[str, str], side: Mapping[Need, Any]) -> dict[str, Measure]:
     """Return the keys whose measures have all the data they need."""
-    found: dict[str, Measure] = {}
-    for key, name in keys.items():
-        measure = known(name)
-        if measure.spec.needs <= {Need.TOP, *side}:
-            found[key] = measure
-    return found
+    measures = {key: known(name) for key, name in keys.items()}
+    return {key: measure for key, measure in measures.items() if measure.spec.needs <= {Need.TOP, *side}}
 
 
 def canonical(keys: Mapping[str, str]) -> dict[str, str]:

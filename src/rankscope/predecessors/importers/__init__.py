@@ -6,53 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from rankscope.errors import FormatError, OptionError, RankscopeError, did_you_mean
 from rankscope.io.files import read_json, read_text
-from rankscope.io.source import PathLike
+from rankscope.io.source import PathLike, source_of
+from rankscope.io.table import rows_in
 from rankscope.predecessors.importers import doctor_search, hpo_retrieval, podcast_search, rag_diversity
-from rankscope.predecessors.importers.content import read_csv
-from rankscope.predecessors.importers.hpo_schema import Problem, problems_of, test_case_schema
-from rankscope.predecessors.importers.model import (
-    ImportedCollection,
-    ImportedDoc,
-    ImportedJudgment,
-    ImportedQuery,
-    ImportedResult,
-    ImportedRun,
-    Opinion,
-    RecordedScore,
-)
+from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
+from rankscope.predecessors.importers.model import ImportedCollection
 from rankscope.predecessors.importers.write import WrittenCollection, write_collection
-from rankscope.records import Record, replace
+from rankscope.records import Record
 
-__all__ = [
-    "KINDS",
-    "ImportedCollection",
-    "ImportedDoc",
-    "ImportedJudgment",
-    "ImportedQuery",
-    "ImportedResult",
-    "ImportedRun",
-    "Opinion",
-    "Problem",
-    "RecordedScore",
-    "WrittenCollection",
-    "import_file",
-    "kind_of",
-    "problems_of",
-    "test_case_schema",
-    "write_collection",
-]
-
-
-class ImportOptions(Record):
-    """What a file itself does not say."""
-
-    query: str | None = None
-    name_of: Mapping[str, str] = msgspec.field(default_factory=dict)
-    keep_unresolved: bool = True
+__all__ = ["ImportedCollection", "WrittenCollection", "problems_of", "test_case_schema", "write_collection"]
 
 
 class FileKind(Record):
@@ -60,7 +24,10 @@ class FileKind(Record):
 
     description: str
     fits: Callable[[Any], bool]
-    load: Callable[[Any, str, ImportOptions], ImportedCollection]
+    load: Callable[..., ImportedCollection]
+    """Takes the content, its path, and by name what the file itself does not say."""
+    options: tuple[str, ...] = ()
+    """What it takes by name: query, name_of or keep."""
 
 
 def _has(*keys: str) -> Callable[[Any], bool]:
@@ -72,69 +39,59 @@ def _lists(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _values(kind: type) -> Callable[[Any], bool]:
-    def fits(content: Any) -> bool:
-        return isinstance(content, Mapping) and bool(content) and all(isinstance(v, kind) for v in content.values())
-
-    return fits
+    return lambda content: (
+        isinstance(content, Mapping) and bool(content) and all(isinstance(value, kind) for value in content.values())
+    )
 
 
 KINDS: dict[str, FileKind] = {
     "doctor-test-cases": FileKind(
         "doctor search: test cases, ground truth by name",
         _has("testCases"),
-        lambda content, where, options: doctor_search.import_test_cases(
-            content, where, name_of=options.name_of, keep=options.keep_unresolved
-        ),
+        doctor_search.import_test_cases,
+        ("name_of", "keep"),
     ),
     "doctor-export": FileKind(
         "doctor search: JSON export of the test page",
         _has("testCase", "variants", "measurements"),
-        lambda content, where, _: doctor_search.import_export(content, where),
+        doctor_search.import_export,
     ),
     "doctor-export-csv": FileKind(
         "doctor search: CSV export of the test page",
         _lists(_has(*doctor_search.CSV_HEADER)),
-        lambda content, where, _: doctor_search.import_export_csv(content, where),
+        doctor_search.import_export_csv,
     ),
     "doctor-baseline": FileKind(
-        "doctor search: baseline run",
-        _has("baseline", "results"),
-        lambda content, where, _: doctor_search.import_baseline(content, where),
+        "doctor search: baseline run", _has("baseline", "results"), doctor_search.import_baseline
     ),
     "doctor-batch": FileKind(
         "doctor search: response of a batch evaluation",
         lambda content: _has("summary", "results")(content) and _lists(_has("testCaseId"))(content["results"]),
-        lambda content, where, options: doctor_search.import_batch(content, where, keep=options.keep_unresolved),
+        doctor_search.import_batch,
+        ("keep",),
     ),
     "doctor-variants": FileKind(
-        "doctor search: response for one query",
-        _has("variants", "success"),
-        lambda content, where, _: doctor_search.import_variants(content, where),
+        "doctor search: response for one query", _has("variants", "success"), doctor_search.import_variants
     ),
     "doctor-split": FileKind(
         "doctor search: split into training and held-out cases",
         _has("trainIds", "holdoutIds"),
-        lambda content, where, _: doctor_search.import_split(content, where),
+        doctor_search.import_split,
     ),
-    "doctor-llm-judge": FileKind(
-        "doctor search: an LLM's verdicts",
-        _has("byId"),
-        lambda content, where, _: doctor_search.import_llm_judge(content, where),
-    ),
+    "doctor-llm-judge": FileKind("doctor search: an LLM's verdicts", _has("byId"), doctor_search.import_llm_judge),
     "podcast-export": FileKind(
         "podcast search: JSON export of the app",
         lambda content: _has("metadata", "results")(content) and isinstance(content["results"], list),
-        lambda content, where, options: podcast_search.import_export(content, where, query=options.query),
+        podcast_search.import_export,
+        ("query",),
     ),
     "podcast-results": FileKind(
-        "podcast search: a list of results",
-        _lists(_has("episode_id")),
-        lambda content, where, options: podcast_search.import_results(content, where, query=options.query),
+        "podcast search: a list of results", _lists(_has("episode_id")), podcast_search.import_results, ("query",)
     ),
     "hpo-test-cases": FileKind(
         "HPO retrieval: test cases, a list or the full schema",
         lambda content: _has("test_cases")(content) or _lists(hpo_retrieval.is_test_case)(content),
-        lambda content, where, _: hpo_retrieval.import_test_cases(content, where),
+        hpo_retrieval.import_test_cases,
     ),
     "hpo-annotations": FileKind(
         "HPO retrieval: annotated texts",
@@ -143,38 +100,22 @@ KINDS: dict[str, FileKind] = {
             or _has("annotations", "full_text")(content)
             or (_has("documents")(content) and _lists(_has("gold_hpo_terms"))(content["documents"]))
         ),
-        lambda content, where, _: hpo_retrieval.import_annotations(content, where),
+        hpo_retrieval.import_annotations,
     ),
     "hpo-run": FileKind(
         "HPO retrieval: a run directory",
         lambda content: isinstance(content, Path),
-        lambda content, _, __: hpo_retrieval.import_run_directory(content),
+        hpo_retrieval.import_run_directory,
     ),
-    "rag-report": FileKind(
-        "RAG benchmark: a report",
-        _has("metrics", "methods"),
-        lambda content, where, _: rag_diversity.import_report(content, where),
-    ),
+    "rag-report": FileKind("RAG benchmark: a report", _has("metrics", "methods"), rag_diversity.import_report),
     "rag-cache": FileKind(
-        "RAG benchmark: a cached collection",
-        _has("queries", "documents", "qrels"),
-        lambda content, where, _: rag_diversity.import_cache(content, where),
+        "RAG benchmark: a cached collection", _has("queries", "documents", "qrels"), rag_diversity.import_cache
     ),
-    "hpo-summary": FileKind(
-        "HPO retrieval: a summary",
-        lambda content: isinstance(content, Mapping) and hpo_retrieval.is_summary(content),
-        lambda content, where, _: hpo_retrieval.import_summary(content, where),
-    ),
+    "hpo-summary": FileKind("HPO retrieval: a summary", hpo_retrieval.is_summary, hpo_retrieval.import_summary),
     "podcast-judgments": FileKind(
-        "podcast search: judgments by query text",
-        _values(dict),
-        lambda content, where, _: podcast_search.import_judgments(content, where),
+        "podcast search: judgments by query text", _values(dict), podcast_search.import_judgments
     ),
-    "podcast-topics": FileKind(
-        "podcast search: topics by episode",
-        _values(list),
-        lambda content, where, _: podcast_search.import_topics(content, where),
-    ),
+    "podcast-topics": FileKind("podcast search: topics by episode", _values(list), podcast_search.import_topics),
 }
 """Every kind by name; the first that fits is taken, so the more specific ones come first."""
 
@@ -195,28 +136,32 @@ def import_file(
     if unresolved not in {"keep", "drop"}:
         raise OptionError(f"unresolved = {unresolved!r} is neither keep nor drop")
     content = content_of(path)
-    chosen = checked_kind(kind, content, path) if kind else kind_of(content, where=str(path))
+    chosen = kind or kind_of(content, where=str(path))
+    if chosen not in KINDS:
+        raise OptionError(
+            f"there is no kind {chosen!r}; there are {', '.join(KINDS)}", hint=did_you_mean(chosen, KINDS)
+        )
+    if not KINDS[chosen].fits(content):
+        looks = next((name for name, known in KINDS.items() if known.fits(content)), None)
+        raise FormatError(f"{path} does not look like {chosen}", hint=f"it looks like {looks}" if looks else "")
     name_of = doctor_search.directory_of(read_json(practitioners), str(practitioners)) if practitioners else {}
-    found = load(chosen, content, str(path), ImportOptions(query, name_of, unresolved == "keep"))
-    repeats = [
-        f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
-        for run in found.runs
-        if run.n_repeats
-    ]
-    return replace(found, notes=(*found.notes, *repeats))
-
-
-def load(kind: str, content: Any, where: str, options: ImportOptions) -> ImportedCollection:
-    """Import content of a kind; where a value is not of the type it has in such files, say so."""
+    options = {"query": query, "name_of": name_of, "keep": unresolved == "keep"}
     try:
-        return KINDS[kind].load(content, where, options)
+        found = KINDS[chosen].load(content, str(path), **{name: options[name] for name in KINDS[chosen].options})
     except RankscopeError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormatError(
-            f"{where} looks like {kind} ({KINDS[kind].description}), but a value in it is of another type: {error}",
+            f"{path} looks like {chosen} ({KINDS[chosen].description}), but a value in it is of another type: {error}",
             hint="compare it with a file that the original wrote, or say what it is with --kind",
         ) from error
+    found.runs = [run for run in found.runs if run.results]
+    found.notes += [
+        f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
+        for run in found.runs
+        if run.n_repeats
+    ]
+    return found
 
 
 def content_of(path: PathLike) -> Any:
@@ -225,18 +170,9 @@ def content_of(path: PathLike) -> Any:
     if folder.is_dir():
         return folder
     if read_text(path).lstrip().startswith(doctor_search.CSV_HEADER[0] + ","):
-        return read_csv(path)
+        with source_of(path).reading(ragged=True) as reading:
+            return [dict(row) for _, row in rows_in(reading, "csv")]
     return read_json(path)
-
-
-def checked_kind(kind: str, content: Any, path: PathLike) -> str:
-    """Return a kind that was asked for, or say which there are."""
-    if kind not in KINDS:
-        raise OptionError(f"there is no kind {kind!r}; there are {', '.join(KINDS)}", hint=did_you_mean(kind, KINDS))
-    if not KINDS[kind].fits(content):
-        looks = next((name for name, known in KINDS.items() if known.fits(content)), None)
-        raise FormatError(f"{path} does not look like {kind}", hint=f"it looks like {looks}" if looks else "")
-    return kind
 
 
 def kind_of(content: Any, *, where: str = "the file") -> str:

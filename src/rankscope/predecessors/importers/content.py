@@ -1,26 +1,12 @@
-"""Reading the predecessors' files: JSON, JSONL or CSV, plain or compressed."""
+"""Values in the predecessors' files, checked with words for a reader."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rankscope.errors import FormatError
-from rankscope.io.source import PathLike, source_of
-from rankscope.io.table import read_rows, rows_in
-
-
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a JSONL file."""
-    return [dict(row) for _, row in read_rows(path, format="jsonl")]
-
-
-def read_csv(path: PathLike) -> list[dict[str, str]]:
-    """Return the rows of a CSV file by the names in its header."""
-    with source_of(path).reading(ragged=True) as reading:
-        return [dict(row) for _, row in rows_in(reading, "csv")]
 
 
 def an_object(value: Any, where: str) -> dict[str, Any]:
@@ -39,6 +25,13 @@ def a_list(value: Any, where: str) -> list[Any]:
     raise FormatError(f"{where} is {shown(value)}, not a list", hint="write it as […]")
 
 
+def objects_in(value: Any, where: str, *, key: str, what: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield each object of a list, with words for its place, such as `cases.json: result 3`."""
+    for number, entry in enumerate(a_list(value, f"{where}: {key}"), 1):
+        place = f"{where}: {what} {number}"
+        yield an_object(entry, place), place
+
+
 def text_of(record: Mapping[str, Any], key: str, where: str) -> str:
     """Return a text that has to be there."""
     value = record.get(key)
@@ -48,7 +41,6 @@ def text_of(record: Mapping[str, Any], key: str, where: str) -> str:
 
 
 def number_or_none(value: Any) -> float | None:
-    """Return a number, or None where there is none."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
@@ -58,6 +50,5 @@ def present(record: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error shows it."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 40 else f"{text[:40]}…"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -25,7 +26,6 @@ LANGUAGES = {
     "nl": ("dutch", "nederlands", "niederlaendisch", "niederländisch"),
 }
 """Folder names that stand for a language."""
-_SHOWN = 5
 _TEXT: dict[str, str] = {"type": "string"}
 
 
@@ -76,20 +76,13 @@ def test_case_schema() -> dict[str, Any]:
     }
 
 
-def problems_of(content: Any) -> list[Problem]:
-    """Return everything that the schema would object to, in words."""
-    return list(_problems(content))
-
-
 def unknown_keys(cases: list[Mapping[str, Any]]) -> list[str]:
     """Return notes on keys that the schema does not know: they are kept as attributes, but may be typos."""
-    counts: dict[str, int] = {}
-    for case in cases:
-        for key in case:
-            if key not in CASE_KEYS:
-                counts[key] = counts.get(key, 0) + 1
+    counts = Counter(key for case in cases for key in case if key not in CASE_KEYS)
+    hints = {key: did_you_mean(key, CASE_KEYS) for key in counts}
     return [
-        f"{n} cases have the field {key!r}, which the schema does not know{_perhaps(key)}" for key, n in counts.items()
+        f"{n} cases have the field {key!r}, which the schema does not know" + (f" ({hints[key]})" if hints[key] else "")
+        for key, n in counts.items()
     ]
 
 
@@ -97,9 +90,9 @@ def require_valid(content: Any, where: str) -> None:
     """Raise, listing the first few problems, where there are any."""
     problems = problems_of(content)
     if problems:
-        listed = [f"  {problem}" for problem in problems[:_SHOWN]]
-        if len(problems) > _SHOWN:
-            listed.append(f"  … and {len(problems) - _SHOWN} more")
+        listed = [f"  {problem}" for problem in problems[:5]]
+        if len(problems) > 5:
+            listed.append(f"  … and {len(problems) - 5} more")
         raise FormatError(
             f"{where} is not a valid test-case file:\n" + "\n".join(listed),
             hint='a case is {"text": "Krampfanfälle", "expected_hpo_ids": ["HP:0001250"]}',
@@ -107,25 +100,31 @@ def require_valid(content: Any, where: str) -> None:
 
 
 def cases_in(content: Any) -> Any:
-    """Return the test cases of either shape."""
     return content.get("test_cases") if isinstance(content, Mapping) else content
 
 
-def _problems(content: Any) -> Iterator[Problem]:
+def problems_of(content: Any) -> list[Problem]:
+    """Return everything that the schema would object to, in words."""
+    problems: list[Problem] = []
     if isinstance(content, Mapping):
-        yield from _metadata_problems(content.get("metadata", {}))
+        problems += _metadata_problems(content.get("metadata", {}))
         if "test_cases" not in content:
-            yield Problem("the file", "it has no test_cases")
-            return
+            return [*problems, Problem("the file", "it has no test_cases")]
     cases = cases_in(content)
     if not isinstance(cases, list):
-        yield Problem("test_cases" if isinstance(content, Mapping) else "the file", f"{shown(cases)} is not a list")
-    elif not cases:
-        yield Problem("test_cases", "there is not a single one")
-    else:
-        for i, case in enumerate(cases):
-            yield from _case_problems(case, f"test_cases[{i}]")
-        yield from _repeated_ids(cases)
+        where = "test_cases" if isinstance(content, Mapping) else "the file"
+        return [*problems, Problem(where, f"{shown(cases)} is not a list")]
+    if not cases:
+        return [*problems, Problem("test_cases", "there is not a single one")]
+    for i, case in enumerate(cases):
+        problems += _case_problems(case, f"test_cases[{i}]")
+    first: dict[str, int] = {}
+    for i, case in enumerate(cases):
+        name = case.get("case_id") if isinstance(case, Mapping) else None
+        if isinstance(name, str) and first.setdefault(name, i) != i:
+            repeated = f"{shown(name)} is also that of test_cases[{first[name]}]"
+            problems.append(Problem(f"test_cases[{i}].case_id", repeated))
+    return problems
 
 
 def _metadata_problems(metadata: Any) -> Iterator[Problem]:
@@ -177,19 +176,6 @@ def _language_problem(record: Mapping[str, Any], where: str) -> Iterator[Problem
         code = language_of_word(language)
         wanted = f"write {code}" if code else "write de, en, fr …"
         yield Problem(f"{where}.language", f"{shown(language)} is not a language code: {wanted}")
-
-
-def _repeated_ids(cases: list[Any]) -> Iterator[Problem]:
-    first: dict[str, int] = {}
-    for i, case in enumerate(cases):
-        name = case.get("case_id") if isinstance(case, Mapping) else None
-        if isinstance(name, str) and first.setdefault(name, i) != i:
-            yield Problem(f"test_cases[{i}].case_id", f"{shown(name)} is also that of test_cases[{first[name]}]")
-
-
-def _perhaps(key: str) -> str:
-    hint = did_you_mean(key, CASE_KEYS)
-    return f" ({hint})" if hint else ""
 
 
 def language_of_word(word: str) -> str | None:

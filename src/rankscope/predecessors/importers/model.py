@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import field
 
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.records import Record
@@ -17,14 +18,14 @@ class ImportedQuery(Record):
 
     id: str
     text: str = ""
-    attributes: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ImportedDoc(Record):
     """A doc with its fields, such as title, source or date."""
 
     id: str
-    fields: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ImportedJudgment(Record):
@@ -43,11 +44,11 @@ class ImportedResult(Record):
     score: float | None = None
 
 
-class ImportedRun(Record):
+class ImportedRun(msgspec.Struct):
     """The lists of one system."""
 
     name: str
-    results: tuple[ImportedResult, ...]
+    results: list[ImportedResult]
 
     @property
     def rows(self) -> RunRows:
@@ -105,24 +106,31 @@ class RecordedScore(Record):
     value: float | None
 
 
-class ImportedCollection(Record):
-    """All that a file holds, in Rankscope's terms."""
+class ImportedCollection(msgspec.Struct):
+    """All that a file holds, in Rankscope's terms; filled on the way through it."""
 
     kind: str
     title: str
     """What the file is, in words."""
-    queries: tuple[ImportedQuery, ...] = ()
-    judgments: tuple[ImportedJudgment, ...] = ()
-    runs: tuple[ImportedRun, ...] = ()
-    docs: tuple[ImportedDoc, ...] = ()
-    opinions: tuple[Opinion, ...] = ()
-    scores: tuple[RecordedScore, ...] = ()
-    notes: tuple[str, ...] = ()
+    queries: list[ImportedQuery] = field(default_factory=list)
+    judgments: list[ImportedJudgment] = field(default_factory=list)
+    runs: list[ImportedRun] = field(default_factory=list)
+    docs: list[ImportedDoc] = field(default_factory=list)
+    opinions: list[Opinion] = field(default_factory=list)
+    scores: list[RecordedScore] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     """What a user should know: names that were not resolved, cases that failed, what the file does not hold."""
+
+    def results(self, system: str) -> list[ImportedResult]:
+        """Return the results of a system so far, to which others can be added."""
+        run = next((run for run in self.runs if run.name == system), None)
+        if run is None:
+            run = ImportedRun(system, [])
+            self.runs.append(run)
+        return run.results
 
     @property
     def qrels_rows(self) -> QrelsRows:
-        """The judgments as rows."""
         return QrelsRows(
             query=[judgment.query for judgment in self.judgments],
             doc=[judgment.doc for judgment in self.judgments],

@@ -34,7 +34,6 @@ def normalised(name: str) -> str:
 
 
 def stand_in(name: str) -> str:
-    """Return an id made from a name."""
     return "name:" + (re.sub(r"\s+", "-", normalised(name)) or "unknown")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rankscope.errors import FormatError
-from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, text_of
+from rankscope.predecessors.importers.content import an_object, number_or_none, objects_in, text_of
 from rankscope.predecessors.importers.model import (
     ImportedCollection,
     ImportedDoc,
@@ -18,70 +18,41 @@ from rankscope.predecessors.importers.model import (
 
 def import_report(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import a report: means by method, and nothing by query."""
-    scores: list[RecordedScore] = []
-    notes = []
+    dataset = content.get("dataset") or "an unnamed dataset"
+    imported = ImportedCollection("rag-report", f"report of the RAG benchmark on {dataset}")
     for method, found in an_object(content.get("metrics"), f"{where}: metrics").items():
         if "error" in an_object(found, f"{where}: metrics of {method}"):
-            notes.append(f"method {method} failed: {found['error']}")
+            imported.notes.append(f"method {method} failed: {found['error']}")
             continue
-        scores.extend(RecordedScore(method, None, key, number_or_none(value)) for key, value in found.items())
+        imported.scores.extend(RecordedScore(method, None, key, number_or_none(it)) for key, it in found.items())
     missing = [method for method in content.get("methods") or [] if method not in content["metrics"]]
-    notes.extend(f"method {method} is listed, but has no metrics" for method in missing)
-    notes.append("the report holds means only: without scores by query, no difference can be tested")
-    return ImportedCollection(
-        kind="rag-report",
-        title=f"report of the RAG benchmark on {content.get('dataset') or 'an unnamed dataset'}",
-        scores=tuple(scores),
-        notes=tuple(notes),
-    )
+    imported.notes.extend(f"method {method} is listed, but has no metrics" for method in missing)
+    imported.notes.append("the report holds means only: without scores by query, no difference can be tested")
+    return imported
 
 
 def import_cache(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import a cached collection: queries, docs and judgments."""
-    queries = [
-        ImportedQuery(
-            text_of(an_object(row, f"{where}: query {number}"), "id", f"{where}: query {number}"),
-            str(row.get("text") or ""),
-            row.get("metadata") or {},
+    imported = ImportedCollection("rag-cache", f"cached collection {content.get('name') or ''}".strip())
+    imported.queries += [
+        ImportedQuery(text_of(row, "id", place), str(row.get("text") or ""), row.get("metadata") or {})
+        for row, place in objects_in(content.get("queries"), where, key="queries", what="query")
+    ]
+    for row, place in objects_in(content.get("documents"), where, key="documents", what="document"):
+        own = {name: row[name] for name in ("title", "text") if row.get(name)}
+        imported.docs.append(ImportedDoc(text_of(row, "id", place), {**(row.get("metadata") or {}), **own}))
+    for row, place in objects_in(content.get("qrels"), where, key="qrels", what="judgment"):
+        grade = number_or_none(row.get("relevance"))
+        if grade is None:
+            raise FormatError(f"{place}: relevance {row.get('relevance')!r} is not a number", hint='add "relevance": 1')
+        imported.judgments.append(
+            ImportedJudgment(text_of(row, "query_id", place), text_of(row, "doc_id", place), grade)
         )
-        for number, row in enumerate(a_list(content.get("queries"), f"{where}: queries"), 1)
-    ]
-    docs = [
-        ImportedDoc(
-            text_of(an_object(row, f"{where}: document {number}"), "id", f"{where}: document {number}"),
-            _doc_fields(row),
-        )
-        for number, row in enumerate(a_list(content.get("documents"), f"{where}: documents"), 1)
-    ]
-    judgments = [
-        _judgment(an_object(row, f"{where}: judgment {number}"), f"{where}: judgment {number}")
-        for number, row in enumerate(a_list(content.get("qrels"), f"{where}: qrels"), 1)
-    ]
-    known = {query.id for query in queries}
-    strangers = {judgment.query for judgment in judgments} - known
-    notes = [f"{len(strangers)} queries are judged but not listed, e.g. {min(strangers)}"] if strangers else []
-    zeros = {judgment.doc for judgment in judgments} <= {"0"} and bool(judgments)
-    if zeros:
-        notes.append(
+    strangers = {judgment.query for judgment in imported.judgments} - {query.id for query in imported.queries}
+    if strangers:
+        imported.notes.append(f"{len(strangers)} queries are judged but not listed, e.g. {min(strangers)}")
+    if {judgment.doc for judgment in imported.judgments} == {"0"}:
+        imported.notes.append(
             'every judged doc is "0": the cache was made from four-column TREC qrels, which its reader mistakes'
         )
-    return ImportedCollection(
-        kind="rag-cache",
-        title=f"cached collection {content.get('name') or ''}".strip(),
-        queries=tuple(queries),
-        judgments=tuple(judgments),
-        docs=tuple(docs),
-        notes=tuple(notes),
-    )
-
-
-def _doc_fields(row: Mapping[str, Any]) -> dict[str, Any]:
-    own = {name: row[name] for name in ("title", "text") if row.get(name)}
-    return {**(row.get("metadata") or {}), **own}
-
-
-def _judgment(row: Mapping[str, Any], where: str) -> ImportedJudgment:
-    grade = number_or_none(row.get("relevance"))
-    if grade is None:
-        raise FormatError(f"{where}: relevance {row.get('relevance')!r} is not a number", hint='add "relevance": 1')
-    return ImportedJudgment(text_of(row, "query_id", where), text_of(row, "doc_id", where), grade)
+    return imported

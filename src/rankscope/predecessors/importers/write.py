@@ -10,7 +10,7 @@ from typing import Any
 
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.write import write_qrels, write_run
-from rankscope.predecessors.importers.model import ImportedCollection, ImportedRun
+from rankscope.predecessors.importers.model import ImportedCollection
 from rankscope.records import Record, to_builtins
 
 
@@ -24,17 +24,27 @@ class WrittenCollection(Record):
 def write_collection(collection: ImportedCollection, folder: str | Path) -> WrittenCollection:
     """Write qrels, runs, queries, docs, opinions, recorded scores and a summary; what is empty is not written."""
     target = Path(folder)
-    files: dict[str, int] = {}
     make_folder(target)
+    files: dict[str, int] = {}
     if collection.judgments:
         name = f"qrels.{suffix((row.query, row.doc) for row in collection.judgments)}"
         write_qrels(collection.qrels_rows, target / name)
         files[name] = len(collection.judgments)
-    for name, run in run_files(collection.runs).items():
+    for run in collection.runs:
         (target / "runs").mkdir(exist_ok=True)
+        ending = "jsonl" if suffix((row.query, row.doc) for row in run.results) == "jsonl" else "run"
+        stem = re.sub(r"[^\w.+()-]+", "-", run.name).strip("-.") or "run"
+        taken = sum(name.rpartition(".")[0] == f"runs/{stem}" for name in files)
+        name = f"runs/{stem}{f'-{taken + 1}' if taken else ''}.{ending}"
         write_run(run.rows, target / name)
         files[name] = len(run.results)
-    for name, records in record_files(collection).items():
+    tables = {
+        "queries.jsonl": [{"id": query.id, "text": query.text, **query.attributes} for query in collection.queries],
+        "docs.jsonl": [{"id": doc.id, **doc.fields} for doc in collection.docs],
+        "opinions.jsonl": [to_builtins(opinion) for opinion in collection.opinions],
+        "scores.jsonl": [to_builtins(score) for score in collection.scores],
+    }
+    for name, records in tables.items():
         if records:
             write_jsonl(records, target / name)
             files[name] = len(records)
@@ -45,27 +55,6 @@ def write_collection(collection: ImportedCollection, folder: str | Path) -> Writ
 def suffix(ids: Iterable[tuple[str, str]]) -> str:
     """Return the format that can hold the ids: TREC text has no room for blanks."""
     return "jsonl" if any(re.search(r"\s", part) for pair in ids for part in pair) else "txt"
-
-
-def run_files(runs: Iterable[ImportedRun]) -> dict[str, ImportedRun]:
-    """Return each run under the name of its file."""
-    files: dict[str, ImportedRun] = {}
-    for run in runs:
-        ending = "jsonl" if suffix((row.query, row.doc) for row in run.results) == "jsonl" else "run"
-        stem = re.sub(r"[^\w.+()-]+", "-", run.name).strip("-.") or "run"
-        taken = sum(name.rpartition(".")[0] == f"runs/{stem}" for name in files)
-        files[f"runs/{stem}{f'-{taken + 1}' if taken else ''}.{ending}"] = run
-    return files
-
-
-def record_files(collection: ImportedCollection) -> dict[str, list[dict[str, Any]]]:
-    """Return what is written as one JSON object a line."""
-    return {
-        "queries.jsonl": [{"id": query.id, "text": query.text, **query.attributes} for query in collection.queries],
-        "docs.jsonl": [{"id": doc.id, **doc.fields} for doc in collection.docs],
-        "opinions.jsonl": [to_builtins(opinion) for opinion in collection.opinions],
-        "scores.jsonl": [to_builtins(score) for score in collection.scores],
-    }
 
 
 def summary_of(collection: ImportedCollection, files: Mapping[str, int]) -> dict[str, Any]:

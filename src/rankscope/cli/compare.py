@@ -9,24 +9,10 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO
 
+from rankscope.cli import options
 from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from, write_cases
-from rankscope.cli.options import (
-    REPORT_EXTENSIONS,
-    add_chart_option,
-    add_evaluation_options,
-    add_output_options,
-    add_profile_option,
-    chosen_format,
-    command_line,
-    evaluation_options_from,
-    one_stdin,
-    output_to,
-    policies_from,
-    read_options_from,
-    save_chart,
-)
 from rankscope.cli.style import Later
 from rankscope.errors import OptionError, RankscopeError
 
@@ -35,7 +21,6 @@ if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
-    from rankscope.report.render import Form
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 
@@ -79,16 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "alpha", type=float, metavar="X")
     add_option(parser, "n_resamples", "--resamples", type=int, metavar="B")
     add_option(parser, "seed", type=int, metavar="N")
-    add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
+    options.add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
     add_option(parser, "anyway", action="store_true")
     add_gate_options(parser)
     parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
-    add_profile_option(parser)
+    options.add_profile_option(parser)
     usual, file = "default: text, or by the extension of -o", "write to a file: .html .md .tex .json .csv .xml .txt"
-    add_output_options(parser, FORMATS, note=usual, file=file)
+    options.add_output_options(parser, FORMATS, note=usual, file=file)
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
-    add_evaluation_options(parser)
+    options.add_evaluation_options(parser)
 
 
 def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: Any) -> None:
@@ -104,9 +89,9 @@ def help_of(name: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    one_stdin(args.files)
+    options.one_stdin(args.files)
     # a chart has extensions of its own
-    form = chosen_format(args, FORMATS, by_extension=None if args.chart else REPORT_EXTENSIONS)
+    form = options.chosen_format(args, FORMATS, by_extension=None if args.chart else options.REPORT_EXTENSIONS)
     policy = gate_policy_from(args, always=form == "junit")
     try:
         comparison = comparison_from(args)
@@ -124,9 +109,9 @@ def run(args: argparse.Namespace) -> int:
     if args.settle:
         write_settling(comparison, args.settle)
     if args.chart:
-        save_chart(args.chart, "comparison", args.output, comparison)
+        options.save_chart(args.chart, "comparison", args.output, comparison)
     else:
-        with output_to(args.output) as stream:
+        with options.output_to(args.output) as stream:
             write(comparison, form, stream, args, gate)
     return gate_exit_code(gate, args)
 
@@ -166,7 +151,7 @@ def comparison_from(args: argparse.Namespace) -> Comparison:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
-    request = request_from(args, measures=measures_from(args), **evaluation_options_from(args))
+    request = request_from(args, measures=measures_from(args), **options.evaluation_options_from(args))
     return compare_runs(with_more(args), args.files[1:], request)
 
 
@@ -191,7 +176,7 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     for name in lower:
         find_name(name, scores.measures, "measure")
     about_runs = ("profile", "embeddings", "docs", "ontology", "unjudged")
-    useless = [*policies_from(args), *(name for name in about_runs if getattr(args, name) is not None)]
+    useless = [*options.policies_from(args), *(name for name in about_runs if getattr(args, name) is not None)]
     if useless:
         option = useless[0].replace("_", "-")
         raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
@@ -218,10 +203,10 @@ def with_more(args: argparse.Namespace) -> str | dict[str, dict[str, float]]:
         return str(args.files[0])
     from rankscope.data.loading import load_qrels
 
-    options = read_options_from(args, "qrels")
+    reading = options.read_options_from(args, "qrels")
     merged: dict[str, dict[str, float]] = {}
     for path in (args.files[0], *args.more_qrels):
-        for query, docs in load_qrels(path, options=options).judged.items():
+        for query, docs in load_qrels(path, options=reading).judged.items():
             merged.setdefault(query, {}).update(docs)
     return merged
 
@@ -246,16 +231,9 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
         stream.write(to_junit(cases(gate), suite="rankscope compare"))
     else:
         from rankscope.report.comparison import report_of
-        from rankscope.report.render import render
-        from rankscope.report.render.terminal import print_report
 
-        details, in_text = args.details or args.output is not None, form == "text"
-        how = {"with_figures": not in_text, "every_pair": details or not in_text}
-        report = report_of(comparison, command=command_line(args), **how)
-        if in_text:
-            print_report(report, file=stream, details=details)
-        else:
-            stream.write(render(report, cast("Form", form)))
+        make = partial(report_of, comparison, command=options.command_line(args))
+        options.write_report(make, form, stream, details=args.details or args.output is not None)
 
 
 def write_settling(comparison: Comparison, path: str) -> None:
@@ -269,7 +247,7 @@ def write_settling(comparison: Comparison, path: str) -> None:
         for doc in item.settle or ():
             values = (doc.query, doc.doc, "", doc.swing, doc.rank_a, doc.rank_b, item.a, item.b)
             rows.setdefault((doc.query, doc.doc), dict(zip(names, values, strict=True)))
-    with output_to(path) as stream:
+    with options.output_to(path) as stream:
         if path.endswith((".jsonl", ".ndjson")):
             stream.writelines(json.dumps({**row, "grade": None}, ensure_ascii=False) + "\n" for row in rows.values())
         else:

@@ -10,17 +10,7 @@ from __future__ import annotations
 import argparse
 
 from rankscope.analysis.diagnose import POOL_CUTS, SEEN_DOCS, diagnose
-from rankscope.cli.options import (
-    add_anyway_option,
-    add_evaluation_options,
-    add_output_options,
-    add_profile_option,
-    chosen_format,
-    evaluation_options_from,
-    one_stdin,
-    output_to,
-    whole_number,
-)
+from rankscope.cli import options
 from rankscope.records import to_json
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, print_diagnosis
 
@@ -41,29 +31,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments")
     parser.add_argument("run", metavar="RUN", help="the run")
     seen = f"how many docs a reader sees (default: {SEEN_DOCS})"
-    parser.add_argument("--k", type=whole_number, metavar="N", default=SEEN_DOCS, help=seen)
+    parser.add_argument("--k", type=options.whole_number, metavar="N", default=SEEN_DOCS, help=seen)
     cuts = f"depths of the candidate pool to look at (default: {','.join(map(str, POOL_CUTS))})"
     parser.add_argument("--pool-cuts", type=whole_numbers, metavar="N,...", default=POOL_CUTS, help=cuts)
     vectors = "vectors of docs, to see which results repeat one another: .npy with ids beside it, .npz or .parquet"
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
-    add_profile_option(parser)
+    options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
-    add_output_options(parser, FORMATS, note="default: table, or JSON to a file")
-    add_anyway_option(parser)
-    add_evaluation_options(parser)
+    options.add_output_options(parser, FORMATS, note="default: table, or JSON to a file")
+    options.add_anyway_option(parser)
+    options.add_evaluation_options(parser)
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:
     """Accept several whole numbers from 1 up, separated by commas."""
-    return tuple(map(whole_number, text.split(",")))
+    return tuple(map(options.whole_number, text.split(",")))
 
 
 def run(args: argparse.Namespace) -> int:
-    one_stdin([args.qrels, args.run])
-    form = chosen_format(args, FORMATS, to_file="json")
-    options = evaluation_options_from(args, "k", "pool_cuts", "embeddings", "anyway")
-    diagnosis = diagnose(args.qrels, args.run, **options)
-    with output_to(args.output) as stream:
+    options.one_stdin([args.qrels, args.run])
+    form = options.chosen_format(args, FORMATS, to_file="json")
+    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "anyway")
+    diagnosis = diagnose(args.qrels, args.run, **how)
+    with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(diagnosis, indent=1, ascii_only=True) + "\n")
         else:

@@ -10,37 +10,14 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rankscope.cli.options import (
-    GATE,
-    add_anyway_option,
-    add_chart_option,
-    add_evaluation_options,
-    add_output_options,
-    add_profile_option,
-    chosen_format,
-    command_line,
-    evaluation_options_from,
-    one_stdin,
-    output_to,
-    policies_from,
-    read_options_from,
-    save_chart,
-    whole_number,
-)
+from rankscope.cli import options
 from rankscope.cli.style import Later
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError, RankscopeWarning
 from rankscope.evaluation import EvaluateRequest, evaluate_request, trec_eval_text
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
-from rankscope.report.evaluation import (
-    json_lines,
-    json_text,
-    query_table,
-    readable_table,
-    summary_table,
-    with_word_columns,
-)
+from rankscope.report.evaluation import json_lines, query_table, readable_table, summary_table, with_word_columns
 from rankscope.report.render import render_table
 from rankscope.report.table import print_table, to_csv
 
@@ -92,24 +69,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
     which = f"measures, several in one text or by repeating -m (default: {' '.join(DEFAULT_MEASURES)})"
     parser.add_argument("-m", "--measures", action="append", metavar="NAME", default=[], help=which)
-    add_profile_option(parser)
+    options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
-    add_output_options(parser, FORMATS, note="default: table, or by the extension of -o")
-    add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
+    options.add_output_options(parser, FORMATS, note="default: table, or by the extension of -o")
+    options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
     for name, what in INPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     weighted = "weight the means by a column of the queries, such as how often each is asked"
     parser.add_argument("--weights", metavar="COLUMN", help=weighted)
     parser.add_argument("--bands", metavar="NAME", help=Later(bands_help))
     threads = "threads to use (default: one per core); the scores are the same"
-    parser.add_argument("--threads", type=whole_number, metavar="N", help=threads)
-    add_anyway_option(parser)
-    gate = parser.add_argument_group(GATE)
+    parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
+    options.add_anyway_option(parser)
+    gate = parser.add_argument_group(options.GATE)
     limit = "fail where the mean of a measure is below a limit (above it, where less is better), e.g. nDCG@10=0.5"
     gate.add_argument("--fail-under", action="append", default=[], metavar="NAME=X", help=limit)
     missing = "with --fail-under: the share of queries that a run may leave unanswered (default: 0.1)"
     gate.add_argument("--allow-missing", type=float, metavar="SHARE", help=missing)
-    add_evaluation_options(parser)
+    options.add_evaluation_options(parser)
 
 
 def bands_help() -> str:
@@ -119,15 +96,15 @@ def bands_help() -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    one_stdin([args.qrels, *args.runs])
+    options.one_stdin([args.qrels, *args.runs])
     has_limits = args.fail_under or args.allow_missing is not None
     if args.chart:
         if has_limits:
             hint = "draw the chart with a call of its own"
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
-        save_chart(args.chart, "runs", args.output, run_data(args))
+        options.save_chart(args.chart, "runs", args.output, run_data(args))
         return 0
-    form = chosen_format(args, FORMATS, by_extension=BY_EXTENSION)
+    form = options.chosen_format(args, FORMATS, by_extension=BY_EXTENSION)
     if has_limits or form == "junit":
         from rankscope.cli.fail_under import run_with_gate
 
@@ -149,7 +126,7 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None) -> None:
     text = trec_text(args) if form == "trec" else html_report(args) if form == "html" else None
     if text is None and scores is None:
         scores = scores_from(args)
-    with output_to(args.output) as stream:
+    with options.output_to(args.output) as stream:
         if text is not None:
             stream.write(text)
         elif scores is not None:
@@ -176,7 +153,7 @@ def scores_from(args: argparse.Namespace) -> Scores:
 
 
 def options_from(args: argparse.Namespace) -> dict[str, Any]:
-    return evaluation_options_from(args, *INPUTS, "threads", "weights", "anyway")
+    return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "anyway")
 
 
 def html_report(args: argparse.Namespace) -> str:
@@ -185,7 +162,7 @@ def html_report(args: argparse.Namespace) -> str:
     from rankscope.report.render import render
 
     data = run_data(args)
-    return render(report_of(data.evaluate(data.measures), command=command_line(args), data=data), "html")
+    return render(report_of(data.evaluate(data.measures), command=options.command_line(args), data=data), "html")
 
 
 def trec_text(args: argparse.Namespace) -> str:
@@ -198,17 +175,18 @@ def trec_text(args: argparse.Namespace) -> str:
     if args.queries or args.weights:
         raise OptionError("--weights does not go with --format trec", hint="trec_eval knows no weights of queries")
     names = [name for text in args.measures for name in text.split()] or ["official"]
-    policies = policies_from(args)
+    policies = options.policies_from(args)
     how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
-    options, qrels_options = read_options_from(args), read_options_from(args, "qrels")
-    qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=qrels_options)
-    return "".join(trec_eval_text(qrels, run, names, options=options, **how) for run in args.runs)
+    reading = options.read_options_from(args, "qrels")
+    qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=reading)
+    reading = options.read_options_from(args)
+    return "".join(trec_eval_text(qrels, run, names, options=reading, **how) for run in args.runs)
 
 
 def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None = None) -> None:
     """Write the scores in the format asked for."""
     if form == "json":
-        stream.write(json_text(scores))
+        stream.write(scores.to_json())
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":

@@ -5,15 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rankscope.analysis.explain import explain
-from rankscope.cli.options import (
-    add_evaluation_options,
-    add_output_options,
-    add_profile_option,
-    chosen_format,
-    evaluation_options_from,
-    one_stdin,
-    output_to,
-)
+from rankscope.cli import options
 from rankscope.records import to_json
 from rankscope.report.explanation import print_explanation
 
@@ -31,20 +23,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="the run")
     parser.add_argument("--query", required=True, metavar="ID", help="the query whose score is to be explained")
     parser.add_argument("-m", "--measure", default="nDCG@10", metavar="NAME", help="the measure (default: nDCG@10)")
-    add_profile_option(parser)
+    options.add_profile_option(parser)
     parser.add_argument("--all", action="store_true", help="show every rank, also those that add nothing")
-    add_output_options(parser, FORMATS, note="default: table, or JSON to a file")
+    options.add_output_options(parser, FORMATS, note="default: table, or JSON to a file")
     for name, what in {"embeddings": "embedding", "docs": "topic, source, date …", "ontology": "ontology"}.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"for measures by {what}: as for rankscope evaluate")
-    add_evaluation_options(parser)
+    options.add_evaluation_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    one_stdin([args.qrels, args.run])
-    form = chosen_format(args, FORMATS, to_file="json")
-    options = evaluation_options_from(args, "embeddings", "docs", "ontology")
-    explanation = explain(args.qrels, args.run, args.query, args.measure, **options)
-    with output_to(args.output) as stream:
+    options.one_stdin([args.qrels, args.run])
+    form = options.chosen_format(args, FORMATS, to_file="json")
+    how = options.evaluation_options_from(args, "embeddings", "docs", "ontology")
+    explanation = explain(args.qrels, args.run, args.query, args.measure, **how)
+    with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(explanation, indent=1) + "\n")
         else:

@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.style import Later, words
@@ -19,6 +19,8 @@ from rankscope.progress import Progress
 
 if TYPE_CHECKING:
     from rankscope.report.charts import ChartSource
+    from rankscope.report.document import Report
+    from rankscope.report.render import Form
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
 
@@ -259,3 +261,16 @@ def save_chart(kind: str, source: ChartSource, output: str | None, *data: Any, *
     if output in (None, "-"):
         raise OptionError("a chart needs a file to be written to", hint=f"for example -o {kind}.svg, or .png")
     write_chart(builder(*data, **options).render(), str(output))
+
+
+def write_report(make: Callable[..., Report], form: str, stream: TextIO, *, details: bool) -> None:
+    """Write a report; in text, which shows no figures, pairs and long tables are left out unless details are wanted."""
+    from rankscope.report.render import render
+    from rankscope.report.render.terminal import print_report
+
+    in_text = form == "text"
+    report = make(with_figures=not in_text, every_pair=details or not in_text)
+    if in_text:
+        print_report(report, file=stream, details=details)
+    else:
+        stream.write(render(report, cast("Form", form)))

@@ -11,16 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from rankscope.cli.options import (
-    add_anyway_option,
-    add_evaluation_options,
-    add_output_options,
-    add_profile_option,
-    chosen_format,
-    evaluation_options_from,
-    one_stdin,
-    output_to,
-)
+from rankscope.cli import options
 from rankscope.stats.power import ALPHA, POWER
 
 FORMATS = ("table", "json")
@@ -68,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    add_output_options(parser, FORMATS)
-    add_profile_option(parser)
-    add_anyway_option(parser)
-    add_evaluation_options(parser)
+    options.add_output_options(parser, FORMATS)
+    options.add_profile_option(parser)
+    options.add_anyway_option(parser)
+    options.add_evaluation_options(parser)
 
 
 def positive(text: str) -> float:
@@ -105,8 +96,8 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.report.plan import plan_lines, plan_table
     from rankscope.report.table import print_table
 
-    form = chosen_format(args, FORMATS)
-    one_stdin(args.files)
+    form = options.chosen_format(args, FORMATS)
+    options.one_stdin(args.files)
     settings = {name: getattr(args, name) for name in ("sd", "detect", "queries", "systems", "alpha", "power", "seed")}
     if args.scores:
         from rankscope.measures.score_files import read_scores
@@ -115,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         qrels = args.files[0] if args.files else None
         runs = args.files[1:] if len(args.files) > 2 else None
-        planned = plan(qrels, runs, args.measure, **settings, **evaluation_options_from(args, "anyway"))
-    with output_to(args.output) as stream:
+        planned = plan(qrels, runs, args.measure, **settings, **options.evaluation_options_from(args, "anyway"))
+    with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(planned) + "\n")
         else:

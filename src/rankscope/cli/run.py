@@ -11,17 +11,24 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO, cast
+from functools import partial
+from typing import TYPE_CHECKING, TextIO
 
 from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from, write_cases
-from rankscope.cli.options import REPORT_EXTENSIONS, add_output_options, chosen_format, command_line, output_to
+from rankscope.cli.options import (
+    REPORT_EXTENSIONS,
+    add_output_options,
+    chosen_format,
+    command_line,
+    output_to,
+    write_report,
+)
 from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
     from rankscope.experiment.progress import TaskProgress
     from rankscope.experiment.results import Benchmark
-    from rankscope.report.render import Form
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
 FAILED, LEFT_OUT = 1, 2
@@ -122,15 +129,8 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
         stream.write(json_text(benchmark))
         return
     from rankscope.report.benchmark import report_of
-    from rankscope.report.render import render
-    from rankscope.report.render.terminal import print_report
 
-    in_text = form == "text"
-    report = report_of(benchmark, with_figures=not in_text, every_pair=details or not in_text)
-    if form == "text":
-        print_report(report, file=stream, details=details)
-    else:
-        stream.write(render(report, cast("Form", form)))
+    write_report(partial(report_of, benchmark), form, stream, details=details)
 
 
 @contextmanager

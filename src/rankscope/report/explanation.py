@@ -41,9 +41,8 @@ def ranking_table(explanation: Explanation, *, every_rank: bool = False) -> Tabl
     of_interest = [step for step in steps if step.rank is None or step.rank <= TOP or abs(step.term) >= ROUNDING]
     n_hidden = len(steps) - len(of_interest)
     verb = "change" if explanation.term_name == "change" else "add"
-    note = f"{n_hidden} more ranks {verb} nothing and are not shown"
-    if n_hidden == 1:
-        note = f"1 more rank {verb}s nothing and is not shown"
+    one, several = f"1 more rank {verb}s nothing and is", f"{n_hidden} more ranks {verb} nothing and are"
+    note = f"{one if n_hidden == 1 else several} not shown"
     return steps_table(join_unjudged(of_interest), explanation.term_name, notes=[note] if n_hidden else [])
 
 
@@ -59,9 +58,8 @@ def join_unjudged(steps: Sequence[Step]) -> list[Step]:
         if together and len(stretch) > 1:
             label = f"{len(stretch)} unjudged docs, ranks {stretch[0].rank} to {stretch[-1].rank}"
             term = math.fsum(step.term for step in stretch)
-            rows.append(Step(None, None, None, stretch[-1].parts, term, label))
-        else:
-            rows.extend(stretch)
+            stretch = [Step(None, None, None, stretch[-1].parts, term, label)]
+        rows += stretch
     return rows
 
 

@@ -34,6 +34,7 @@ REPORT_EXTENSIONS = {
     ".csv": "csv",
     ".xml": "junit",
 }
+OUTPUT = "write to a file instead of stdout"
 GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
 
 
@@ -112,11 +113,7 @@ def add_format_option(parser: argparse.ArgumentParser, formats: Sequence[str], *
 
 
 def add_output_options(
-    parser: argparse.ArgumentParser,
-    formats: Sequence[str],
-    *,
-    note: str = "",
-    file: str = "write to a file instead of stdout",
+    parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "", file: str = OUTPUT
 ) -> None:
     """Add the choice of what is printed, and of a file for it."""
     add_format_option(parser, formats, note=note)

@@ -84,11 +84,8 @@ def run(args: argparse.Namespace) -> int:
             only=tuple(args.only),
             collections=tuple(args.collection),
             depth=args.k,
-            baseline=args.baseline,
-            fresh=args.fresh,
-            reveal=args.reveal,
-            anyway=args.anyway,
             command=command_line(args),
+            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway")},
         )
         with progress_bars(sys.stderr) as on_progress:
             benchmark = run_project(project, options, on_progress=on_progress)

@@ -13,12 +13,8 @@ from rankscope.report.table import Cell, Table, transposed
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
 
-MANY = 4
-"""From more than this many files on, they are counted instead of named."""
-MANY_MEASURES = 8
-"""More measures than this do not fit side by side into a terminal."""
-MANY_WITH_WORDS = 3
-"""As above, where scores have words beside them."""
+NAMED_FILES = 4
+"""More files than this are counted instead of named."""
 
 
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
@@ -34,7 +30,7 @@ def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
 def readable_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return the summary with the runs side by side, one row per measure, where these are many."""
     table = summary_table(scores, bands=bands)
-    room = MANY_MEASURES if bands is None else MANY_WITH_WORDS
+    room = 8 if bands is None else 3  # more do not fit side by side into a terminal
     many = len(scores.measures) > room and len(scores) < len(scores.measures)
     return transposed(table, corner="measure") if many else table
 
@@ -138,10 +134,11 @@ def notes(scores: Scores) -> Iterator[str]:
         if origin is not None:
             names_of.setdefault(origin.format, []).append(name)
     if names_of:
-        files = {
-            form: ", ".join(names) if len(names) <= MANY else f"{len(names)} files" for form, names in names_of.items()
-        }
-        yield f"read as {', '.join(f'{form} ({names})' for form, names in files.items())}"
+        listed = (
+            f"{form} ({', '.join(names) if len(names) <= NAMED_FILES else f'{len(names)} files'})"
+            for form, names in names_of.items()
+        )
+        yield f"read as {', '.join(listed)}"
     for run in runs:
         special = "; ".join(special_queries(run, scores.policies))
         if special:
@@ -156,14 +153,15 @@ def span(ordered: Iterable[str]) -> str:
 
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
     """Say which queries of a run are treated specially."""
-    effect = {"zero": "counted as 0", "skip": "left out", "exclude": "left out"}
     counts = run.counts
-    if counts.missing:
-        yield f"{queries(counts.missing)} not answered ({effect[policies['missing']]})"
-    if counts.no_relevant:
-        yield f"{queries(counts.no_relevant)} without relevant docs ({effect[policies['no_relevant']]})"
-    if counts.not_in_qrels:
-        yield f"{queries(counts.not_in_qrels)} not in the qrels (left out)"
+    for n, what, policy in (
+        (counts.missing, "not answered", "missing"),
+        (counts.no_relevant, "without relevant docs", "no_relevant"),
+        (counts.not_in_qrels, "not in the qrels", ""),
+    ):
+        if n:
+            effect = "counted as 0" if policies.get(policy) == "zero" else "left out"
+            yield f"{queries(n)} {what} ({effect})"
     for measure, n_left_out in zip(run.measures, run.left_out, strict=False):  # scores from files count none
         if n_left_out:
             yield f"{measure} undefined for {queries(n_left_out)} (left out)"

@@ -46,21 +46,19 @@ class Table(LightRecord):
 
 def fitted(table: Table, width: int) -> Table:
     """Return the table without optional columns, as far as it takes to fit into a width; what is missing is noted."""
-    dropped: list[str] = []
+    columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
+    widths = [max(map(width_of, column)) for column in columns]
+    kept, dropped = list(range(len(widths))), []
     for heading in table.optional:
-        columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
-        natural = sum(max(map(width_of, column)) for column in columns) + len(_GAP) * (len(table.header) - 1)
-        if natural <= width:
+        if sum(widths[i] for i in kept) + len(_GAP) * (len(kept) - 1) <= width:
             break
-        kept = [i for i, text in enumerate(table.header) if text != heading]
-        header = [table.header[i] for i in kept]
-        rows = [[row[i] for i in kept] for row in table.rows]
-        table = Table(header, rows, table.n_name_columns, table.notes)
+        kept.remove(table.header.index(heading))
         dropped.append(heading)
     if not dropped:
         return table
     note = f"no room here for {', '.join(dropped)}: a wider terminal or a file (-o) has them"
-    return Table(table.header, table.rows, table.n_name_columns, (*table.notes, note))
+    header, rows = [table.header[i] for i in kept], [[row[i] for i in kept] for row in table.rows]
+    return Table(header, rows, table.n_name_columns, (*table.notes, note))
 
 
 def transposed(table: Table, *, corner: str) -> Table:

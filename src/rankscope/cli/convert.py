@@ -1,8 +1,8 @@
 """Turn a run or qrels into another format, exactly: what is read back is what was written.
 
-The format of IN is detected from its content, that of OUT follows from its name: .json .jsonl .csv .tsv .parquet .arrow,
-anything else is TREC text; .gz .bz2 .xz .zst compress. - is standard input or output.
-"""  # noqa: E501 (it is the help)
+The format of IN is detected from its content, that of OUT follows from its name: .json .jsonl .csv .tsv .parquet
+.arrow, anything else is TREC text; .gz .bz2 .xz .zst compress. - is standard input or output.
+"""
 
 from __future__ import annotations
 

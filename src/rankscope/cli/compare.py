@@ -7,24 +7,12 @@ decides; the others are exploratory. With --scores the files hold scores that an
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_for, gate_policy_from
-from rankscope.cli.options import (
-    add_file_options,
-    add_format_option,
-    add_policy_options,
-    add_profile_option,
-    chosen_format,
-    form_by_extension,
-    one_stdin,
-    output_to,
-    policies_from,
-    read_options_from,
-)
+from rankscope.cli import options
+from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from, write_cases
 from rankscope.cli.style import Later
 from rankscope.errors import OptionError, RankscopeError
 
@@ -33,19 +21,8 @@ if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
-    from rankscope.report.render import Form
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
-BY_EXTENSION = {
-    ".txt": "text",
-    ".md": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".tex": "latex",
-    ".json": "json",
-    ".csv": "csv",
-    ".xml": "junit",
-}
 
 EPILOG = """\
 examples:
@@ -63,7 +40,6 @@ other qrels, more than 10 % of the queries not answered. --on-inconclusive fail 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("files", metavar="QRELS BASELINE RUN", nargs="+", help="the judgments, then two or more runs")
     add_option(parser, "measures", "-m", "--measures", action="append", metavar="NAME")
     add_option(parser, "primary", metavar="NAME")
@@ -76,32 +52,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "cluster", metavar="NAME")
     add_option(parser, "weights", metavar="NAME")
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
-    parser.add_argument(
-        "--lower-is-better", metavar="NAME,...", default="", help="with --scores: measures of which less is better"
-    )
+    less = "with --scores: measures of which less is better"
+    parser.add_argument("--lower-is-better", metavar="NAME,...", default="", help=less)
     add_option(parser, "unjudged", metavar="WORD")
-    parser.add_argument(
-        "--more-qrels", action="append", default=[], metavar="FILE", help="add these judgments to QRELS"
-    )
-    parser.add_argument(
-        "--settle", metavar="FILE", help="write the docs whose judgment would settle it: .csv or .jsonl"
-    )
+    more = "add these judgments to QRELS"
+    parser.add_argument("--more-qrels", action="append", default=[], metavar="FILE", help=more)
+    settling = "write the docs whose judgment would settle it: .csv or .jsonl"
+    parser.add_argument("--settle", metavar="FILE", help=settling)
     add_option(parser, "correction", metavar="WORD")
     add_option(parser, "also", action="append", metavar="TEST,...")
     add_option(parser, "alpha", type=float, metavar="X")
     add_option(parser, "n_resamples", "--resamples", type=int, metavar="B")
     add_option(parser, "seed", type=int, metavar="N")
-    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
+    options.add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
     add_option(parser, "anyway", action="store_true")
     add_gate_options(parser)
     parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
-    add_profile_option(parser)
-    add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file: .html .md .tex .json .csv .xml .txt")
+    options.add_profile_option(parser)
+    usual, file = "default: text, or by the extension of -o", "write to a file: .html .md .tex .json .csv .xml .txt"
+    options.add_output_options(parser, FORMATS, note=usual, file=file)
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
-    add_policy_options(parser)
-    add_file_options(parser)
+    options.add_evaluation_options(parser)
 
 
 def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: Any) -> None:
@@ -111,24 +83,15 @@ def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: A
 
 
 def help_of(name: str) -> str:
-    """Return the help of an option of the request."""
     from rankscope.comparison.request import option_texts
 
     return option_texts()[name]
 
 
-def chart_help() -> str:
-    """Return which charts there are."""
-    from rankscope.report.charts import charts_from
-
-    return f"write one chart to -o FILE.svg or .png: {', '.join(charts_from('comparison'))}"
-
-
 def run(args: argparse.Namespace) -> int:
-    """Compare and print."""
-    one_stdin(args.files)
-    output = None if args.chart else args.output  # a chart has extensions of its own
-    form = chosen_format(args.format, FORMATS) if args.format else form_by_extension(output, BY_EXTENSION, FORMATS[0])
+    options.one_stdin(args.files)
+    # a chart has extensions of its own
+    form = options.chosen_format(args, FORMATS, by_extension=None if args.chart else options.REPORT_EXTENSIONS)
     policy = gate_policy_from(args, always=form == "junit")
     try:
         comparison = comparison_from(args)
@@ -138,15 +101,17 @@ def run(args: argparse.Namespace) -> int:
         if policy is not None:
             print("gate: error, exit code 2", file=sys.stderr)
         raise
-    gate = gate_for(comparison, policy)
+    gate = None
+    if policy is not None:
+        from rankscope.comparison.gate import gate_of
+
+        gate = gate_of(comparison, policy)
     if args.settle:
         write_settling(comparison, args.settle)
     if args.chart:
-        from rankscope.cli.chart_files import save_chart
-
-        save_chart(args.chart, "comparison", args.output, comparison)
+        options.save_chart(args.chart, "comparison", args.output, comparison)
     else:
-        with output_to(args.output) as stream:
+        with options.output_to(args.output) as stream:
             write(comparison, form, stream, args, gate)
     return gate_exit_code(gate, args)
 
@@ -157,7 +122,6 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
     from rankscope.measures.parse import parse_measures
     from rankscope.measures.scoring import DEFAULT_MEASURES
     from rankscope.report.comparison_cases import error_case
-    from rankscope.report.render.junit import to_junit
 
     names = [name_of(path) for path in (args.files if args.scores else args.files[1:])]
     baseline = args.baseline or next(iter(names), "baseline")
@@ -171,8 +135,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
         for name in names
         if name != baseline
     ]
-    with output_to(args.output) as stream:
-        stream.write(to_junit(listed or [error_case("compare", str(error))], suite="rankscope compare"))
+    write_cases(listed or [error_case("compare", str(error))], args.output, command="compare")
 
 
 def comparison_from(args: argparse.Namespace) -> Comparison:
@@ -188,13 +151,7 @@ def comparison_from(args: argparse.Namespace) -> Comparison:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
-    request = request_from(
-        args,
-        measures=measures_from(args),
-        options=read_options_from(args),
-        qrels_options=read_options_from(args, "qrels"),
-        **policies_from(args),
-    )
+    request = request_from(args, measures=measures_from(args), **options.evaluation_options_from(args))
     return compare_runs(with_more(args), args.files[1:], request)
 
 
@@ -218,21 +175,14 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
     for name in lower:
         find_name(name, scores.measures, "measure")
-    refuse_options_of_runs(args)
+    about_runs = ("profile", "embeddings", "docs", "ontology", "unjudged")
+    useless = [*options.policies_from(args), *(name for name in about_runs if getattr(args, name) is not None)]
+    if useless:
+        option = useless[0].replace("_", "-")
+        raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
     if args.primary and wanted:
         wanted = list(dict.fromkeys([args.primary, *wanted]))
     return with_measures(scores, [find_name(name, scores.measures, "measure") for name in wanted]) if wanted else scores
-
-
-def refuse_options_of_runs(args: argparse.Namespace) -> None:
-    """Refuse what says how runs are scored, where scores are given: it would do nothing."""
-    given = [*policies_from(args)]
-    given += [
-        name for name in ("profile", "embeddings", "docs", "ontology", "unjudged") if getattr(args, name) is not None
-    ]
-    if given:
-        option = given[0].replace("_", "-")
-        raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
 
 
 def measures_from(args: argparse.Namespace) -> list[str] | None:
@@ -253,10 +203,10 @@ def with_more(args: argparse.Namespace) -> str | dict[str, dict[str, float]]:
         return str(args.files[0])
     from rankscope.data.loading import load_qrels
 
-    options = read_options_from(args, "qrels")
+    reading = options.read_options_from(args, "qrels")
     merged: dict[str, dict[str, float]] = {}
     for path in (args.files[0], *args.more_qrels):
-        for query, docs in load_qrels(path, options=options).judged.items():
+        for query, docs in load_qrels(path, options=reading).judged.items():
             merged.setdefault(query, {}).update(docs)
     return merged
 
@@ -280,29 +230,10 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
             raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")
         stream.write(to_junit(cases(gate), suite="rankscope compare"))
     else:
-        write_report(comparison, form, stream, args)
+        from rankscope.report.comparison import report_of
 
-
-def write_report(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace) -> None:
-    """Write the report."""
-    from rankscope.report.comparison import report_of
-    from rankscope.report.render import render
-    from rankscope.report.render.terminal import print_report
-
-    in_text = form == "text"
-    details = args.details or args.output is not None
-    report = report_of(
-        comparison, command=command_line(args), with_figures=not in_text, every_pair=details or not in_text
-    )
-    if form == "text":
-        print_report(report, file=stream, details=details)
-    else:
-        stream.write(render(report, cast("Form", form)))
-
-
-def command_line(args: argparse.Namespace) -> str:
-    """Return the command as it was given."""
-    return shlex.join(["rankscope", *args.given])
+        make = partial(report_of, comparison, command=options.command_line(args))
+        options.write_report(make, form, stream, details=args.details or args.output is not None)
 
 
 def write_settling(comparison: Comparison, path: str) -> None:
@@ -310,28 +241,18 @@ def write_settling(comparison: Comparison, path: str) -> None:
     import csv
     import json
 
+    names = ["query", "doc", "grade", "swing", "rank_a", "rank_b", "a", "b"]
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for item in comparison:
         for doc in item.settle or ():
-            row = {
-                "query": doc.query,
-                "doc": doc.doc,
-                "grade": "",
-                "swing": doc.swing,
-                "rank_a": doc.rank_a,
-                "rank_b": doc.rank_b,
-                "a": item.a,
-                "b": item.b,
-            }
-            rows.setdefault((doc.query, doc.doc), row)
-    with output_to(path) as stream:
+            values = (doc.query, doc.doc, "", doc.swing, doc.rank_a, doc.rank_b, item.a, item.b)
+            rows.setdefault((doc.query, doc.doc), dict(zip(names, values, strict=True)))
+    with options.output_to(path) as stream:
         if path.endswith((".jsonl", ".ndjson")):
             stream.writelines(json.dumps({**row, "grade": None}, ensure_ascii=False) + "\n" for row in rows.values())
         else:
-            names = ["query", "doc", "grade", "swing", "rank_a", "rank_b", "a", "b"]
             writer = csv.DictWriter(stream, names, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows.values())
     nothing = f"no verdict hangs on unjudged docs, so {path} lists none"
-    what = f"{len(rows)} docs to judge are in {path}" if rows else nothing
-    print(what, file=sys.stderr)
+    print(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)

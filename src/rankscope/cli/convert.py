@@ -1,6 +1,6 @@
 """Turn a run or qrels into another format, exactly: what is read back is what was written.
 
-The format of IN is detected from its content, that of OUT follows from its name: .json .jsonl .csv .tsv .parquet and
+The format of IN is detected from its content, that of OUT follows from its name: .json .jsonl .csv .tsv .parquet
 .arrow, anything else is TREC text; .gz .bz2 .xz .zst compress. - is standard input or output.
 """
 
@@ -22,23 +22,18 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("source", metavar="IN", help="the file to read")
     parser.add_argument("target", metavar="OUT", help="the file to write")
     parser.add_argument("--kind", metavar="KIND", help="what IN holds, where its content does not tell: run or qrels")
     for side in ("from", "to"):
-        parser.add_argument(
-            f"--{side}", dest=f"{side}_format", metavar="FORMAT",
-            help=with_formats(f"the format of {'IN' if side == 'from' else 'OUT'}"),
-        )  # fmt: skip
-    parser.add_argument(
-        "--columns", metavar="ROLE=NAME,...", help="which column of a table holds what, e.g. grade=stars"
-    )
+        what = with_formats(f"the format of {'IN' if side == 'from' else 'OUT'}")
+        parser.add_argument(f"--{side}", dest=f"{side}_format", metavar="FORMAT", help=what)
+    columns = "which column of a table holds what, e.g. grade=stars"
+    parser.add_argument("--columns", metavar="ROLE=NAME,...", help=columns)
     add_strictness(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert, and say what was done."""
     done = convert(
         args.source,
         args.target,
@@ -49,13 +44,8 @@ def run(args: argparse.Namespace) -> int:
         lenient=args.lenient,
     )
     if done.bad_lines:
-        warnings.warn(
-            f"{len(done.bad_lines)} bad lines were skipped; the first is {done.bad_lines[0]}",
-            RankscopeWarning,
-            stacklevel=1,
-        )
-    print(
-        f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {done.source_format} -> {done.target_format}",
-        file=sys.stderr,
-    )
+        skipped = f"{len(done.bad_lines)} bad lines were skipped; the first is {done.bad_lines[0]}"
+        warnings.warn(skipped, RankscopeWarning, stacklevel=1)
+    formats = f"{done.source_format} -> {done.target_format}"
+    print(f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {formats}", file=sys.stderr)
     return 0

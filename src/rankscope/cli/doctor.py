@@ -36,25 +36,11 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look around and print."""
-    found = findings()
-    if args.format == "json":
-        print(json.dumps(found, indent=1))
-    else:
-        width = max(map(len, found))
-        for name, value in found.items():
-            print(f"{name:<{width}}  {value}")
-    return 0
-
-
-def findings() -> dict[str, str]:
-    """Return what this installation has, by name."""
-    return {
+    found = {
         "rankscope": __version__,
         "kernel": kernel_in_words(),
         "python": f"{platform.python_version()} ({sys.executable})",
@@ -63,6 +49,13 @@ def findings() -> dict[str, str]:
         **{name: version_of(name) or "missing: pip install rankscope again" for name in REQUIRED},
         **{name: version_of(name) or f"not installed (for {use})" for name, use in OPTIONAL.items()},
     }
+    if args.format == "json":
+        print(json.dumps(found, indent=1))
+    else:
+        width = max(map(len, found))
+        for name, value in found.items():
+            print(f"{name:<{width}}  {value}")
+    return 0
 
 
 def kernel_in_words() -> str:

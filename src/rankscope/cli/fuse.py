@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from rankscope.cli.options import add_strictness, one_stdin, parse_columns, progress_on, with_formats
+from rankscope.cli.options import add_strictness, one_stdin, read_options_from, with_formats
 from rankscope.cli.style import Later, words
-from rankscope.data.loading import ReadOptions, load_runs, name_of
+from rankscope.data.loading import load_runs, name_of
 from rankscope.errors import OptionError
 from rankscope.io import write_run
 from rankscope.systems.fusion import METHODS, NORMS, fuse
@@ -25,22 +25,15 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="two or more runs")
-    parser.add_argument(
-        "-o",
-        "--output",
-        default="-",
-        metavar="FILE",
-        help="the file to write, its format told from its name as in convert; without it standard output",
-    )
+    file = "the file to write, its format told from its name as in convert; without it standard output"
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help=file)
     methods = Later(lambda: words({name: METHODS.summary(name) for name in METHODS}, default="rrf"))
     parser.add_argument("--method", default="rrf", metavar="WORD", help=methods)
     parser.add_argument("--k", type=float, default=60, metavar="K", help="the constant of rrf (default: 60)")
     parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all alike)")
-    parser.add_argument(
-        "--norm", metavar="WORD", help=f"how scores are made comparable\n{words(NORMS, default='minmax')}"
-    )
+    norms = f"how scores are made comparable\n{words(NORMS, default='minmax')}"
+    parser.add_argument("--norm", metavar="WORD", help=norms)
     parser.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each run, and keep N")
     parser.add_argument("--name", metavar="NAME", help="the name of the fused run (default: that of its file)")
     group = parser.add_argument_group("reading files")
@@ -53,9 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Fuse the runs, and say what was done."""
     one_stdin(args.runs)
     weights = parse_weights(args.weights)
-    columns, progress = parse_columns(args.run_columns), progress_on(sys.stderr)
-    reading = ReadOptions(format=args.run_format, columns=columns, lenient=args.lenient, progress=progress)
-    runs = load_runs(args.runs, options=reading)
+    runs = load_runs(args.runs, options=read_options_from(args))
     name = args.name or ("fused" if args.output == "-" else name_of(args.output))
     fused = fuse(runs, args.method, k=args.k, weights=weights, norm=args.norm, depth=args.depth, name=name)
     rows = fused.rows

@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rankscope.cli.options import GATE, output_to
 from rankscope.errors import OptionError
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GatePolicy, GateResult
-    from rankscope.comparison.records import Comparison
+    from rankscope.report.render.junit import JUnitCase
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
-    """Add the gate's options."""
-    group = parser.add_argument_group("as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)")
-    group.add_argument(
-        "--fail-if-worse",
-        action="store_true",
-        help="fail where a system is worse than the baseline, or lower by more than the margin while nothing is safe",
-    )
-    group.add_argument(
-        "--require",
-        metavar="WORD",
-        help="non-inferior: pass only where the whole interval lies above minus the margin",
-    )
-    group.add_argument(
-        "--on-inconclusive",
-        metavar="WORD",
-        help="where it cannot be told: warn (default: pass, and say so), fail or pass",
-    )
-    group.add_argument(
-        "--allow-missing",
-        type=float,
-        metavar="SHARE",
-        help="the share of queries that a system may leave unanswered (default: 0.1)",
-    )
+    group = parser.add_argument_group(GATE)
+    worse = "fail where a system is worse than the baseline, or lower by more than the margin while nothing is safe"
+    group.add_argument("--fail-if-worse", action="store_true", help=worse)
+    required = "non-inferior: pass only where the whole interval lies above minus the margin"
+    group.add_argument("--require", metavar="WORD", help=required)
+    inconclusive = "where it cannot be told: warn (default: pass, and say so), fail or pass"
+    group.add_argument("--on-inconclusive", metavar="WORD", help=inconclusive)
+    missing = "the share of queries that a system may leave unanswered (default: 0.1)"
+    group.add_argument("--allow-missing", type=float, metavar="SHARE", help=missing)
 
 
 def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GatePolicy | None:
@@ -53,15 +41,6 @@ def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GateP
     return GatePolicy(require=args.require, **given)
 
 
-def gate_for(comparison: Comparison, policy: GatePolicy | None) -> GateResult | None:
-    """Return what the gate says, None where none was asked for."""
-    if policy is None:
-        return None
-    from rankscope.comparison.gate import gate_of
-
-    return gate_of(comparison, policy)
-
-
 def gate_exit_code(gate: GateResult | None, args: argparse.Namespace) -> int:
     """Say on stderr what the gate says, and return the exit code: 0 where no gate was asked for."""
     if gate is None or not (args.fail_if_worse or args.require):
@@ -69,3 +48,11 @@ def gate_exit_code(gate: GateResult | None, args: argparse.Namespace) -> int:
     for line in gate.lines():
         print(line, file=sys.stderr)
     return gate.exit_code
+
+
+def write_cases(cases: Iterable[JUnitCase], output: str | None, *, command: str) -> None:
+    """Write test cases for a build server."""
+    from rankscope.report.render.junit import to_junit
+
+    with output_to(output) as stream:
+        stream.write(to_junit(cases, suite=f"rankscope {command}"))

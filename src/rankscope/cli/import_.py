@@ -13,13 +13,11 @@ import sys
 from collections.abc import Iterator
 
 from rankscope.cli.options import add_format_option, chosen_format
-from rankscope.cli.test_cases import check_test_cases
 from rankscope.errors import OptionError
 from rankscope.predecessors.importers import KINDS, ImportedCollection, WrittenCollection, import_file, write_collection
 from rankscope.predecessors.importers.write import summary_of
 
 FORMATS = ("text", "json")
-FOUND_SOMETHING = 1
 
 EPILOG = f"""\
 kinds:
@@ -35,34 +33,27 @@ exit codes: 0 fine, 1 --check found something, 2 could not run"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("file", metavar="FILE", help="the file or run directory to import")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="write what was found to a new folder")
     parser.add_argument("--kind", metavar="KIND", help="what FILE is, where its content is not to decide")
     parser.add_argument("--query", metavar="TEXT", help="what was searched for, where the file does not say")
     parser.add_argument("--practitioners", metavar="FILE", help="ids and names of the people that test cases name")
-    parser.add_argument(
-        "--unresolved", metavar="WORD", default="keep",
-        help="names that match nobody: keep (the default) as relevant docs that are never found, or drop",
-    )  # fmt: skip
+    unresolved = "names that match nobody: keep (the default) as relevant docs that are never found, or drop"
+    parser.add_argument("--unresolved", metavar="WORD", default="keep", help=unresolved)
     parser.add_argument("--check", action="store_true", help="only check a file of HPO test cases against its schema")
     add_format_option(parser, FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Import, or check, and say what was found."""
-    form = chosen_format(args.format, FORMATS)
+    form = chosen_format(args, FORMATS)
     if args.check:
         if args.output:
             raise OptionError("--check writes nothing, so -o makes no sense with it", hint="leave out one of them")
+        from rankscope.cli.validate import check_test_cases
+
         return check_test_cases(args.file, as_json=form == "json")
-    found = import_file(
-        args.file,
-        kind=args.kind,
-        query=args.query,
-        practitioners=args.practitioners,
-        unresolved=args.unresolved,
-    )
+    how = {name: getattr(args, name) for name in ("kind", "query", "practitioners", "unresolved")}
+    found = import_file(args.file, **how)
     written = write_collection(found, args.output) if args.output else None
     if form == "json":
         print(json.dumps(summary_of(found, written.files if written else {}), indent=1, ensure_ascii=False))
@@ -90,12 +81,7 @@ def lines_of(found: ImportedCollection, written: WrittenCollection | None) -> It
         yield f"  note       {note}"
     if written:
         yield f"written to {written.folder}: {', '.join([*written.files, 'summary.json'])}"
-        yield from next_step(written)
-
-
-def next_step(written: WrittenCollection) -> Iterator[str]:
-    """Say how to go on, where there is something to evaluate."""
-    qrels = next((name for name in written.files if name.startswith("qrels.")), None)
-    runs = [name for name in written.files if name.startswith("runs/")]
-    if qrels and runs:
-        yield f"next: rankscope evaluate {' '.join(str(written.folder / name) for name in (qrels, *runs))}"
+        qrels = next((name for name in written.files if name.startswith("qrels.")), None)
+        runs = [name for name in written.files if name.startswith("runs/")]
+        if qrels and runs:
+            yield f"next: rankscope evaluate {' '.join(str(written.folder / name) for name in (qrels, *runs))}"

@@ -28,13 +28,10 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "--collection", metavar="PATH", action="append", help="the folder of a collection; may be given several times"
-    )
-    parser.add_argument(
-        "--systems", metavar="NAME,...", help=f"what to compare: {', '.join(SYSTEMS)} (default: {DEFAULT_SYSTEMS})"
-    )
+    folder = "the folder of a collection; may be given several times"
+    parser.add_argument("--collection", metavar="PATH", action="append", help=folder)
+    systems = f"what to compare: {', '.join(SYSTEMS)} (default: {DEFAULT_SYSTEMS})"
+    parser.add_argument("--systems", metavar="NAME,...", help=systems)
     parser.add_argument("--primary", metavar="MEASURE", help=f"the measure that decides (default: {DEFAULT_PRIMARY})")
     parser.add_argument("--yes", action="store_true", help="ask nothing: take the defaults for what is not given")
     parser.add_argument("--force", action="store_true", help="replace a project file that is there already")
@@ -42,12 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask what is not given, write the file, and say how to go on."""
     target = Path(args.output)
     if target.exists() and not args.force:
         raise OptionError(f"{target} is there already", hint="change it by hand, or replace it with --force")
-    choices = choices_from(args, asks=not args.yes and sys.stdin.isatty())
-    text = project_text(choices)
+    text = project_text(choices_from(args, asks=not args.yes and sys.stdin.isatty()))
     project = read_project(text, file=target)
     collections = [load_collection(spec) for spec in project.collections.values()]
     write_text(target, text)
@@ -67,7 +62,11 @@ def choices_from(args: argparse.Namespace, *, asks: bool) -> InitOptions:
     systems = args.systems or (ask("Which systems?", DEFAULT_SYSTEMS) if asks else DEFAULT_SYSTEMS)
     primary = args.primary or (ask("Which measure decides?", DEFAULT_PRIMARY) if asks else DEFAULT_PRIMARY)
     names = [name.strip() for name in systems.split(",") if name.strip()]
-    paths = [relative(path, Path(args.output).parent) for path in dict.fromkeys(collections)]
+    folder = Path(args.output).parent  # a file names paths as seen from its folder
+    paths = [
+        path if Path(path).is_absolute() else Path(os.path.relpath(path, folder)).as_posix()
+        for path in dict.fromkeys(collections)
+    ]
     return InitOptions(collections=paths, systems=list(dict.fromkeys(names)), primary=primary)
 
 
@@ -94,12 +93,6 @@ def is_collection(folder: Path) -> bool:
 def ask(question: str, default: str) -> str:
     """Ask on the terminal; an empty answer takes what is proposed."""
     proposed = f" [{default}]" if default else ""
-    while True:
-        answer = input(f"{question}{proposed} ").strip() or default
-        if answer:
-            return answer
-
-
-def relative(path: str, folder: Path) -> str:
-    """Return a path as it stands in a file of a folder."""
-    return path if Path(path).is_absolute() else Path(os.path.relpath(path, folder)).as_posix()
+    while not (answer := input(f"{question}{proposed} ").strip() or default):
+        pass
+    return answer

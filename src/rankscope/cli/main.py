@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code = dispatch(given)
             sys.stdout.flush()
     except RankscopeError as error:
-        print_error(error)
+        print(f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else []), sep="\n", file=sys.stderr)
         return COULD_NOT_RUN
     except BrokenPipeError:
         discard_output()  # the reader left; so does what is buffered
@@ -129,7 +129,10 @@ def load_for_good(given: Sequence[str]) -> None:
 def dispatch(given: list[str]) -> int:
     """Find the command among the arguments and run it."""
     if not given or given[0].startswith("-"):
-        return run_top_level(given)
+        parser = top_level_parser()
+        parser.parse_args(given)
+        parser.print_help()
+        return 0
     name = given[0]
     if name not in COMMANDS:
         hint = did_you_mean(name, COMMANDS) or "`rankscope --help` lists the commands"
@@ -141,7 +144,6 @@ def dispatch(given: list[str]) -> int:
 
 
 def parser_of(name: str) -> Parser:
-    """Return the parser of a command's arguments."""
     command = COMMANDS[name]
     parser = Parser(f"rankscope {name}", description=str(command.__doc__), epilog=command.EPILOG)
     command.add_arguments(parser)
@@ -153,31 +155,11 @@ def top_level_parser() -> Parser:
     width = max(map(len, COMMANDS))
     listed = "\n".join(f"  {name:<{width}}  {COMMANDS.summary(name)}" for name in COMMANDS)
     question = "Is this ranking good, which variant is better, where does it fail, and can that answer be trusted?"
-    parser = Parser(
-        "rankscope",
-        usage="rankscope COMMAND ...",
-        description=f"{question}\n\ncommands:\n{listed}",
-        epilog=EPILOG,
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"rankscope {__version__}", help="show the version of Rankscope"
-    )
+    described = f"{question}\n\ncommands:\n{listed}"
+    parser = Parser("rankscope", usage="rankscope COMMAND ...", description=described, epilog=EPILOG)
+    version = f"rankscope {__version__}"
+    parser.add_argument("--version", action="version", version=version, help="show the version of Rankscope")
     return parser
-
-
-def run_top_level(given: list[str]) -> int:
-    """Answer --help and --version."""
-    parser = top_level_parser()
-    parser.parse_args(given)
-    parser.print_help()
-    return 0
-
-
-def print_error(error: RankscopeError) -> None:
-    """Print what is wrong and what to do about it."""
-    print(f"error: {error.message}", file=sys.stderr)
-    if error.hint:
-        print(f"hint: {error.hint}", file=sys.stderr)
 
 
 class WarningsOnce:

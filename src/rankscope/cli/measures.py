@@ -26,15 +26,13 @@ ir_measures are understood too"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to teach")
     add_format_option(parser, FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List or teach."""
     specs = [find(args.name)] if args.name else [spec for family in by_family().values() for spec in family]
-    if chosen_format(args.format, FORMATS) == "json":
+    if chosen_format(args, FORMATS) == "json":
         print(json.dumps([record(spec) for spec in specs], indent=1, ensure_ascii=False))
     elif args.name:
         print(measure_text(specs[0]), end="")
@@ -54,7 +52,7 @@ def print_list() -> None:
     """Print every measure with the question it answers."""
     width = max(len(usual_name(spec)) for spec in REGISTRY.values())
     for family, specs in by_family().items():
-        print(f"{family}")
+        print(family)
         for spec in specs:
             print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
         print()

@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.style import Later, words
@@ -17,21 +17,52 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.io.formats import FORMATS
 from rankscope.progress import Progress
 
+if TYPE_CHECKING:
+    from rankscope.report.charts import ChartSource
+    from rankscope.report.document import Report
+    from rankscope.report.render import Form
+
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
+
+REPORT_EXTENSIONS = {
+    ".txt": "text",
+    ".md": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".tex": "latex",
+    ".json": "json",
+    ".csv": "csv",
+    ".xml": "junit",
+}
+OUTPUT = "write to a file instead of stdout"
+GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
+
+
+def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
+    """Add the policies, one word each, and how files are read: `evaluation_options_from` returns what was given."""
+    group = parser.add_argument_group("policies, each one word (trec_eval's behaviour is the default)")
+    defaults = Policies()
+    for name in POLICY_OPTIONS:
+        group.add_argument(
+            f"--{name.replace('_', '-')}", metavar="WORD", help=words(CHOICES[name], default=getattr(defaults, name))
+        )
+    group.add_argument(
+        "--complete", action="store_true", help="the same as --missing zero (trec_eval -c), whatever the profile says"
+    )
+    group.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each query (trec_eval -M)")
+    group.add_argument("--judged-only", action="store_true", default=None, help="remove unjudged docs (trec_eval -J)")
+    group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
+    add_file_options(parser)
 
 
 def add_file_options(parser: argparse.ArgumentParser) -> None:
     """Add the options on how files are read."""
     group = parser.add_argument_group("reading files")
     for kind, example in (("qrels", "query=question,grade=stars"), ("run", "query=question,score=sim")):
-        group.add_argument(
-            f"--{kind}-format", metavar="FORMAT",
-            help=with_formats(f"read the {kind} as this, instead of telling from the content"),
-        )  # fmt: skip
-        group.add_argument(
-            f"--{kind}-columns", metavar="ROLE=NAME,...",
-            help=f"which column of a {kind} table holds what, e.g. {example}",
-        )  # fmt: skip
+        how = with_formats(f"read the {kind} as this, instead of telling from the content")
+        group.add_argument(f"--{kind}-format", metavar="FORMAT", help=how)
+        which = f"which column of a {kind} table holds what, e.g. {example}"
+        group.add_argument(f"--{kind}-columns", metavar="ROLE=NAME,...", help=which)
     add_strictness(group)
 
 
@@ -47,40 +78,32 @@ def add_strictness(group: argparse._ActionsContainer) -> None:
     strictness.add_argument("--lenient", action="store_true", help="skip malformed lines; how many is reported")
 
 
-def add_policy_options(parser: argparse.ArgumentParser) -> None:
-    """Add the policies, one word each."""
-    group = parser.add_argument_group("policies, each one word (trec_eval's behaviour is the default)")
-    defaults = Policies()
-    for name in POLICY_OPTIONS:
-        group.add_argument(
-            f"--{name.replace('_', '-')}", metavar="WORD", help=words(CHOICES[name], default=getattr(defaults, name))
-        )
-    group.add_argument(
-        "--complete", action="store_true", help="the same as --missing zero (trec_eval -c), whatever the profile says"
-    )
-    group.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each query (trec_eval -M)")
-    group.add_argument("--judged-only", action="store_true", default=None, help="remove unjudged docs (trec_eval -J)")
-    group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
-
-
 def add_anyway_option(parser: argparse.ArgumentParser) -> None:
     """Add that ids which match nothing, and arguments that look swapped, are no reason to stop."""
-    parser.add_argument(
-        "--anyway", action="store_true",
-        help="only warn where not one doc id of a run is judged, or where qrels and run look swapped",
-    )  # fmt: skip
+    what = "only warn where not one doc id of a run is judged, or where qrels and run look swapped"
+    parser.add_argument("--anyway", action="store_true", help=what)
 
 
 def add_profile_option(parser: argparse.ArgumentParser) -> None:
     """Add the choice of another tool's conventions."""
+
+    def profile_help() -> str:
+        from rankscope.measures.profiles import PROFILES
+
+        return f"follow the conventions of another tool: {', '.join(PROFILES)}"
+
     parser.add_argument("--profile", metavar="NAME", help=Later(profile_help))
 
 
-def profile_help() -> str:
-    """Return which profiles there are."""
-    from rankscope.measures.profiles import PROFILES
+def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what: str) -> None:
+    """Add the choice of a chart that can be drawn from a source, e.g. a comparison."""
 
-    return f"follow the conventions of another tool: {', '.join(PROFILES)}"
+    def chart_help() -> str:
+        from rankscope.report.charts import charts_from
+
+        return f"{what}: {', '.join(charts_from(source))}"
+
+    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
 
 
 def add_format_option(parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "") -> None:
@@ -89,23 +112,55 @@ def add_format_option(parser: argparse.ArgumentParser, formats: Sequence[str], *
     parser.add_argument("--format", metavar="FORMAT", help=f"what to print: {', '.join(formats)} ({usual})")
 
 
-def chosen_format(given: str | None, formats: Sequence[str]) -> str:
-    """Return the format to print, or say which there are."""
-    if given is None:
+def add_output_options(
+    parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "", file: str = OUTPUT
+) -> None:
+    """Add the choice of what is printed, and of a file for it."""
+    add_format_option(parser, formats, note=note)
+    parser.add_argument("-o", "--output", metavar="FILE", help=file)
+
+
+def chosen_format(
+    args: argparse.Namespace,
+    formats: Sequence[str],
+    *,
+    by_extension: Mapping[str, str] | None = None,
+    to_file: str | None = None,
+) -> str:
+    """Return the format to print, or say which there are: what is given, or what a file's extension stands for."""
+    if args.format is not None:
+        if args.format not in formats:
+            hint = did_you_mean(args.format, formats)
+            raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
+        return str(args.format)
+    if getattr(args, "output", None) in (None, "-"):
         return formats[0]
-    if given not in formats:
-        raise OptionError(f"--format {given} is not one of {', '.join(formats)}", hint=did_you_mean(given, formats))
-    return given
-
-
-def form_by_extension(output: str | None, known: Mapping[str, str], default: str) -> str:
-    """Return the format that a file's extension stands for; the default for stdout."""
-    if output in (None, "-"):
-        return default
-    suffix = os.path.splitext(str(output))[1].lower()  # noqa: PTH122 (pathlib takes long to load)
+    if by_extension is None:
+        return to_file or formats[0]
+    suffix = os.path.splitext(args.output)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
+    known = {ending: form for ending, form in by_extension.items() if form in formats}
     if suffix not in known:
-        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {', '.join(known)}, or say --format")
+        raise OptionError(
+            f"cannot tell the format from {args.output!r}", hint=f"use {', '.join(known)}, or say --format"
+        )
     return known[suffix]
+
+
+def whole_number(text: str) -> int:
+    """Accept a whole number from 1 up."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def evaluation_options_from(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return how files are read and scores computed, with other options that the command has by these names."""
+    return {
+        **{name: getattr(args, name) for name in ("profile", *names)},
+        "options": read_options_from(args),
+        "qrels_options": read_options_from(args, "qrels"),
+        **policies_from(args),
+    }
 
 
 def policies_from(args: argparse.Namespace) -> dict[str, Any]:
@@ -113,9 +168,8 @@ def policies_from(args: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(args, name) for name in (*POLICY_OPTIONS, "depth", "judged_only", "min_rel")}
     if args.complete:
         if args.missing not in (None, "zero"):
-            raise OptionError(
-                f"--complete and --missing {args.missing} contradict one another", hint="give one of them"
-            )
+            message = f"--complete and --missing {args.missing} contradict one another"
+            raise OptionError(message, hint="give one of them")
         given["missing"] = "zero"
     return {name: value for name, value in given.items() if value is not None}
 
@@ -138,6 +192,13 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
     if any(not equals or not role or not column for role, equals, column in pairs):
         raise OptionError(f"columns {text!r} are not ROLE=NAME,...", hint="for example query=question,score=sim")
     return {role.strip(): column.strip() for role, _, column in pairs}
+
+
+def command_line(args: argparse.Namespace) -> str:
+    """Return the command as it was given."""
+    import shlex
+
+    return shlex.join(["rankscope", *args.given])
 
 
 def progress_on(stream: TextIO) -> Progress | None:
@@ -183,3 +244,30 @@ def one_stdin(paths: Sequence[str]) -> None:
     """Refuse standard input in two places."""
     if list(paths).count("-") > 1:
         raise OptionError("standard input (-) is given twice", hint="read one of the files by its path")
+
+
+def save_chart(kind: str, source: ChartSource, output: str | None, *data: Any, **options: Any) -> None:
+    """Draw a kind of chart from its source and write it; the file's extension chooses SVG or PNG."""
+    from rankscope.report.charts import CHARTS, charts_from
+    from rankscope.report.charts.files import write_chart
+
+    builder = getattr(CHARTS[kind], f"from_{source}", None) if kind in CHARTS else None
+    if builder is None:
+        kinds = charts_from(source)
+        raise OptionError(f"--chart {kind} is not one of {', '.join(kinds)}", hint=did_you_mean(kind, kinds))
+    if output in (None, "-"):
+        raise OptionError("a chart needs a file to be written to", hint=f"for example -o {kind}.svg, or .png")
+    write_chart(builder(*data, **options).render(), str(output))
+
+
+def write_report(make: Callable[..., Report], form: str, stream: TextIO, *, details: bool) -> None:
+    """Write a report; in text, which shows no figures, pairs and long tables are left out unless details are wanted."""
+    from rankscope.report.render import render
+    from rankscope.report.render.terminal import print_report
+
+    in_text = form == "text"
+    report = make(with_figures=not in_text, every_pair=details or not in_text)
+    if in_text:
+        print_report(report, file=stream, details=details)
+    else:
+        stream.write(render(report, cast("Form", form)))

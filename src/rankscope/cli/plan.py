@@ -11,18 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from rankscope.cli.options import (
-    add_anyway_option,
-    add_file_options,
-    add_format_option,
-    add_policy_options,
-    add_profile_option,
-    chosen_format,
-    one_stdin,
-    output_to,
-    policies_from,
-    read_options_from,
-)
+from rankscope.cli import options
 from rankscope.stats.power import ALPHA, POWER
 
 FORMATS = ("table", "json")
@@ -43,7 +32,6 @@ because a test was not yet statistically significant."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument(
         "files", metavar="[QRELS RUN RUN...]", nargs="*", help="the judgments, then two or more runs; not with --sd"
     )
@@ -59,86 +47,67 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sd", type=positive, metavar="X", help="the standard deviation of the differences per query, instead of files"
     )
-    parser.add_argument(
-        "--systems", type=from_two, metavar="M",
-        help="how many systems will be compared, the baseline included; alpha is shared by all comparisons with it "
-        "(default: as many as there are runs, or 2)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--alpha", type=share, default=ALPHA, metavar="X", help=f"chance of a false alarm (default: {ALPHA})"
-    )
-    parser.add_argument(
-        "--power", type=share, default=POWER, metavar="X",
-        help=f"chance to find a difference that is there (default: {POWER})",
-    )  # fmt: skip
+    shared = "how many systems will be compared, the baseline included; alpha is shared by all comparisons with it"
+    how_many = f"{shared} (default: as many as there are runs, or 2)"
+    parser.add_argument("--systems", type=from_two, metavar="M", help=how_many)
+    for name, usual, what in (
+        ("alpha", ALPHA, "of a false alarm"),
+        ("power", POWER, "to find a difference that is there"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=share, default=usual, metavar="X", help=f"chance {what} (default: {usual})"
+        )
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    add_format_option(parser, FORMATS)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead of stdout")
-    add_profile_option(parser)
-    add_anyway_option(parser)
-    add_policy_options(parser)
-    add_file_options(parser)
+    options.add_output_options(parser, FORMATS)
+    options.add_profile_option(parser)
+    options.add_anyway_option(parser)
+    options.add_evaluation_options(parser)
 
 
 def positive(text: str) -> float:
-    """Accept a number above 0."""
-    value = as_number(text)
-    if not (value > 0 and math.isfinite(value)):
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
-    return value
+    return number_within(text, math.inf, "a number above 0")
 
 
 def share(text: str) -> float:
-    """Accept a number between 0 and 1."""
-    value = as_number(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number between 0 and 1")
+    return number_within(text, 1, "a number between 0 and 1")
+
+
+def number_within(text: str, end: float, what: str) -> float:
+    """Accept a number between 0 and an end."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < end:
+        raise argparse.ArgumentTypeError(f"{text} is not {what}")
     return value
 
 
 def from_two(text: str) -> int:
-    """Accept a whole number from 2 up."""
     if not text.isdecimal() or int(text) < 2:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 2 up")
     return int(text)
 
 
-def as_number(text: str) -> float:
-    """Return a number, NaN where it is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
 def run(args: argparse.Namespace) -> int:
-    """Plan and print."""
     from rankscope.comparison.planning import plan
     from rankscope.records import to_json
     from rankscope.report.plan import plan_lines, plan_table
     from rankscope.report.table import print_table
 
-    form = chosen_format(args.format, FORMATS)
-    one_stdin(args.files)
+    form = options.chosen_format(args, FORMATS)
+    options.one_stdin(args.files)
     settings = {name: getattr(args, name) for name in ("sd", "detect", "queries", "systems", "alpha", "power", "seed")}
     if args.scores:
         from rankscope.measures.score_files import read_scores
 
         planned = plan(measure=args.measure, scores=read_scores(args.files, measure=args.measure), **settings)
     else:
-        planned = plan(
-            args.files[0] if args.files else None,
-            args.files[1:] if len(args.files) > 2 else None,
-            args.measure,
-            **settings,
-            profile=args.profile,
-            options=read_options_from(args),
-            qrels_options=read_options_from(args, "qrels"),
-            anyway=args.anyway,
-            **policies_from(args),
-        )
-    with output_to(args.output) as stream:
+        qrels = args.files[0] if args.files else None
+        runs = args.files[1:] if len(args.files) > 2 else None
+        planned = plan(qrels, runs, args.measure, **settings, **options.evaluation_options_from(args, "anyway"))
+    with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(planned) + "\n")
         else:

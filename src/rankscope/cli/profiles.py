@@ -21,15 +21,13 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("name", metavar="NAME", nargs="?", help="the profile to show")
     add_format_option(parser, FORMATS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List them all, or show one."""
     profiles = [find_profile(args.name)] if args.name else list(PROFILES.values())
-    if chosen_format(args.format, FORMATS) == "json":
+    if chosen_format(args, FORMATS) == "json":
         print(json.dumps([asdict(profile) for profile in profiles], indent=1, ensure_ascii=False))
     else:
         print("\n".join(text(profile) for profile in profiles), end="")
@@ -37,7 +35,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def text(profile: Profile) -> str:
-    """Return a profile as text."""
     policies = ", ".join(f"{name}={value}" for name, value in profile.policies.items())
     variants = ", ".join(
         f"{base}({', '.join(f'{name}={show_value(value)}' for name, value in params.items())})"

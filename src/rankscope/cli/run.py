@@ -11,25 +11,26 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO, cast
+from functools import partial
+from typing import TYPE_CHECKING, TextIO
 
-from rankscope.cli.compare import command_line
-from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from
-from rankscope.cli.options import add_format_option, chosen_format, form_by_extension, output_to
+from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from, write_cases
+from rankscope.cli.options import (
+    REPORT_EXTENSIONS,
+    add_output_options,
+    chosen_format,
+    command_line,
+    output_to,
+    write_report,
+)
 from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
     from rankscope.experiment.progress import TaskProgress
     from rankscope.experiment.results import Benchmark
-    from rankscope.report.render import Form
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
-BY_EXTENSION = {
-    ".txt": "text", ".md": "markdown", ".html": "html", ".htm": "html", ".tex": "latex", ".json": "json",
-    ".xml": "junit",
-}  # fmt: skip
-
 FAILED, LEFT_OUT = 1, 2
 
 EPILOG = """\
@@ -50,41 +51,32 @@ the queries"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("project", metavar="PROJECT", nargs="?", help="the project file, or its folder")
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="SYSTEM", help="run this system; may be repeated"
-    )
-    parser.add_argument(
-        "--collection", action="append", default=[], metavar="NAME", help="run on this collection; may be repeated"
-    )
+    for name, metavar, what in (
+        ("only", "SYSTEM", "run this system"),
+        ("collection", "NAME", "run on this collection"),
+    ):
+        repeated = f"{what}; may be repeated"
+        parser.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=repeated)
     parser.add_argument("--baseline", metavar="SYSTEM", help="the system to compare with (default: the first)")
     parser.add_argument("--k", type=int, metavar="N", help="how many docs to ask for (default: depth in the project)")
     parser.add_argument("--fresh", action="store_true", help="throw earlier answers away and ask everything anew")
-    parser.add_argument(
-        "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
-    )
-    parser.add_argument(
-        "--anyway", action="store_true",
-        help="compare systems even where what they return are not ids of the collection's docs",
-    )  # fmt: skip
+    held_out = "measure the held-out queries of splits, which is recorded"
+    parser.add_argument("--reveal", action="store_true", help=held_out)
+    anyway = "compare systems even where what they return are not ids of the collection's docs"
+    parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
-    add_format_option(parser, FORMATS, note="default: text, or by the extension of -o")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the report to a file: .html .md .tex .json .txt .xml"
-    )
+    file = "write the report to a file: .html .md .tex .json .txt .xml"
+    add_output_options(parser, FORMATS, note="default: text, or by the extension of -o", file=file)
     add_gate_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the project and report."""
     from rankscope.experiment.gate import benchmark_gate
     from rankscope.experiment.project import load_project
     from rankscope.experiment.runner import RunOptions, run_project
 
-    form = (
-        chosen_format(args.format, FORMATS) if args.format else form_by_extension(args.output, BY_EXTENSION, FORMATS[0])
-    )
+    form = chosen_format(args, FORMATS, by_extension=REPORT_EXTENSIONS)
     policy = gate_policy_from(args, always=form == "junit")
     try:
         project = load_project(args.project)
@@ -92,17 +84,17 @@ def run(args: argparse.Namespace) -> int:
             only=tuple(args.only),
             collections=tuple(args.collection),
             depth=args.k,
-            baseline=args.baseline,
-            fresh=args.fresh,
-            reveal=args.reveal,
-            anyway=args.anyway,
             command=command_line(args),
+            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway")},
         )
         with progress_bars(sys.stderr) as on_progress:
             benchmark = run_project(project, options, on_progress=on_progress)
     except RankscopeError as error:
         if form == "junit":
-            write_error_case(error, args.output)
+            # an older file of a build server would say passed
+            from rankscope.report.comparison_cases import error_case
+
+            write_cases([error_case("run", str(error), command="run")], args.output, command="run")
         raise
     gate = None if policy is None else benchmark_gate(benchmark, policy)
     with output_to(args.output) as stream:
@@ -120,15 +112,6 @@ def run(args: argparse.Namespace) -> int:
     return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
 
 
-def write_error_case(error: RankscopeError, output: str | None) -> None:
-    """Write a build server's file in which a run that could not be made is an error; an older file would say passed."""
-    from rankscope.report.comparison_cases import error_case
-    from rankscope.report.render.junit import to_junit
-
-    with output_to(output) as stream:
-        stream.write(to_junit([error_case("run", str(error), command="run")], suite="rankscope run"))
-
-
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
     """Write the benchmark in the format asked for."""
     if form == "junit" and gate is not None:
@@ -143,15 +126,8 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
         stream.write(json_text(benchmark))
         return
     from rankscope.report.benchmark import report_of
-    from rankscope.report.render import render
-    from rankscope.report.render.terminal import print_report
 
-    in_text = form == "text"
-    report = report_of(benchmark, with_figures=not in_text, every_pair=details or not in_text)
-    if form == "text":
-        print_report(report, file=stream, details=details)
-    else:
-        stream.write(render(report, cast("Form", form)))
+    write_report(partial(report_of, benchmark), form, stream, details=details)
 
 
 @contextmanager

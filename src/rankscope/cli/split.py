@@ -27,19 +27,13 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("collection", metavar="COLLECTION", help="a collection to divide, or a split to show")
     parser.add_argument("-o", "--output", metavar="FILE", help="the split to write")
     parser.add_argument("--train", metavar="SHARE", default="0.5", help="the share to train on (default: 0.5)")
-    parser.add_argument(
-        "--by", metavar="NAME,...", default="", help="attributes of queries of which both sides get the same mix"
-    )
-    parser.add_argument(
-        "--group",
-        metavar="NAME",
-        help="attribute of queries that belong together, such as session: those that share its value stay on one side "
-        "(default: what the project file says)",
-    )
+    mixed = "attributes of queries of which both sides get the same mix"
+    parser.add_argument("--by", metavar="NAME,...", default="", help=mixed)
+    together = "attribute of queries that belong together, such as session: those that share its value stay on one side"
+    parser.add_argument("--group", metavar="NAME", help=f"{together} (default: what the project file says)")
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
     parser.add_argument("--force", action="store_true", help="draw a split again that is there already")
     parser.add_argument("--reveal", action="store_true", help="print the held-out queries of a split, and record it")
@@ -47,15 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Make a split, show one, or reveal its held-out queries."""
     if args.output is not None:
         if args.reveal:
             raise OptionError("--reveal is for a split that is there already", hint="leave out -o, or --reveal")
         return make(args)
     if not Path(args.collection).is_file():
-        raise OptionError(
-            f"{args.collection} is not a split", hint="to make one, say where it is to be written: -o split.json"
-        )
+        hint = "to make one, say where it is to be written: -o split.json"
+        raise OptionError(f"{args.collection} is not a split", hint=hint)
     return reveal_holdout(args.collection) if args.reveal else show(load_split(args.collection), args.collection)
 
 
@@ -91,8 +83,7 @@ def show(split: Split, path: str) -> int:
 
 def reveal_holdout(path: str) -> int:
     """Print the held-out queries, and record that this was done."""
-    command = shlex.join(["rankscope", "split", path, "--reveal"])
-    holdout = reveal(path, command=command)
+    holdout = reveal(path, command=shlex.join(["rankscope", "split", path, "--reveal"]))
     sys.stdout.writelines(f"{query}\n" for query in holdout.query_ids)
     times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
     print(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NoReturn, Self
 
 from rankscope.errors import OptionError, did_you_mean
@@ -39,21 +40,19 @@ class Parser(argparse.ArgumentParser):
             usage=usage,
             description=description,
             epilog=epilog,
-            formatter_class=formatter,
+            formatter_class=partial(argparse.HelpFormatter, width=WIDTH),  # it would load much to find the width itself
             allow_abbrev=False,
             add_help=False,
         )
         self.add_argument("-h", "--help", action="help", help="show this help")
 
     def format_usage(self) -> str:
-        """Return how the command is called, in one line."""
         if self.usage:
             return f"usage: {self.usage}\n"
         needed = [invocation(action) for action in self._actions if not action.option_strings or action.required]
         return f"usage: {' '.join([self.prog, *needed])} [options]\n"
 
     def format_help(self) -> str:
-        """Return the whole help."""
         blocks = [self.format_usage(), textwrap.dedent(str(self.description)).strip() + "\n"]
         for group in self._action_groups:
             mine = group._group_actions  # noqa: SLF001 (argparse has no other way to ask)
@@ -64,16 +63,10 @@ class Parser(argparse.ArgumentParser):
         return "\n".join([*blocks, str(self.epilog) + "\n"])
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the arguments."""
         unknown = message.removeprefix("unrecognized arguments: ")
         known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
         close = did_you_mean(unknown.split()[0].partition("=")[0], known) if unknown != message else ""
         raise OptionError(message, hint=close or f"`{self.prog} --help` shows how it is used")
-
-
-def formatter(prog: str) -> argparse.HelpFormatter:
-    """Return argparse's own layout, which only checks arguments here; it would load much to find the width itself."""
-    return argparse.HelpFormatter(prog, width=WIDTH)
 
 
 def invocation(action: argparse.Action) -> str:

@@ -8,20 +8,13 @@ unless --strict is given. A file of test cases, given by itself, is checked agai
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 
 from rankscope.analysis.validate import validate
-from rankscope.cli.options import (
-    add_file_options,
-    add_format_option,
-    chosen_format,
-    one_stdin,
-    read_options_from,
-)
-from rankscope.cli.test_cases import check_test_cases
-from rankscope.data.loading import ReadOptions
+from rankscope.cli.options import add_file_options, add_format_option, chosen_format, one_stdin, read_options_from
 from rankscope.light import replace
-from rankscope.records import to_json
+from rankscope.records import to_builtins, to_json
 from rankscope.report.findings import LEVELS_IN_WORDS, print_findings
 
 FORMATS = ("table", "json")
@@ -43,7 +36,6 @@ exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, or by itself a file of test cases")
     parser.add_argument("runs", metavar="RUN", nargs="*", help="one or more runs")
     add_format_option(parser, FORMATS)
@@ -53,12 +45,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at the files and print what was found."""
     one_stdin([args.qrels, *args.runs])
-    form = chosen_format(args.format, FORMATS)
+    form = chosen_format(args, FORMATS)
     if not args.runs:
         return check_test_cases(args.qrels, as_json=form == "json")
-    report = validate(args.qrels, args.runs, options=options_for(args, "run"), qrels_options=options_for(args, "qrels"))
+    # malformed lines are left out, to be reported, unless they shall stop
+    options, qrels_options = (
+        replace(read_options_from(args, kind), lenient=not args.strict) for kind in ("run", "qrels")
+    )
+    report = validate(args.qrels, args.runs, options=options, qrels_options=qrels_options)
     if form == "json":
         sys.stdout.write(to_json(report, indent=1, ascii_only=True) + "\n")
     else:
@@ -66,6 +61,16 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.is_fine else FOUND_SOMETHING
 
 
-def options_for(args: argparse.Namespace, kind: str) -> ReadOptions:
-    """Return how files of a kind are read: malformed lines are left out, to be reported, unless they shall stop."""
-    return replace(read_options_from(args, kind), lenient=not args.strict)
+def check_test_cases(path: str, *, as_json: bool) -> int:
+    """Check a file of test cases against its schema, print every problem, and return the exit code."""
+    from rankscope.io.files import read_json
+    from rankscope.predecessors.importers import problems_of
+
+    problems = problems_of(read_json(path))
+    if as_json:
+        print(json.dumps([to_builtins(problem) for problem in problems], indent=1, ensure_ascii=False))
+    else:
+        for problem in problems:
+            print(f"{path}: {problem}")
+        print(f"{path}: {len(problems)} problems" if problems else f"{path}: a valid test-case file")
+    return FOUND_SOMETHING if problems else 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, show
@@ -13,26 +13,16 @@ from rankscope.report.table import Cell, Table, transposed
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
 
-Value = TypeVar("Value")
-
-MANY = 4
-"""From more than this many files on, they are counted instead of named."""
-MANY_MEASURES = 8
-"""More measures than this do not fit side by side into a terminal."""
-MANY_WITH_WORDS = 3
-"""As above, where scores have words beside them."""
+NAMED_FILES = 4
+"""More files than this are counted instead of named."""
 
 
 def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
-    summary = scores.mean()
     best, counted = best_values(scores), counts_among(scores)
     rows = [
-        [
-            Cell(name),
-            *(number_cell(summary[name][m].value, best.get(m), whole=m in counted) for m in scores.measures),
-        ]
-        for name in scores
+        [Cell(name), *(number_cell(means[m].value, best.get(m), whole=m in counted) for m in scores.measures)]
+        for name, means in scores.mean().items()
     ]
     return in_words(Table(["run", *scores.measures], rows, notes=tuple(notes(scores))), bands)
 
@@ -40,7 +30,7 @@ def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
 def readable_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return the summary with the runs side by side, one row per measure, where these are many."""
     table = summary_table(scores, bands=bands)
-    room = MANY_MEASURES if bands is None else MANY_WITH_WORDS
+    room = 8 if bands is None else 3  # more do not fit side by side into a terminal
     many = len(scores.measures) > room and len(scores) < len(scores.measures)
     return transposed(table, corner="measure") if many else table
 
@@ -63,40 +53,37 @@ def in_words(table: Table, bands: BandProfile | None) -> Table:
     """Return the table with the word of its band beside each score: 0.7123 very good, 0.7-0.9."""
     if bands is None:
         return table
-    from rankscope.report.bands import bands_note
-
-    rows = [[worded(cell, name, bands) for name, cell in zip(table.header, row, strict=True)] for row in table.rows]
-    return replace(table, rows=rows, notes=(*table.notes, bands_note(bands)))
-
-
-def worded(cell: Cell, measure: str, bands: BandProfile) -> Cell:
-    """Return a cell with the word for its score; one without a score as it is."""
-    words = word_cell(cell, measure, bands).text
-    return replace(cell, text=f"{cell.text} {words}") if words else cell
+    rows = [
+        [
+            replace(cell, text=f"{cell.text} {words}") if (words := word_of(cell, name, bands)) else cell
+            for name, cell in zip(table.header, row, strict=True)
+        ]
+        for row in table.rows
+    ]
+    whose = f"words: bands {bands.name}" + (f" ({bands.description})" if bands.description else "")
+    return replace(table, rows=rows, notes=(*table.notes, whose))
 
 
 def with_word_columns(table: Table, bands: BandProfile) -> Table:
     """Return the table with the words in columns of their own, for programs that read the scores as numbers."""
-    from rankscope.report.bands import has_words
+    from rankscope.measures.parse import parse_measure
 
-    names = table.header[table.n_name_columns :]
-    worded = [i for i, name in enumerate(table.header) if name in names and has_words(name, bands)]
-
-    header = beside(table.header, {i: f"{table.header[i]} band" for i in worded})
-    rows = [beside(row, {i: word_cell(row[i], table.header[i], bands) for i in worded}) for row in table.rows]
-    return replace(table, header=header, rows=rows)
-
-
-def beside(row: Sequence[Value], added: Mapping[int, Value]) -> list[Value]:
-    """Return a row with some values added right behind those at the positions given."""
-    return [value for i, old in enumerate(row) for value in ([old, added[i]] if i in added else [old])]
+    header: list[str] = []
+    columns: list[list[Cell]] = []
+    for i, name in enumerate(table.header):
+        header.append(name)
+        columns.append([row[i] for row in table.rows])
+        if i >= table.n_name_columns and bands.of(parse_measure(name)):
+            header.append(f"{name} band")
+            columns.append([Cell(word_of(cell, name, bands)) for cell in columns[-1]])
+    return replace(table, header=header, rows=list(zip(*columns, strict=True)))
 
 
-def word_cell(cell: Cell, measure: str, bands: BandProfile) -> Cell:
-    """Return the word for the score in another cell."""
-    from rankscope.report.bands import band_words
+def word_of(cell: Cell, measure: str, bands: BandProfile) -> str:
+    """Return the word for the score in a cell; nothing where there is no score, or no word."""
+    from rankscope.analysis.bands import band_of
 
-    return Cell(band_words(float(cell.raw), measure, bands) if cell.raw else "")
+    return str(band_of(float(cell.raw), measure, bands) or "") if cell.raw else ""
 
 
 def best_values(scores: Scores) -> dict[str, float]:
@@ -104,10 +91,10 @@ def best_values(scores: Scores) -> dict[str, float]:
     if len(scores) == 1:
         return {}
     lower = next(iter(scores.values())).lower_is_better
-    summary = scores.mean()
+    means = list(scores.mean().values())
     best = {}
     for measure in scores.measures:
-        values = [v for v in (summary[name][measure].value for name in scores) if not math.isnan(v)]
+        values = [value for each in means if not math.isnan(value := each[measure].value)]
         if len(set(values)) > 1:
             best[measure] = min(values) if measure in lower else max(values)
     return best
@@ -120,15 +107,13 @@ def counts_among(scores: Scores) -> set[str]:
 
 
 def number_cell(value: float, best: float | None, *, whole: bool = False) -> Cell:
-    """Return a score as a cell; as it prints, so that two equal looking values are both best or not."""
-    text = show_number(value, whole=whole)
-    is_best = best is not None and text == show_number(best, whole=whole)
-    return Cell(text, raw="" if math.isnan(value) else repr(value), best=is_best)
+    """Return a score as a cell, a count as a whole number; two values that look equal are both best or not."""
 
+    def printed(number: float) -> str:
+        return f"{number:.0f}" if whole and number.is_integer() else show(number)
 
-def show_number(value: float, *, whole: bool) -> str:
-    """Print a score with four decimals, a count as the whole number that it is."""
-    return f"{value:.0f}" if whole and value.is_integer() else show(value)
+    text, raw = printed(value), "" if math.isnan(value) else repr(value)
+    return Cell(text, raw=raw, best=best is not None and text == printed(best))
 
 
 def notes(scores: Scores) -> Iterator[str]:
@@ -144,10 +129,16 @@ def notes(scores: Scores) -> Iterator[str]:
     if scores.weighted_by is not None:
         effective = span(f"{n:.1f}" for n in sorted(run.effective_n for run in runs))
         yield f"weighted by {scores.weighted_by}; effective n {effective}, as of so many queries of the same weight"
-    origins = [("qrels", scores.qrels.origin), *((name, run.origin) for name, run in scores.items())]
-    formats = [(name, origin.format) for name, origin in origins if origin is not None]
-    if formats:
-        yield f"read as {', '.join(f'{form} ({names})' for form, names in grouped(formats))}"
+    names_of: dict[str, list[str]] = {}
+    for name, origin in [("qrels", scores.qrels.origin), *((name, run.origin) for name, run in scores.items())]:
+        if origin is not None:
+            names_of.setdefault(origin.format, []).append(name)
+    if names_of:
+        listed = (
+            f"{form} ({', '.join(names) if len(names) <= NAMED_FILES else f'{len(names)} files'})"
+            for form, names in names_of.items()
+        )
+        yield f"read as {', '.join(listed)}"
     for run in runs:
         special = "; ".join(special_queries(run, scores.policies))
         if special:
@@ -160,25 +151,17 @@ def span(ordered: Iterable[str]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def grouped(formats: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield each format with the names of what was read as it, or their number where they are many."""
-    names_of: dict[str, list[str]] = {}
-    for name, form in formats:
-        names_of.setdefault(form, []).append(name)
-    for form, names in names_of.items():
-        yield form, ", ".join(names) if len(names) <= MANY else f"{len(names)} files"
-
-
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
     """Say which queries of a run are treated specially."""
-    effect = {"zero": "counted as 0", "skip": "left out", "exclude": "left out"}
     counts = run.counts
-    if counts.missing:
-        yield f"{queries(counts.missing)} not answered ({effect[policies['missing']]})"
-    if counts.no_relevant:
-        yield f"{queries(counts.no_relevant)} without relevant docs ({effect[policies['no_relevant']]})"
-    if counts.not_in_qrels:
-        yield f"{queries(counts.not_in_qrels)} not in the qrels (left out)"
+    for n, what, policy in (
+        (counts.missing, "not answered", "missing"),
+        (counts.no_relevant, "without relevant docs", "no_relevant"),
+        (counts.not_in_qrels, "not in the qrels", ""),
+    ):
+        if n:
+            effect = "counted as 0" if policies.get(policy) == "zero" else "left out"
+            yield f"{queries(n)} {what} ({effect})"
     for measure, n_left_out in zip(run.measures, run.left_out, strict=False):  # scores from files count none
         if n_left_out:
             yield f"{measure} undefined for {queries(n_left_out)} (left out)"
@@ -188,23 +171,11 @@ def queries(n: int) -> str:
     return "1 query" if n == 1 else f"{n} queries"
 
 
-def json_record(scores: Scores) -> dict[str, Any]:
-    """Return the evaluation as the JSON record whose schema is published."""
-    from rankscope.measures.scores_record import scores_builtins
-
-    return scores_builtins(scores)
-
-
-def json_text(scores: Scores) -> str:
-    """Return the JSON record as text."""
-    return scores.to_json()
-
-
 def json_lines(scores: Scores, *, per_query: bool) -> str:
     """Return one JSON object per run, or per run and query."""
-    records = scores.records() if per_query else ({"run": name, **row} for name, row in scores.mean().to_dict().items())
     import json
 
+    records = scores.records() if per_query else ({"run": name, **row} for name, row in scores.mean().to_dict().items())
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
 
 
@@ -213,13 +184,3 @@ def json_schema() -> dict[str, Any]:
     from rankscope.measures.scores_record import scores_schema
 
     return scores_schema()
-
-
-def closed_object(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object that has exactly these properties."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }

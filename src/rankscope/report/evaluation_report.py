@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from rankscope._version import __version__
 from rankscope.errors import RankscopeError
 from rankscope.measures.scores import Scores, show
 from rankscope.report.charts.sources import RunData
-from rankscope.report.document import Block, Figure, Paragraph, Report, Section, TableBlock
+from rankscope.report.document import Block, Paragraph, Report, Section, TableBlock
 from rankscope.report.evaluation import counts_among, notes, number_cell, query_table
 from rankscope.report.figures import figure
-from rankscope.report.means import Mean, interval_notes, mean_of
+from rankscope.report.means import interval_notes, mean_of
 from rankscope.report.table import Cell, Table
 from rankscope.stats.interval import LEVEL, percent
 
@@ -24,9 +25,10 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
     first: list[Block] = [TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", interval_table(scores))]
     if len(scores) > 1:
         first.append(Paragraph("Whether one run is better than another: rankscope compare, with the same files."))
-    drawn = [figure("systems", "scores", scores), figure("distribution", "scores", scores)] if with_figures else []
-    if with_figures and data is not None:
-        drawn += run_figures(data)
+    drawn = [figure(kind, "scores", scores) for kind in ("systems", "distribution")] if with_figures else []
+    for kind in RUN_CHARTS if with_figures and data is not None else ():
+        with suppress(RankscopeError):  # one that does not fit these runs is left out
+            drawn.append(figure(kind, "runs", data))
     return Report(
         title=f"{', '.join(scores)} · {scores.qrels.n_queries} queries" if len(scores) < 4 else f"{len(scores)} runs",
         first_screen=tuple(first),
@@ -41,21 +43,18 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
 def interval_table(scores: Scores) -> Table:
     """Return every run's mean of every measure with its interval."""
     counted = counts_among(scores)
-    rows = [
-        [Cell(name), *(mean_cell(mean_of(run, measure), whole=measure in counted) for measure in run.measures)]
-        for name, run in scores.items()
-    ]
+    rows = []
+    for name, run in scores.items():
+        cells = [Cell(name)]
+        for measure in run.measures:
+            mean = mean_of(run, measure)
+            cell, interval = number_cell(mean.value, None, whole=measure in counted), mean.interval
+            ends = "" if interval is None else f" [{show(interval.low)}, {show(interval.high)}]"
+            cells.append(Cell(f"{cell.text}{ends}", raw=cell.raw))
+        rows.append(cells)
     known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
     return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums))
-
-
-def mean_cell(mean: Mean, *, whole: bool) -> Cell:
-    """Return a mean with its interval, both ends with as many decimals; a sum as it is."""
-    cell = number_cell(mean.value, None, whole=whole)
-    if mean.interval is None:
-        return cell
-    return Cell(f"{cell.text} [{show(mean.interval.low)}, {show(mean.interval.high)}]", raw=cell.raw)
 
 
 def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
@@ -69,12 +68,3 @@ def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
     yield "rankscope", __version__
     if command:
         yield "command", command
-
-
-def run_figures(data: RunData) -> Iterator[Figure]:
-    """Yield the charts that can be drawn from these runs; one that does not fit them is left out."""
-    for kind in RUN_CHARTS:
-        try:
-            yield figure(kind, "runs", data)
-        except RankscopeError:
-            continue

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import TextIO
 
 from rankscope.analysis.explain import Explanation, Step
-from rankscope.report.table import Cell, Table
+from rankscope.report.table import Cell, Table, print_table
 
 TOP = 10
 """Ranks that are shown even where nothing of interest stands there."""
@@ -15,12 +16,21 @@ ROUNDING = 1e-12
 """A term below this is a 0 of which the last bits were lost."""
 
 
-def heading(explanation: Explanation) -> str:
-    """Say what is explained, and of how many docs."""
+def print_explanation(explanation: Explanation, *, every_rank: bool = False, file: TextIO | None = None) -> None:
+    """Draw the ranking, the ideal beside it, and the conclusion."""
     n, judged = explanation.n_retrieved, "judged " if explanation.judged_only else ""
     docs = f"1 {judged}doc was" if n == 1 else f"{n} {judged}docs were"
     rest = "; docs without a judgment are left out" if judged else ""
-    return f"{explanation.measure} of query {explanation.query}; {docs} retrieved{rest}"
+    print(f"{explanation.measure} of query {explanation.query}; {docs} retrieved{rest}\n", file=file)
+    if explanation.steps:
+        print_table(ranking_table(explanation, every_rank=every_rank), file=file)
+        print(file=file)
+    if explanation.ideal:
+        print("the ideal ranking, from all judged docs\n", file=file)
+        print_table(steps_table(explanation.ideal, "adds"), file=file)
+        print(file=file)
+    for line in conclusion(explanation):
+        print(line, file=file)
 
 
 def ranking_table(explanation: Explanation, *, every_rank: bool = False) -> Table:
@@ -31,9 +41,8 @@ def ranking_table(explanation: Explanation, *, every_rank: bool = False) -> Tabl
     of_interest = [step for step in steps if step.rank is None or step.rank <= TOP or abs(step.term) >= ROUNDING]
     n_hidden = len(steps) - len(of_interest)
     verb = "change" if explanation.term_name == "change" else "add"
-    note = f"{n_hidden} more ranks {verb} nothing and are not shown"
-    if n_hidden == 1:
-        note = f"1 more rank {verb}s nothing and is not shown"
+    one, several = f"1 more rank {verb}s nothing and is", f"{n_hidden} more ranks {verb} nothing and are"
+    note = f"{one if n_hidden == 1 else several} not shown"
     return steps_table(join_unjudged(of_interest), explanation.term_name, notes=[note] if n_hidden else [])
 
 
@@ -49,41 +58,24 @@ def join_unjudged(steps: Sequence[Step]) -> list[Step]:
         if together and len(stretch) > 1:
             label = f"{len(stretch)} unjudged docs, ranks {stretch[0].rank} to {stretch[-1].rank}"
             term = math.fsum(step.term for step in stretch)
-            rows.append(Step(None, None, None, stretch[-1].parts, term, label))
-        else:
-            rows.extend(stretch)
+            stretch = [Step(None, None, None, stretch[-1].parts, term, label)]
+        rows += stretch
     return rows
 
 
-def ideal_table(explanation: Explanation) -> Table:
-    """Return the ideal ranking."""
-    return steps_table(explanation.ideal, "adds")
-
-
 def steps_table(steps: Sequence[Step], term_name: str, *, notes: Sequence[str] = ()) -> Table:
-    """Return steps as a table, one column per part of the term."""
     parts = list(dict.fromkeys(name for step in steps for name in step.parts))
     columns = {name: format_column([step.parts.get(name, "") for step in steps]) for name in parts}
     columns[term_name] = format_column([step.term for step in steps], signed=term_name == "change")
-    rows = [
-        [
-            Cell("" if step.rank is None else str(step.rank)),
-            Cell(step.doc or f"({step.label})"),
-            Cell(shown_grade(step)),
-            *(Cell(column[i]) for column in columns.values()),
-        ]
-        for i, step in enumerate(steps)
-    ]
+    rows = []
+    for i, step in enumerate(steps):
+        grade = "unjudged" if step.grade is None else f"{step.grade:g}"
+        if step.grade is not None and step.grade < 0:  # it was pooled, but not judged
+            grade = f"unjudged ({grade})"
+        rank, grade = ("", "") if step.rank is None else (str(step.rank), grade)
+        texts = (rank, step.doc or f"({step.label})", grade, *(column[i] for column in columns.values()))
+        rows.append([Cell(text) for text in texts])
     return Table(["rank", "doc", "grade", *columns], rows, n_name_columns=2, notes=notes)
-
-
-def shown_grade(step: Step) -> str:
-    """Print the grade of a doc; one below 0 says that it was pooled, but not judged."""
-    if step.rank is None:
-        return ""
-    if step.grade is None:
-        return "unjudged"
-    return f"unjudged ({step.grade:g})" if step.grade < 0 else f"{step.grade:g}"
 
 
 def format_column(values: Sequence[float | str | None], *, signed: bool = False) -> list[str]:

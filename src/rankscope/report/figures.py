@@ -18,7 +18,6 @@ def figure(kind: str, source: str, *data: Any) -> Figure:
 
 
 def figure_of(chart: Chart) -> Figure:
-    """Draw a chart."""
     drawn = chart.render()
     return Figure(drawn.title, drawn.html, drawn.alt)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from rankscope.analysis.validate import LEVELS, Finding, ValidationReport
+from rankscope.analysis.validate import LEVELS, ValidationReport
 from rankscope.records import Record
 
 STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}
@@ -34,19 +34,15 @@ def text_lines(report: ValidationReport) -> Iterator[FindingLine]:
         yield FindingLine(f"{printable(file.path)} ({file.kind}, {file.format})", style="bold")
         yield FindingLine(f"{file.n_rows:,} rows, {file.n_queries:,} queries", indent=INDENT, style="dim")
         for finding in report.findings:
-            if finding.where == file.path:
-                yield from finding_lines(finding)
+            if finding.where != file.path:
+                continue
+            yield FindingLine(finding.message, indent=INDENT, style=STYLES[finding.level], label=finding.level)
+            for example in finding.examples:
+                yield FindingLine(printable(example), indent=INDENT + LEVEL_WIDTH + 2, style="dim")
+            if finding.hint:
+                yield FindingLine(f"hint: {finding.hint}", indent=INDENT + LEVEL_WIDTH)
         yield FindingLine("")
     yield FindingLine(conclusion(report))
-
-
-def finding_lines(finding: Finding) -> Iterator[FindingLine]:
-    """Return one finding as lines: what it is, examples, and what to do."""
-    yield FindingLine(finding.message, indent=INDENT, style=STYLES[finding.level], label=finding.level)
-    for example in finding.examples:
-        yield FindingLine(printable(example), indent=INDENT + LEVEL_WIDTH + 2, style="dim")
-    if finding.hint:
-        yield FindingLine(f"hint: {finding.hint}", indent=INDENT + LEVEL_WIDTH)
 
 
 def conclusion(report: ValidationReport) -> str:
@@ -64,7 +60,6 @@ def printable(text: str) -> str:
 
 
 def print_findings(report: ValidationReport) -> None:
-    """Draw the report in the terminal."""
     print_lines(text_lines(report), label_width=LEVEL_WIDTH)
 
 

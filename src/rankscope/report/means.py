@@ -47,37 +47,32 @@ def mean_of(run: RunScores, measure: str, *, level: float = LEVEL, cluster_of: M
     column = run.column(measure)
     known = ~np.isnan(column)
     weights = None if run.weights is None else run.weights[known]
-    clusters = None
-    if cluster_of is not None:
-        clusters = np.array([cluster_of[query] for query in run.query_ids])[known]
+    clusters = None if cluster_of is None else np.array([cluster_of[query] for query in run.query_ids])[known]
     interval = mean_interval(column[known], level=level, range=range_of(measure), weights=weights, clusters=clusters)
+    if interval:
+        return Mean(value, interval)
     counted = column[known] if weights is None else column[known][weights > 0]
-    return Mean(value, interval, "" if interval else why_none(counted))
-
-
-def why_none(scores: np.ndarray) -> str:
-    """Say why the mean of some scores has no interval."""
-    if len(scores) < 2:
-        return "only one query counts" if len(scores) else "no query counts"
-    return f"every query scores {show(scores[0]).rstrip('0').rstrip('.')}"
+    if len(counted) < 2:
+        return Mean(value, None, "only one query counts" if len(counted) else "no query counts")
+    return Mean(value, None, f"every query scores {show(counted[0]).rstrip('0').rstrip('.')}")
 
 
 def interval_notes(scores: Scores) -> Iterator[str]:
     """Say how the intervals came about, and where there is none."""
-    means = {(name, m): mean_of(run, m) for name, run in scores.items() for m in run.measures}
     by_method: dict[str, dict[str, None]] = {}
-    for (_, measure), mean in means.items():
-        if mean.interval is not None:
-            by_method.setdefault(mean.interval.method, {})[measure] = None
-    kind = "mean over queries" if scores.weighted_by is None else f"mean over queries, weighted by {scores.weighted_by}"
-    several = len(by_method) > 1
-    ways = [
-        METHODS[method] + (f" ({', '.join(measures)})" if several else "") for method, measures in by_method.items()
-    ]
-    yield "; ".join([kind, *([f"{percent(LEVEL)} intervals: {'; '.join(ways)}"] if ways else [])])
     lacking: dict[tuple[str, str], list[str]] = {}
-    for (name, measure), mean in means.items():
-        if mean.why_none:
-            lacking.setdefault((name, mean.why_none), []).append(measure)
+    for name, run in scores.items():
+        for measure in run.measures:
+            mean = mean_of(run, measure)
+            if mean.interval is not None:
+                by_method.setdefault(mean.interval.method, {})[measure] = None
+            if mean.why_none:
+                lacking.setdefault((name, mean.why_none), []).append(measure)
+    ways = [
+        METHODS[method] + (f" ({', '.join(measures)})" if len(by_method) > 1 else "")
+        for method, measures in by_method.items()
+    ]
+    kind = "mean over queries" if scores.weighted_by is None else f"mean over queries, weighted by {scores.weighted_by}"
+    yield f"{kind}; {percent(LEVEL)} intervals: {'; '.join(ways)}" if ways else kind
     for (name, why), measures in lacking.items():
         yield f"{name}: no interval of {', '.join(measures)}: {why}"

@@ -8,60 +8,38 @@ import textwrap
 from collections.abc import Iterator
 
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, show_value
-from rankscope.measures.spec import IF_UNDEFINED, MeasureExample, MeasureSpec
+from rankscope.measures.spec import IF_UNDEFINED, MeasureSpec
 
 WIDTH = 100
 
 
 def usual_name(spec: MeasureSpec) -> str:
-    """Return how the measure is usually written."""
     if spec.cutoff is None:
         return spec.name
     required = spec.parameters[spec.cutoff] is REQUIRED
     return f"{spec.name}@{spec.cutoff}" if required else f"{spec.name}[@{spec.cutoff}]"
 
 
-def show_range(spec: MeasureSpec) -> str:
-    low, high = (format(bound, "g") if math.isfinite(bound) else "unbounded" for bound in spec.range)
-    return f"{low} to {high}, {spec.better} is better"
-
-
 def parameter_lines(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
     """Yield each parameter with its default and meaning."""
     for name, default in spec.parameters.items():
-        parameter = PARAMETERS[name]
-        shown = "required" if default is REQUIRED else default_in_words(name, default, graded=spec.graded)
-        yield name, f"{parameter.meaning}; {parameter.accepts} ({shown})"
+        if default is REQUIRED:
+            shown = "required"
+        elif default is not None:
+            shown = f"default {show_value(default)}"
+        elif name == "rel" and spec.graded:
+            shown = "default: every grade has its gain; where gains are binary, --min-rel, which is 1"
+        else:
+            usual = {"k": "all ranks", "rel": "--min-rel, which is 1"}
+            shown = f"default: {usual.get(name, 'from the qrels')}"
+        yield name, f"{PARAMETERS[name].meaning}; {PARAMETERS[name].accepts} ({shown})"
     yield "judged_only", f"{PARAMETERS['judged_only'].meaning}; True or False (default False)"
     yield "agg", f"{PARAMETERS['agg'].meaning}; {PARAMETERS['agg'].accepts} (default {spec.aggregate})"
 
 
-def default_in_words(name: str, default: object, *, graded: bool) -> str:
-    """Return the default of a parameter as one would say it."""
-    if default is not None:
-        return f"default {show_value(default)}"
-    if name == "rel" and graded:
-        return "default: every grade has its gain; where gains are binary, --min-rel, which is 1"
-    return {"k": "default: all ranks", "rel": "default: --min-rel, which is 1"}.get(name, "default: from the qrels")
-
-
-def example_lines(example: MeasureExample) -> Iterator[str]:
-    """Say what the example's ranking looks like and what it scores."""
-    shown = ", ".join("unjudged" if grade is None else f"{grade:g}" for grade in example.grades)
-    judged = ", ".join(f"{grade:g}" for grade in sorted(example.judged, reverse=True))
-    yield f"grades down the ranking: {shown}; all judged grades: {judged}"
-    params = ", ".join(f"{name}={show_value(value)}" for name, value in example.params.items())
-    yield f"score{f' with {params}' if params else ''}: {example.score:.4f} ({example.working})"
-
-
 _SIGNS = "sum Σ prod Π cdot · le ≤ ge ≥ alpha α beta β epsilon ε cap ∩ cup ∪ bigcup ∪ in ∈"
-_WORDS: dict[str, str] = dict(re.findall(r"(\w+) (\S)", _SIGNS)) | {
-    "quad": " ",
-    "left": "",
-    "right": "",
-    ";": "",
-    ",": "",
-}
+_WORDS: dict[str, str] = dict(re.findall(r"(\w+) (\S)", _SIGNS)) | dict.fromkeys(("left", "right", ";", ","), "")
+_WORDS["quad"] = " "
 """How the words of LaTeX read in a terminal; others, such as log and min, stay as they are."""
 _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 
@@ -83,16 +61,20 @@ def grouped(part: str) -> str:
 
 def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
     """Yield what is known of a measure: a heading and its text."""
+    low, high = (format(bound, "g") if math.isfinite(bound) else "unbounded" for bound in spec.range)
     yield "formula", spec.formula
-    yield "range", show_range(spec)
+    yield "range", f"{low} to {high}, {spec.better} is better"
     yield "undefined", spec.undefined
     if not spec.undefined.startswith("never"):
         by_trec_eval = spec.about_relevance and spec.if_undefined == "policy"
-        yield (
-            "then",
-            IF_UNDEFINED[spec.if_undefined] + "; without relevant docs, or without results, it is 0" * by_trec_eval,
-        )
-    yield "example", "\n".join(example_lines(spec.example))
+        rest = "; without relevant docs, or without results, it is 0" if by_trec_eval else ""
+        yield "then", IF_UNDEFINED[spec.if_undefined] + rest
+    example = spec.example
+    shown = ", ".join("unjudged" if grade is None else f"{grade:g}" for grade in example.grades)
+    judged = ", ".join(f"{grade:g}" for grade in sorted(example.judged, reverse=True))
+    params = ", ".join(f"{name}={show_value(value)}" for name, value in example.params.items())
+    score = f"score{f' with {params}' if params else ''}: {example.score:.4f} ({example.working})"
+    yield "example", f"grades down the ranking: {shown}; all judged grades: {judged}\n{score}"
     yield "cite", spec.cite
     if spec.names_elsewhere:
         yield "elsewhere", "; ".join(f"{tool}: {name}" for tool, name in spec.names_elsewhere.items())
@@ -104,7 +86,6 @@ def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
 
 
 def measure_text(spec: MeasureSpec) -> str:
-    """Return everything about one measure as text."""
     lines = [f"{usual_name(spec)}: {spec.title} (family: {spec.family})", ""]
     for paragraph in spec.description.split("\n\n"):
         lines += [*hanging(" ".join(paragraph.split()), ""), ""]

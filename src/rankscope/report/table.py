@@ -46,25 +46,19 @@ class Table(LightRecord):
 
 def fitted(table: Table, width: int) -> Table:
     """Return the table without optional columns, as far as it takes to fit into a width; what is missing is noted."""
-    dropped: list[str] = []
+    columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
+    widths = [max(map(width_of, column)) for column in columns]
+    kept, dropped = list(range(len(widths))), []
     for heading in table.optional:
-        if natural_width(table) <= width:
+        if sum(widths[i] for i in kept) + len(_GAP) * (len(kept) - 1) <= width:
             break
-        place = list(table.header).index(heading)
-        rows = [[cell for i, cell in enumerate(row) if i != place] for row in table.rows]
-        header = [text for text in table.header if text != heading]
-        table = Table(header, rows, table.n_name_columns, table.notes)
+        kept.remove(table.header.index(heading))
         dropped.append(heading)
     if not dropped:
         return table
     note = f"no room here for {', '.join(dropped)}: a wider terminal or a file (-o) has them"
-    return Table(table.header, table.rows, table.n_name_columns, (*table.notes, note))
-
-
-def natural_width(table: Table) -> int:
-    """Return how wide a table is where nothing is folded."""
-    columns = zip(table.header, *([cell.text for cell in row] for row in table.rows), strict=True)
-    return sum(max(map(width_of, column)) for column in columns) + len(_GAP) * (len(table.header) - 1)
+    header, rows = [table.header[i] for i in kept], [[row[i] for i in kept] for row in table.rows]
+    return Table(header, rows, table.n_name_columns, (*table.notes, note))
 
 
 def transposed(table: Table, *, corner: str) -> Table:
@@ -89,41 +83,39 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
     """Draw the table: with colour where somebody looks at it in a terminal, else as plain text in one piece."""
     stream = file or sys.stdout
     if stream.isatty() or os.environ.get("FORCE_COLOR"):
-        print_rich(table, stream)
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(highlight=False, file=stream)
+        table = fitted(table, console.width)
+        console.print(rich_table(table))
+        for note in shown_notes(table):
+            console.print(Text(note, style="dim"), soft_wrap=True)
     else:
-        rule = "─" if can_encode("─", stream) else "-"
+        rule = "─"
+        try:
+            rule.encode(stream.encoding or "utf-8")
+        except UnicodeEncodeError:
+            rule = "-"
         stream.write("".join(f"{line}\n" for line in plain_lines(table, rule=rule)))
-
-
-def can_encode(text: str, stream: TextIO) -> bool:
-    """Tell whether a stream can take a text."""
-    try:
-        text.encode(stream.encoding or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:
     """Yield the lines of the table as plain text; a file has no width, so nothing is folded."""
-    marked = marked_columns(table)
-    header = [f"{heading} " if i in marked else heading for i, heading in enumerate(table.header)]
-    rows = [[marked_text(cell, i in marked) for i, cell in enumerate(row)] for row in table.rows]
+    header, rows = with_marks(table)
     widths = [max(map(width_of, column)) for column in zip(header, *rows, strict=True)]
-    yield aligned(header, widths, table.n_name_columns)
+
+    def aligned(cells: Sequence[str]) -> str:
+        padded = []
+        for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            blanks = " " * (width - width_of(cell))
+            padded.append(cell + blanks if i < table.n_name_columns else blanks + cell)
+        return _GAP.join(padded).rstrip()
+
+    yield aligned(header)
     yield rule * (sum(widths) + len(_GAP) * (len(widths) - 1))
-    for row in rows:
-        yield aligned(row, widths, table.n_name_columns)
+    yield from map(aligned, rows)
     yield from shown_notes(table)
-
-
-def aligned(cells: Sequence[str], widths: Sequence[int], n_name_columns: int) -> str:
-    """Put cells below one another: names to the left, numbers to the right."""
-    padded = []
-    for i, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        blanks = " " * (width - width_of(cell))
-        padded.append(cell + blanks if i < n_name_columns else blanks + cell)
-    return _GAP.join(padded).rstrip()
 
 
 def width_of(text: str) -> int:
@@ -141,18 +133,6 @@ def shown_notes(table: Table) -> list[str]:
     return [*table.notes, "* the best value"] if marked_columns(table) else list(table.notes)
 
 
-def print_rich(table: Table, stream: TextIO) -> None:
-    """Draw the table in a terminal."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, file=stream)
-    table = fitted(table, console.width)
-    console.print(rich_table(table))
-    for note in shown_notes(table):
-        console.print(Text(note, style="dim"), soft_wrap=True)
-
-
 def rich_table(table: Table) -> Any:
     """Return the table as rich draws it; cells fold where the terminal is narrow."""
     from rich.box import SIMPLE_HEAD
@@ -160,21 +140,25 @@ def rich_table(table: Table) -> Any:
     from rich.text import Text
 
     drawn = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    marked = marked_columns(table)
-    for i, heading in enumerate(table.header):
-        text = Text(f"{heading} " if i in marked else heading)
-        drawn.add_column(text, justify="left" if i < table.n_name_columns else "right", overflow="fold")
-    for row in table.rows:
-        texts = (marked_text(cell, i in marked) for i, cell in enumerate(row))
+    header, rows = with_marks(table)
+    for i, heading in enumerate(header):
+        drawn.add_column(Text(heading), justify="left" if i < table.n_name_columns else "right", overflow="fold")
+    for texts, row in zip(rows, table.rows, strict=True):
         drawn.add_row(*(Text(text, style=BEST if cell.best else "") for text, cell in zip(texts, row, strict=True)))
     return drawn
 
 
+def with_marks(table: Table) -> tuple[list[str], list[list[str]]]:
+    """Return the texts of header and rows; beside the mark of a best value the others need a blank as wide."""
+    marked = marked_columns(table)
+    header = [f"{heading} " if i in marked else heading for i, heading in enumerate(table.header)]
+    blanks = [" " if i in marked else "" for i in range(len(header))]
+    rows = [
+        [cell.text + ("*" if cell.best else blank) for cell, blank in zip(row, blanks, strict=True)]
+        for row in table.rows
+    ]
+    return header, rows
+
+
 def marked_columns(table: Table) -> set[int]:
-    """Return the columns in which a best value is marked: the others there need a blank in place of the mark."""
     return {i for row in table.rows for i, cell in enumerate(row) if cell.best and i >= table.n_name_columns}
-
-
-def marked_text(cell: Cell, in_marked_column: bool) -> str:
-    """Return a cell with its mark, or with a blank as wide."""
-    return cell.text + ("*" if cell.best else " " if in_marked_column else "")

@@ -102,6 +102,19 @@ def test_commands_offer_the_kinds_they_can_draw():
         "relevance_diversity",
     ]
     assert charts_from("score_files") == ["trend"]
+    for source in ("comparison", "runs", "score_files"):
+        assert charts_from(source) == [name for name in CHARTS if hasattr(CHARTS[name], f"from_{source}")]
+
+
+def test_the_help_of_a_command_loads_no_chart():
+    code = (
+        "import sys\n"
+        "from rankscope.cli.main import parser_of\n"
+        "parser_of('compare').format_help()\n"
+        "print(*(name for name in sys.modules if name.startswith('rankscope.report.charts.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_every_kind_has_a_summary_and_its_name():

@@ -37,8 +37,24 @@ CHARTS: Registry[type[Chart]] = Registry(
 )
 
 ChartSource = Literal["comparison", "runs", "score_files"]
+DRAWN_FROM: dict[ChartSource, tuple[str, ...]] = {
+    "comparison": ("forest", "differences", "scatter", "strata", "systems", "distribution"),
+    "runs": (
+        "curves",
+        "precision_recall",
+        "systems",
+        "distribution",
+        "positions",
+        "overlap",
+        "relevance_diversity",
+    ),
+    "score_files": ("trend",),
+}
+"""Our own charts by what commands draw them from, so that help need not load them."""
 
 
 def charts_from(source: ChartSource) -> list[str]:
     """Return the kinds that can be drawn from a source: those with a class method `from_comparison`, say."""
-    return [name for name in CHARTS if hasattr(CHARTS[name], f"from_{source}")]
+    ours = DRAWN_FROM[source]
+    others = [name for name in CHARTS if not CHARTS.entries[name].target.startswith("rankscope.report.charts.")]
+    return [*ours, *(name for name in others if hasattr(CHARTS[name], f"from_{source}"))]

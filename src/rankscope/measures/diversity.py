@@ -7,6 +7,7 @@ All of them are sums over docs and the subtopics that the docs are relevant to; 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -41,6 +42,7 @@ _TO_IDEAL = (0, math.e / (math.e - 1))
 _EXAMPLE = "a and b are about subtopic 1, c about 2, and d, which is not retrieved, about both"
 _ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
 _NEEDS = (Need.SUBTOPICS,)
+_measure = partial(measure, family=MeasureFamily.DIVERSITY, needs=[Need.SUBTOPICS])
 
 
 _DATA = Extras(
@@ -98,11 +100,9 @@ def _ranks(k: int) -> Ints:
     return np.arange(1, k + 1, dtype=np.int64)
 
 
-@measure(
+@_measure(
     "alpha_DCG",
     "Discounted cumulative gain by subtopic",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\sum_{r \le k} \frac{1}{\log_2(r + 1)} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t}",
     range=(0, math.inf),
     cite=_CLARKE_2008,
@@ -126,11 +126,9 @@ def alpha_dcg(
     return np.where(found.n_subtopics == 0, math.nan, sums)
 
 
-@measure(
+@_measure(
     "alpha_nDCG",
     "Normalised discounted cumulative gain by subtopic",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\alpha\text{-DCG}_k / \text{greedy ideal } \alpha\text{-DCG}_k",
     range=_TO_IDEAL,
     cite=_CLARKE_2008,
@@ -155,16 +153,13 @@ def alpha_ndcg(
     return safe_divide(sums, cascade(ideal, log_discounts(ideal.ranks), alpha))
 
 
-@measure(
+@_measure(
     "ERR_IA",
     "Intent-aware expected reciprocal rank",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=(
         r"\frac{1}{S} \sum_{r \le k} \frac{1}{r} \sum_{t} [\text{relevant to } t] (1 - "
         r"\alpha)^{\text{seen}_t} / \sum_{r \le k} \frac{(1 - \alpha)^{r - 1}}{r}"
     ),
-    range=(0, 1),
     cite=f"{_CHAPELLE}; {_CLARKE_2011}",
     aliases=("ERR-IA", "ERRIA"),
     elsewhere={"ndeval": "ERR-IA@{k}", "ir_measures": "ERR_IA@{k}"},
@@ -186,11 +181,9 @@ def err_ia(
     return mean / conceivable(1 / _ranks(k), alpha) if scale == "best" else alpha * mean
 
 
-@measure(
+@_measure(
     "nERR_IA",
     "Normalised intent-aware expected reciprocal rank",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\text{ERR-IA}_k / \text{greedy ideal ERR-IA}_k",
     range=_TO_IDEAL,
     cite=_CLARKE_2011,
@@ -217,16 +210,13 @@ def patience_weights(ranks: Ints, beta: float) -> Floats:
     return np.asarray(np.power(float(beta), ranks - 1.0))
 
 
-@measure(
+@_measure(
     "NRBP",
     "Novelty- and rank-biased precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=(
         r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] "
         r"(1 - \alpha)^{\text{seen}_t}"
     ),
-    range=(0, 1),
     cite=_CLARKE_2009,
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
     example=_example(0.75 / 2 * (1 + 0.5 * 0.5 + 0.25), {}, "(1 - ½·½)/2 · (1 + ½·½ + ¼·1)"),
@@ -249,11 +239,9 @@ def nrbp(
     return (1 - (1 - alpha) * beta) * per_subtopic(sums, found)
 
 
-@measure(
+@_measure(
     "nNRBP",
     "Normalised novelty- and rank-biased precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\mathrm{NRBP}_k / \text{greedy ideal } \mathrm{NRBP}_k",
     range=_TO_IDEAL,
     cite=_CLARKE_2011,
@@ -279,13 +267,10 @@ def normalised_nrbp(
     return safe_divide(sums, cascade(ideal, patience_weights(ideal.ranks, beta), alpha))
 
 
-@measure(
+@_measure(
     "StRecall",
     "Subtopic recall",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"|\{\text{subtopics with a relevant doc in top } k\}| / S",
-    range=(0, 1),
     cite=_ZHAI,
     aliases=("SRecall", "S-Recall", "S_Recall", "strec", "subtopic_recall", "subtopic-recall"),
     elsewhere={"ndeval": "strec@{k}", "ir_measures": "StRecall@{k}"},
@@ -297,13 +282,10 @@ def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: f
     return per_subtopic(found.per_query(found.seen == 0), found)
 
 
-@measure(
+@_measure(
     "P_IA",
     "Intent-aware precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\frac{1}{S} \sum_{t} P_t@k",
-    range=(0, 1),
     cite=_AGRAWAL,
     aliases=("P-IA", "Precision-IA", "Precision_IA"),
     elsewhere={"ndeval": "P-IA@{k}", "ir_measures": "P_IA@{k}"},
@@ -315,13 +297,10 @@ def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = Non
     return per_subtopic(found.per_query(np.ones(len(found.ranks))), found) / k
 
 
-@measure(
+@_measure(
     "AP_IA",
     "Intent-aware average precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\frac{1}{S} \sum_{t} \mathrm{AP}_t",
-    range=(0, 1),
     cite=_AGRAWAL,
     aliases=("AP-IA", "MAP-IA", "MAP_IA"),
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA"},

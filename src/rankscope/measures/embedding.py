@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 _FEWER_THAN_TWO = "fewer than two of the first k docs have a vector"
 _SAME = 1e-9  # a doc is a repetition of its own copy also where its cosine is 1 less a rounding error
 _ZIEGLER = "Ziegler, McNee, Konstan & Lausen, Improving Recommendation Lists Through Topic Diversification, WWW 2005"
+_measure = partial(measure, family=MeasureFamily.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False)
 
 
 def _example(vectors: Mapping[str, Sequence[float]]) -> Extras:
@@ -64,13 +66,10 @@ def mean_distance(block: VectorBlock, kind: str) -> Floats:
     return safe_divide(total, is_pair.sum(axis=1))
 
 
-@measure(
+@_measure(
     "ILD",
     "Intra-list diversity",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
     about_relevance=False,
-    monotone=False,
     formula=r"\frac{2}{n(n-1)} \sum_{i<j \le k} (1 - \cos(v_i, v_j))",
     range=(0, 2),
     undefined=_FEWER_THAN_TWO,
@@ -85,7 +84,7 @@ def mean_distance(block: VectorBlock, kind: str) -> Floats:
         extras=_ONE_REPEATED,
     ),
 )
-def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+def intra_list_diversity(_hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike one another are the first k docs, on average over all pairs?
 
     0 where all point the same way, 1 where they are at right angles, 2 for two that are opposite: the range is 0 to 2,
@@ -93,7 +92,6 @@ def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, di
     0 to 1. A doc without a vector is left out of the pairs (and reported); a vector of zeros has cosine 0 with every
     other. Relevance plays no part.
     """
-    del hits
     if distance == "cosine":
         return mean_cosine_distances(extras.embeddings, extras.embeddings.row_matrix(extras.top.cut(k)))
     return extras.embeddings.per_query(extras.top.cut(k), lambda block: mean_distance(block, distance), exact=True)  # type: ignore[no-any-return]
@@ -125,13 +123,10 @@ def median_distance_of(block: VectorBlock, kind: str) -> Floats:
     return (at_place(ordered, low, n_pairs > 0) + at_place(ordered, high, n_pairs > 0)) / 2
 
 
-@measure(
+@_measure(
     "MinDistance",
     "Smallest pairwise distance",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
     about_relevance=False,
-    monotone=False,
     formula=r"\min_{i<j \le k} (1 - \cos(v_i, v_j))",
     range=(0, 2),
     undefined=_FEWER_THAN_TWO,
@@ -146,24 +141,20 @@ def median_distance_of(block: VectorBlock, kind: str) -> Floats:
         extras=_THREE_WAYS,
     ),
 )
-def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+def min_distance(_hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike are the two most similar of the first k docs?
 
     0 where a doc has a copy. A doc without a vector is left out of the pairs.
     """
-    del hits
     return extras.embeddings.per_query(  # type: ignore[no-any-return]
         extras.top.cut(k), lambda block: smallest_distance(block, distance), exact=True
     )
 
 
-@measure(
+@_measure(
     "MedianDistance",
     "Median pairwise distance",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
     about_relevance=False,
-    monotone=False,
     formula=r"\mathrm{median}_{i<j \le k} (1 - \cos(v_i, v_j))",
     range=(0, 2),
     undefined=_FEWER_THAN_TWO,
@@ -178,12 +169,11 @@ def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: 
         extras=_THREE_WAYS,
     ),
 )
-def median_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+def median_distance(_hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike is the typical pair of the first k docs?
 
     Unlike the mean of ILD, a single outlier does not move it. A doc without a vector is left out of the pairs.
     """
-    del hits
     return extras.embeddings.per_query(  # type: ignore[no-any-return]
         extras.top.cut(k), lambda block: median_distance_of(block, distance), exact=True
     )
@@ -202,16 +192,12 @@ def repeated_share(block: VectorBlock, threshold: float) -> Floats:
     return safe_divide(repeats.sum(axis=1).astype(np.float64), block.has.sum(axis=1))
 
 
-@measure(
+@_measure(
     "Redundancy",
     "Share of near-duplicates",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
     about_relevance=False,
-    monotone=False,
     better="lower",
     formula=r"|\{i \le k : \max_{j<i} \cos(v_i, v_j) \ge t\}| / n",
-    range=(0, 1),
     undefined="none of the first k docs has a vector",
     cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005",
     aliases=("redundancy_rate",),
@@ -224,13 +210,12 @@ def repeated_share(block: VectorBlock, threshold: float) -> Floats:
         extras=_ONE_REPEATED,
     ),
 )
-def redundancy(hits: Hits, extras: Extras, *, k: int | None = None, threshold: float = 0.95) -> Floats:
+def redundancy(_hits: Hits, extras: Extras, *, k: int | None = None, threshold: float = 0.95) -> Floats:
     """Answers: what share of the first k docs says again what a doc above it has said?
 
     A doc counts where its cosine with any doc above it is at least `threshold`. Docs without a vector are left out,
     also of the number that it is a share of.
     """
-    del hits
     return extras.embeddings.per_query(  # type: ignore[no-any-return]
         extras.top.cut(k), lambda block: repeated_share(block, threshold), exact=True
     )
@@ -241,17 +226,13 @@ def _novelty_example() -> Extras:
     return _example({"first": [1, 0, 0], "second": [0.2, sine, 0], "third": [0, 0, 1]})
 
 
-@measure(
+@_measure(
     "NoveltyNDCG",
     "Novelty-weighted nDCG",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
-    monotone=False,
     formula=(
         r"\frac{\sum_{r \le k} rel_r (w + (1-w)\, nov_r) / \log_2(r+1)}{\sum_{r \le \min(R, k)} 1 / "
         r"\log_2(r+1)}, \quad nov_r = 1 - \max(0, \max_{j<r} \cos(v_r, v_j))"
     ),
-    range=(0, 1),
     cite="the RAG benchmark dartboard, which calls it alpha-NDCG; gains after Carbonell & Goldstein, MMR, SIGIR 1998",
     aliases=("novelty_ndcg",),
     example=MeasureExample(
@@ -299,12 +280,9 @@ def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str
     return TradeOff(ndcg(hits, k=k), intra_list_diversity(hits, extras, k=k, distance=distance))
 
 
-@measure(
+@_measure(
     "RelDiv",
     "Relevance and diversity in one",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
-    monotone=False,
     formula=r"1 / (w / \mathrm{nDCG}_k + (1-w) / \mathrm{ILD}_k)",
     range=(0, 2),
     undefined="nDCG or ILD is undefined",

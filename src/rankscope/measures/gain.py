@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ _COMPAT_DEPTH = 1000
 _MAX_EXP2_GRADE = 1000
 _ALMOST_SURE = 1 - 2.0**-53
 _NOTHING_TO_GAIN = "no judged doc of the query has a gain above 0"
+_measure = partial(measure, family=MeasureFamily.GAIN)
 
 
 def gains_of(grades: Floats, gain: Any, rel: float | None) -> Floats:
@@ -98,10 +100,9 @@ def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -
     )
 
 
-@measure(
+@_measure(
     "CG",
     "Cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\sum_{r \le k} g_r",
     range=(0, math.inf),
@@ -114,13 +115,11 @@ def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", r
     return hits.per_query(np.where(hits.within(k), gains_of(hits.grades, gain, rel), 0.0))
 
 
-@measure(
+@_measure(
     "NCG",
     "Normalised cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\mathrm{CG}_k / \mathrm{ICG}_k",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Rosset et al., Optimizing Query Evaluations using Reinforcement Learning, SIGIR 2018",
     example=MeasureExample([2, None, 1], [2, 2, 1], 3 / 5, {"k": 3}, "(2 + 0 + 1) of the best (2 + 2 + 1)"),
@@ -132,10 +131,9 @@ def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel
     return safe_divide(cumulative_gain(hits, k=k, gain=gain, rel=rel), ideal)
 
 
-@measure(
+@_measure(
     "DCG",
     "Discounted cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\sum_{r \le k} g_r / \log_2(r + 1)",
     range=(0, math.inf),
@@ -151,13 +149,11 @@ def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | 
     return hits.per_query(dcg_terms(hits, k, gain, rel))
 
 
-@measure(
+@_measure(
     "nDCG",
     "Normalised discounted cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\mathrm{DCG}_k / \mathrm{IDCG}_k",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite=_JK,
     aliases={"NDCG": {}, "ndcg_cut": {}, "ndcg_burges": {"gain": "exp2"}, "nDCG_exp": {"gain": "exp2"}},
@@ -218,12 +214,10 @@ def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
     return Workings(terms=_err_terms(hits, k, max_grade), columns={"stops here": chances}, sum_name="ERR")
 
 
-@measure(
+@_measure(
     "ERR",
     "Expected reciprocal rank",
-    family=MeasureFamily.GAIN,
     formula=r"\sum_{r \le k} \frac{R_r}{r} \prod_{i<r} (1 - R_i), \quad R = \frac{2^g - 1}{2^{g_{max}}}",
-    range=(0, 1),
     undefined="never",
     cite="Chapelle et al., Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
     elsewhere={"gdeval": "err@{k} (max_grade=4)", "ir_measures": "ERR@{k} (max_grade=4)"},
@@ -238,12 +232,10 @@ def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any
     return hits.per_query(_err_terms(hits, k, max_grade))
 
 
-@measure(
+@_measure(
     "nERR",
     "Normalised expected reciprocal rank",
-    family=MeasureFamily.GAIN,
     formula=r"\mathrm{ERR}_k / \text{ideal ERR}_k",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Sakai, Metrics, Statistics, Tests, PROMISE Winter School 2013",
     example=MeasureExample(
@@ -289,13 +281,11 @@ def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: 
     )
 
 
-@measure(
+@_measure(
     "RBP",
     "Rank-biased precision",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"(1-p) \sum_{r \le k} g_r\, p^{r-1}",
-    range=(0, 1),
     undefined="never",
     cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008",
     aliases=("rank_biased_precision",),
@@ -324,12 +314,10 @@ def rank_biased_precision(
     return hits.per_query(_rbp_workings(hits, k=k, p=p, gain=gain, max_grade=max_grade, rel=rel).terms)
 
 
-@measure(
+@_measure(
     "RBP_resid",
     "Residual of rank-biased precision",
-    family=MeasureFamily.GAIN,
     formula=r"p^{n} + (1-p) \sum_{\text{unjudged } r} p^{r-1}",
-    range=(0, 1),
     better="lower",
     undefined="never",
     cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008",
@@ -378,16 +366,14 @@ def inst_of_query(ranks: list[int], gains: list[float], hope: float) -> float:
     return gained / (mass + weight * (1 + x * x * trigamma(x + 1)))
 
 
-@measure(
+@_measure(
     "INST",
     "INST",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=(
         r"\sum_r W_r g_r, \quad W_{r+1}/W_r = \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2,\; T_r = "
         r"T - \sum_{i \le r} g_i"
     ),
-    range=(0, 1),
     undefined="never",
     monotone=False,
     cite="Moffat, Bailey, Scholer & Thomas, Incorporating User Expectations and Behavior, TOIS 2017",
@@ -410,12 +396,10 @@ def inst(
     return np.array([inst_of_query(hits.ranks[a:b].tolist(), gains[a:b].tolist(), T) for a, b in bounds])
 
 
-@measure(
+@_measure(
     "MeanGain",
     "Mean gain, relevance score",
-    family=MeasureFamily.GAIN,
     formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}",
-    range=(0, 1),
     undefined="nothing was retrieved, or with over='judged' none of it judged",
     if_undefined="policy",
     cite="Järvelin & Kekäläinen, TOIS 2002 (cumulated gain per rank)",
@@ -463,12 +447,10 @@ def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
     )
 
 
-@measure(
+@_measure(
     "Compat",
     "Compatibility with the ideal ranking",
-    family=MeasureFamily.GAIN,
     formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021",
     aliases=("Compatibility",),
@@ -490,12 +472,10 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
     return safe_divide(overlap, best)
 
 
-@measure(
+@_measure(
     "Q",
     "Q-measure",
-    family=MeasureFamily.GAIN,
     formula=r"\frac{1}{R} \sum_r [\text{relevant at } r] \frac{rel_r + \beta\, cg_r}{r + \beta\, cg^*_r}",
-    range=(0, 1),
     cite="Sakai, New Performance Metrics Based on Multigrade Relevance, NTCIR-4, 2004",
     aliases=("Q_measure", "QMeasure"),
     example=MeasureExample(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from rankscope.measures.extras import Extras, Need
 from rankscope.measures.spec import Measure, MeasureExample, MeasureFamily, measure
 
 _UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
+_measure = partial(measure, family=MeasureFamily.ONTOLOGY, needs=[Need.ONTOLOGY], undefined=_UNDEFINED, monotone=False)
 
 
 class BestMatches(LightRecord, eq=False):
@@ -85,16 +87,11 @@ def _animals() -> Extras:
     )
 
 
-@measure(
+@_measure(
     "MaxOntSim",
     "Highest ontology similarity",
-    family=MeasureFamily.ONTOLOGY,
-    needs=[Need.ONTOLOGY],
     formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)",
-    range=(0, 1),
-    undefined=_UNDEFINED,
     cite="Lin, An Information-Theoretic Definition of Similarity, ICML 1998; Seco, Veale & Hayes, ECAI 2004",
-    monotone=False,
     aliases=("max_ont_sim",),
     example=MeasureExample(
         [None],
@@ -124,15 +121,10 @@ def max_similarity(
     return or_undefined(highest, matches, sim)
 
 
-@measure(
+@_measure(
     "MeanBestMatch",
     "Mean best match",
-    family=MeasureFamily.ONTOLOGY,
-    needs=[Need.ONTOLOGY],
     formula=r"\frac{1}{|\text{expected}|} \sum_{e \in \text{expected}} \max_{t \in \text{top } k} sim(e, t)",
-    range=(0, 1),
-    undefined=_UNDEFINED,
-    monotone=False,
     aliases=("average_max_similarity",),
     cite="Pesquita et al., Metrics for GO based protein semantic similarity, BMC Bioinformatics 2008; Lin, ICML 1998",
     example=MeasureExample(

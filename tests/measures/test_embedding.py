@@ -17,8 +17,7 @@ from rankscope.align.top import TopDocs
 from rankscope.cli.main import main
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
-from rankscope.measures import embedding
-from rankscope.measures.embedding import novelty_ndcg, trade_off
+from rankscope.measures.embedding import novelty_ndcg
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.spec import Measure, example_hits
@@ -231,15 +230,6 @@ def test_relevance_and_diversity():
     assert score("RelDiv@2", {"a": [1.0], "b": [1.0]}, relevant=["a"]) == 0  # nothing but copies
 
 
-def test_trade_off_returns_both_coordinates():
-    qrels, run = rs.Qrels({"q": {"b": 1}}), rs.Run({"q": ["a", "b"]})
-    hits = align(qrels, run, Policies())
-    extras = Extras(qrels, TopDocs(("q",), (("a", "b"),)), embeddings=make_embeddings("ab", [[1.0, 0.0], [0.0, 1.0]]))
-    point = trade_off(hits, extras, k=2)
-    assert point.relevance == pytest.approx([1 / math.log2(3)])
-    assert point.diversity == pytest.approx([1])
-
-
 # Against plain loops.
 def cosine(x, y):
     lengths = math.sqrt(sum(v * v for v in x)) * math.sqrt(sum(v * v for v in y))
@@ -388,4 +378,3 @@ def test_with_judged_docs_only_vectors_belong_to_the_docs_that_remain():
 def test_module_registers_nothing_under_the_name_of_the_literature():
     names = [alias.lower() for spec in SPECS for alias in (spec.name, *spec.aliases)]
     assert not any("alpha" in name for name in names)
-    assert embedding.TradeOff.__doc__

@@ -27,11 +27,8 @@ from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
-_FAIRNESS = "Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018"
 _NOTHING = "nothing was retrieved"
 _NO_ATTENTION = f"{_NOTHING}, or with missing='ignore' none of it has a value"
-_DAY_SECONDS = 86_400
-_YEAR_MONTH = len("2024-01")
 
 Docs = Sequence[str]
 _measure = partial(measure, family=MeasureFamily.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False)
@@ -60,7 +57,6 @@ def _example(
 
 
 def per_ranking(extras: Extras, k: int | None, score: Callable[[Docs], float]) -> Floats:
-    """Return the score of every query's first k docs."""
     rankings = extras.top.cut(k)
     return np.fromiter(map(score, rankings), dtype=np.float64, count=len(rankings))
 
@@ -178,19 +174,15 @@ def as_date(value: Any, doc: str) -> datetime:
     elif isinstance(value, date):
         moment = datetime.combine(value, time())
     else:
-        moment = parse_date(str(value).strip(), doc)
+        text = str(value).strip()
+        whole = {4: f"{text}-01-01", len("2024-01"): f"{text}-01"}.get(len(text), text)
+        try:
+            moment = datetime.fromisoformat(whole)
+        except ValueError:
+            raise InputError(
+                f"{text!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
+            ) from None
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-
-
-def parse_date(text: str, doc: str) -> datetime:
-    """Return the date that an ISO text stands for."""
-    whole = {4: f"{text}-01-01", _YEAR_MONTH: f"{text}-01"}.get(len(text), text)
-    try:
-        return datetime.fromisoformat(whole)
-    except ValueError:
-        raise InputError(
-            f"{text!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
-        ) from None
 
 
 def dates_of(field: Mapping[str, Any], docs: Iterable[str]) -> list[datetime]:
@@ -234,13 +226,11 @@ def shown_date(moment: datetime) -> str:
 
 
 def changes_share(moments: Sequence[datetime]) -> float:
-    """Return the share of neighbours in time that differ."""
     return share(len(set(moments)) - 1, len(moments) - 1) if moments else math.nan
 
 
 def span_days(moments: Sequence[datetime]) -> float:
-    """Return the days between the oldest and the newest."""
-    return (moments[-1] - moments[0]).total_seconds() / _DAY_SECONDS if moments else math.nan
+    return (moments[-1] - moments[0]).total_seconds() / 86_400 if moments else math.nan
 
 
 def entropy(amounts: Iterable[float]) -> float:
@@ -422,14 +412,6 @@ def catalog_coverage(hits: Hits, extras: Extras, *, k: int | None = None) -> Flo
     return np.full(len(hits), share(len(times_shown(extras, k)), len(extras.docs.doc_ids)))
 
 
-def gini_of(counts: Iterable[int], n: int) -> float:
-    """Return the Gini coefficient of counts over n things, of which those not counted have 0."""
-    positive = sorted(counts)
-    places = range(n - len(positive) + 1, n + 1)
-    weighted = sum(place * count for place, count in zip(places, positive, strict=True))
-    return share(2 * weighted - (n + 1) * sum(positive), n * sum(positive))
-
-
 @_measure(
     "Gini",
     "Concentration of attention over all queries",
@@ -448,16 +430,18 @@ def gini(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
     whole run, repeated for every query; intervals and tests over queries mean nothing here. Docs that the table does
     not have are not counted (but reported).
     """
-    counts = times_shown(extras, k)
-    return np.full(len(hits), gini_of(counts.values(), len(extras.docs.doc_ids)))
+    n, counts = len(extras.docs.doc_ids), sorted(times_shown(extras, k).values())
+    places = range(n - len(counts) + 1, n + 1)  # docs that are never shown come first
+    weighted = sum(place * count for place, count in zip(places, counts, strict=True))
+    return np.full(len(hits), share(2 * weighted - (n + 1) * sum(counts), n * sum(counts)))
 
 
 def attention_share(
+    name: str,
     extras: Extras,
     k: int | None,
     weights: Callable[[int], float],
     *,
-    name: str,
     field: str,
     group: str | None,
     missing: str,
@@ -484,7 +468,7 @@ _GROUPS = {"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group": "new"}}
     family=MeasureFamily.FAIRNESS,
     formula=r"\frac{\sum_{r \le k, d_r \in G} 1 / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
     undefined=_NO_ATTENTION,
-    cite=_FAIRNESS,
+    cite="Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018",
     aliases=("group_exposure",),
     example=_example(
         1.5 / (1.5 + 1 / math.log2(3)),
@@ -509,13 +493,7 @@ def exposure(
     value take attention as a group of their own; `missing='ignore'` leaves them out of the total.
     """
     return attention_share(
-        extras,
-        k,
-        lambda rank: 1 / math.log2(rank + 1),
-        name="Exposure",
-        field=field,
-        group=group,
-        missing=missing,
+        "Exposure", extras, k, lambda rank: 1 / math.log2(rank + 1), field=field, group=group, missing=missing
     )
 
 
@@ -552,11 +530,5 @@ def group_share(
     As Exposure, with the attention of rank-biased precision: p to the power of rank - 1.
     """
     return attention_share(
-        extras,
-        k,
-        lambda rank: p ** (rank - 1),
-        name="GroupShare",
-        field=field,
-        group=group,
-        missing=missing,
+        "GroupShare", extras, k, lambda rank: p ** (rank - 1), field=field, group=group, missing=missing
     )

@@ -228,7 +228,12 @@ def evaluate_request(
         notes += lacking
         notes += undefined_notes(scores, measures)
     return Scores(
-        tuple(with_weights(scores, weight_of) for scores, _ in scored),
+        tuple(
+            scores
+            if weight_of is None
+            else replace(scores, weights=read_only(np.array([weight_of[query] for query in scores.query_ids])))
+            for scores, _ in scored
+        ),
         qrels=QrelsInfo(len(judged), judged.origin),
         policies=policies.as_dict(),
         profile=request.profile,
@@ -280,13 +285,6 @@ def load_weights(
 
     weights = query_weights(load_queries(queries), column, qrels.query_ids)
     return dict(zip(qrels.query_ids, weights.tolist(), strict=True))
-
-
-def with_weights(scores: RunScores, weight_of: Mapping[str, float] | None) -> RunScores:
-    """Return the scores with the weights of their queries, where these have any."""
-    if weight_of is None:
-        return scores
-    return replace(scores, weights=read_only(np.array([weight_of[query] for query in scores.query_ids])))
 
 
 def check_side_data(measures: Iterable[Measure], qrels: Qrels, side: Mapping[Need, Any]) -> None:
@@ -400,7 +398,6 @@ def trec_eval_text(
 
 
 def chosen_profile(name: str | None) -> Profile | None:
-    """Return the profile of that name, or none where none is named."""
     if not name:
         return None
     from rankscope.measures.profiles import find_profile

@@ -15,7 +15,7 @@ from rankscope.align.hits import Hits
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, Ints, in_order_sum, log2, safe_divide
 from rankscope.data.qrels import Qrels
-from rankscope.data.subtopics import Coverage, Subtopics, subtopics_of
+from rankscope.data.subtopics import Coverage, subtopics_of
 from rankscope.errors import MeasureError
 from rankscope.io.rows import QrelsRows
 from rankscope.measures.extras import Extras, Need
@@ -35,13 +35,9 @@ _CLARKE_2011 = (
 )
 _CHAPELLE = "Chapelle, Metzler, Zhang & Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
 _AGRAWAL = "Agrawal, Gollapudi, Halverson & Ieong, Diversifying Search Results, WSDM 2009"
-_ZHAI = "Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003"
 
 _TO_IDEAL = (0, math.e / (math.e - 1))
 """The ideal is greedy: a ranking can beat it, but by no more than this (Nemhauser, Wolsey & Fisher 1978)."""
-_EXAMPLE = "a and b are about subtopic 1, c about 2, and d, which is not retrieved, about both"
-_ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
-_NEEDS = (Need.SUBTOPICS,)
 _measure = partial(measure, family=MeasureFamily.DIVERSITY, needs=[Need.SUBTOPICS])
 
 
@@ -53,27 +49,24 @@ _DATA = Extras(
 
 
 def _example(score: float, params: dict[str, object], working: str) -> MeasureExample:
-    return MeasureExample([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", _DATA)
+    docs = "a and b are about subtopic 1, c about 2, and d, which is not retrieved, about both"
+    return MeasureExample([1, 1, 1], [1, 1, 1, 1], score, params, f"{docs}; {working}", _DATA)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
     """Return the ways in which people write alpha in front of a name."""
-    greek = (f"{_ALPHA}{joint}{name}" for joint in ("-", "_", ""))
+    greek = (f"\N{GREEK SMALL LETTER ALPHA}{joint}{name}" for joint in ("-", "_", ""))
     return (f"alpha-{name}", f"alpha{name}", *greek)
-
-
-def _subtopics(extras: Extras, rel: float | None) -> Subtopics:
-    return subtopics_of(extras.qrels, rel=_level(rel))
 
 
 def covered(extras: Extras, k: int | None, rel: float | None) -> Coverage:
     """Return what the first k docs of each query cover."""
-    return _subtopics(extras, rel).coverage(extras.top.query_ids, extras.top.cut(k))
+    return subtopics_of(extras.qrels, rel=_level(rel)).coverage(extras.top.query_ids, extras.top.cut(k))
 
 
 def ideally_covered(extras: Extras, k: int | None, rel: float | None, alpha: float) -> Coverage:
     """Return what the first k docs of each query's ideal ranking cover."""
-    return _subtopics(extras, rel).ideal(extras.top.query_ids, alpha=alpha, k=k)
+    return subtopics_of(extras.qrels, rel=_level(rel)).ideal(extras.top.query_ids, alpha=alpha, k=k)
 
 
 def cascade(coverage: Coverage, weights: Floats, alpha: float) -> Floats:
@@ -86,18 +79,9 @@ def conceivable(weights: Floats, alpha: float) -> float:
     return in_order_sum(np.power(1.0 - alpha, np.arange(len(weights))) * weights)
 
 
-def per_subtopic(sums: Floats, coverage: Coverage) -> Floats:
-    """Divide by the number of subtopics; undefined where the query has none."""
-    return safe_divide(sums, coverage.n_subtopics)
-
-
 def log_discounts(ranks: Ints) -> Floats:
     """Return how much a rank counts in DCG."""
     return 1 / log2(ranks + 1)
-
-
-def _ranks(k: int) -> Ints:
-    return np.arange(1, k + 1, dtype=np.int64)
 
 
 @_measure(
@@ -122,7 +106,7 @@ def alpha_dcg(
     found = covered(extras, k, rel)
     sums = cascade(found, log_discounts(found.ranks), alpha)
     if scale == "best":
-        return per_subtopic(sums, found) / conceivable(log_discounts(_ranks(k)), alpha)
+        return safe_divide(sums, found.n_subtopics) / conceivable(log_discounts(np.arange(1, k + 1)), alpha)
     return np.where(found.n_subtopics == 0, math.nan, sums)
 
 
@@ -177,8 +161,8 @@ def err_ia(
     as the expected reciprocal rank itself, averaged over the subtopics.
     """
     found = covered(extras, k, rel)
-    mean = per_subtopic(cascade(found, 1 / found.ranks, alpha), found)
-    return mean / conceivable(1 / _ranks(k), alpha) if scale == "best" else alpha * mean
+    mean = safe_divide(cascade(found, 1 / found.ranks, alpha), found.n_subtopics)
+    return mean / conceivable(1 / np.arange(1, k + 1), alpha) if scale == "best" else alpha * mean
 
 
 @_measure(
@@ -236,7 +220,7 @@ def nrbp(
     """
     found = covered(extras, k, rel)
     sums = cascade(found, patience_weights(found.ranks, beta), alpha)
-    return (1 - (1 - alpha) * beta) * per_subtopic(sums, found)
+    return (1 - (1 - alpha) * beta) * safe_divide(sums, found.n_subtopics)
 
 
 @_measure(
@@ -271,7 +255,7 @@ def normalised_nrbp(
     "StRecall",
     "Subtopic recall",
     formula=r"|\{\text{subtopics with a relevant doc in top } k\}| / S",
-    cite=_ZHAI,
+    cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003",
     aliases=("SRecall", "S-Recall", "S_Recall", "strec", "subtopic_recall", "subtopic-recall"),
     elsewhere={"ndeval": "strec@{k}", "ir_measures": "StRecall@{k}"},
     example=_example(1 / 2, {"k": 2}, "the first two docs cover 1 of 2 subtopics"),
@@ -279,7 +263,7 @@ def normalised_nrbp(
 def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what share of the query's subtopics do the first k docs cover?"""
     found = covered(extras, k, rel)
-    return per_subtopic(found.per_query(found.seen == 0), found)
+    return safe_divide(found.per_query(found.seen == 0), found.n_subtopics)
 
 
 @_measure(
@@ -294,7 +278,7 @@ def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: f
 def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = None) -> Floats:
     """Answers: what share of the first k docs is relevant to a subtopic, on average over the subtopics?"""
     found = covered(extras, k, rel)
-    return per_subtopic(found.per_query(np.ones(len(found.ranks))), found) / k
+    return safe_divide(found.per_query(np.ones(len(found.ranks))), found.n_subtopics) / k
 
 
 @_measure(
@@ -313,4 +297,4 @@ def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = Non
 def average_precision_ia(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what is average precision for a single subtopic, on average over the subtopics?"""
     found = covered(extras, k, rel)
-    return per_subtopic(found.per_query((found.seen + 1) / found.ranks / found.n_relevant), found)
+    return safe_divide(found.per_query((found.seen + 1) / found.ranks / found.n_relevant), found.n_subtopics)

@@ -20,6 +20,7 @@ from rankscope.arrays import (
     segment_sum,
 )
 from rankscope.errors import GradeError
+from rankscope.light import replace
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
@@ -88,11 +89,9 @@ def _dcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) ->
 
 
 def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
-    dcg, terms = _dcg_workings(hits, k=k, gain=gain, rel=rel), ideal_terms(hits, k, gain, rel)
-    return Workings(
-        terms=dcg.terms,
-        columns=dcg.columns,
-        sum_name="DCG",
+    terms = ideal_terms(hits, k, gain, rel)
+    return replace(
+        _dcg_workings(hits, k=k, gain=gain, rel=rel),
         divisor_name="ideal DCG",
         divisor=hits.per_ideal(terms),
         ideal_terms=terms,
@@ -204,14 +203,10 @@ def cascade_terms(chances: Floats, ranks: Ints, segments: Ints, n_segments: int)
     return arrives * chances / ranks
 
 
-def _err_terms(hits: Hits, k: int | None, max_grade: Any) -> Floats:
-    chances = stop_chances(hits.grades, scale_top(hits, max_grade)[hits.segments])
-    return cascade_terms(np.where(hits.within(k), chances, 0.0), hits.ranks, hits.segments, len(hits))
-
-
 def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
     chances = stop_chances(hits.grades, scale_top(hits, max_grade)[hits.segments])
-    return Workings(terms=_err_terms(hits, k, max_grade), columns={"stops here": chances}, sum_name="ERR")
+    terms = cascade_terms(np.where(hits.within(k), chances, 0.0), hits.ranks, hits.segments, len(hits))
+    return Workings(terms=terms, columns={"stops here": chances}, sum_name="ERR")
 
 
 @_measure(
@@ -229,7 +224,7 @@ def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
 def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
     """Answers: how early is a reader satisfied who stops at a good doc and then looks no further?"""
     check_scale(hits, max_grade)
-    return hits.per_query(_err_terms(hits, k, max_grade))
+    return hits.per_query(_err_workings(hits, k=k, max_grade=max_grade).terms)
 
 
 @_measure(
@@ -254,21 +249,18 @@ def normalised_err(hits: Hits, *, k: int | None = None, max_grade: Any = None) -
     return safe_divide(expected_reciprocal_rank(hits, k=k, max_grade=max_grade), ideal)
 
 
-def top_gains(hits: Hits, gain: Any, max_grade: Any) -> Floats:
-    """Return, for every query, the most that a doc on the grading scale is worth."""
-    tops = scale_top(hits, max_grade)
-    if not isinstance(gain, tuple):
-        return gains_of(tops, gain, None)
-    worth = gains_of(np.arange(int(tops.max(initial=0)) + 1.0), gain, None)  # a map may rank grades in any way
-    return np.maximum.accumulate(worth)[tops.astype(np.int64)]
-
-
 def scaled_gains(hits: Hits, gain: Any, max_grade: Any, rel: float | None) -> Floats:
     """Return gains between 0 and 1: relevant or not, or what the grade is worth as a share of the most on the scale."""
     if gain == "binary":
         return gains_of(hits.grades, "binary", rel)
     check_scale(hits, max_grade)
-    top = top_gains(hits, gain, max_grade)[hits.segments]
+    tops = scale_top(hits, max_grade)
+    if isinstance(gain, tuple):  # a map may rank grades in any way
+        worth = gains_of(np.arange(int(tops.max(initial=0)) + 1.0), gain, None)
+        most = np.maximum.accumulate(worth)[tops.astype(np.int64)]
+    else:
+        most = gains_of(tops, gain, None)
+    top = most[hits.segments]
     return np.divide(gains_of(hits.grades, gain, rel), top, out=np.zeros_like(hits.grades), where=top > 0)
 
 
@@ -418,13 +410,6 @@ def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: 
     return safe_divide(hits.per_query(gains), shown if over == "retrieved" else n_judged)
 
 
-def overlap_weights(p: float) -> Floats:
-    """Return, for a doc that both rankings have from depth d on, its share of rank-biased overlap (index d)."""
-    depths = np.arange(1, _COMPAT_DEPTH + 1)
-    tails = np.cumsum((np.power(p, depths - 1.0) / depths)[::-1])[::-1]
-    return np.concatenate(([0.0], tails, [0.0]))
-
-
 def ideal_positions(hits: Hits) -> Ints:
     """Return where each relevant hit stands in the ideal ranking that is kindest to the run."""
     order = np.lexsort((hits.ranks, -hits.grades, hits.segments))
@@ -464,7 +449,9 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
     the end of the longer one, the ranking or the relevant docs, so its values are other ones: the only relevant doc at
     rank 2 of 2 is worth 0.32 there and 0.68 here.
     """
-    weights = overlap_weights(p)
+    depths = np.arange(1, _COMPAT_DEPTH + 1)
+    tails = np.cumsum((np.power(p, depths - 1.0) / depths)[::-1])[::-1]
+    weights = np.concatenate(([0.0], tails, [0.0]))  # of a doc that both rankings have from depth d on (index d)
     beyond = _COMPAT_DEPTH + 1
     meets = np.minimum(np.maximum(hits.ranks, ideal_positions(hits)), beyond)
     overlap = hits.per_query(np.where(hits.grades > 0, weights[meets], 0.0))
@@ -487,15 +474,10 @@ def q_measure(hits: Hits, *, beta: float = 1.0, gain: Any = "linear", rel: float
     level = _level(rel)
     relevant = hits.grades >= level
     blended = hits.so_far(relevant) + beta * hits.so_far(np.where(relevant, gains_of(hits.grades, gain, level), 0.0))
-    ideal = _ideal_gain_at(hits, gain, level)
-    terms = np.where(relevant, blended / (hits.ranks + beta * ideal), 0.0)
-    return safe_divide(hits.per_query(terms), hits.n_relevant(level))
-
-
-def _ideal_gain_at(hits: Hits, gain: Any, level: float) -> Floats:
-    """Return the gain that the ideal ranking has collected down to each hit's rank."""
-    relevant = np.where(hits.ideal_grades >= level, ideal_gains(hits, gain, level), 0.0)
-    total = np.concatenate(([0.0], np.cumsum(relevant)))
+    gained = np.where(hits.ideal_grades >= level, ideal_gains(hits, gain, level), 0.0)
+    total = np.concatenate(([0.0], np.cumsum(gained)))
     starts = hits.ideal_offsets[:-1][hits.segments]
     ends = np.minimum(starts + hits.ranks, hits.ideal_offsets[1:][hits.segments])
-    return np.asarray(total[ends] - total[starts])
+    ideal = total[ends] - total[starts]  # what the ideal ranking has collected down to each hit's rank
+    terms = np.where(relevant, blended / (hits.ranks + beta * ideal), 0.0)
+    return safe_divide(hits.per_query(terms), hits.n_relevant(level))

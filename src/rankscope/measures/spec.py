@@ -222,9 +222,6 @@ class Measure(LightRecord):
     def __repr__(self) -> str:
         return self.name
 
-    def __str__(self) -> str:
-        return self.name
-
 
 def measure(
     name: str,

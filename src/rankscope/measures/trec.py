@@ -85,17 +85,9 @@ def normalised_gain(hits: Hits, *, gain: Any = "linear", rel: float | None = Non
 def ideal_dcg_at(hits: Hits, ranks: Ints, queries: Ints, gain: Any, rel: float | None) -> Floats:
     """Return the ideal DCG of some queries down to some ranks."""
     terms = ideal_terms(hits, None, gain, rel)
-    return np.array(
-        [
-            math.fsum(terms[start : min(start + rank, end)])
-            for rank, start, end in zip(
-                ranks.tolist(),
-                hits.ideal_offsets[:-1][queries].tolist(),
-                hits.ideal_offsets[1:][queries].tolist(),
-                strict=True,
-            )
-        ]
-    )
+    starts, ends = hits.ideal_offsets[queries].tolist(), hits.ideal_offsets[queries + 1].tolist()
+    bounds = zip(ranks.tolist(), starts, ends, strict=True)
+    return np.array([math.fsum(terms[start : min(start + rank, end)]) for rank, start, end in bounds])
 
 
 @_measure(

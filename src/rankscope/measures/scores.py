@@ -206,16 +206,18 @@ class Scores(LightRecord, Mapping[str, RunScores]):
 
     def to_json(self) -> str:
         """Return everything that is known of the scores as JSON, from which `from_json` makes equal ones."""
-        from rankscope.measures.scores_record import scores_to_json
+        from rankscope.measures.scores_record import scores_record
+        from rankscope.records import to_json
 
-        return scores_to_json(self)
+        return to_json(scores_record(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Scores:
         """Return the scores that `to_json`, or `rankscope evaluate --format json`, wrote."""
-        from rankscope.measures.scores_record import scores_from_json
+        from rankscope.measures.scores_record import ScoresRecord, scores_of_record
+        from rankscope.records import from_json
 
-        return scores_from_json(text)
+        return scores_of_record(from_json(ScoresRecord, text))
 
     def to_polars(self) -> Any:
         """Return a polars DataFrame with one row per run and query, one column per measure."""

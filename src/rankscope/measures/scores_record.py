@@ -14,7 +14,7 @@ from rankscope.arrays import read_only
 from rankscope.data.sources import Origin
 from rankscope.light import asdict, names_of
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores, none_if_nan
-from rankscope.records import Record, from_builtins, from_json, inline_schema, json_schema, to_builtins, to_json
+from rankscope.records import Record, from_builtins, inline_schema, json_schema, to_builtins
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
@@ -219,14 +219,6 @@ def _run_scores(run: RunScoresRecord, facts: dict[str, MeasureFacts], weight_of:
         left_out=tuple(left_out[name] for name in names if name in left_out),
         weights=None if weight_of is None else read_only(np.array([weight_of[query] for query in query_ids])),
     )
-
-
-def scores_to_json(scores: Scores) -> str:
-    return to_json(scores_record(scores), indent=1) + "\n"
-
-
-def scores_from_json(text: str | bytes, *, where: str = "") -> Scores:
-    return scores_of_record(from_json(ScoresRecord, text, where=where))
 
 
 def scores_builtins(scores: Scores) -> dict[str, Any]:

@@ -18,10 +18,12 @@ from rankscope.measures.gain import ndcg
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
-_FEWER_THAN_TWO = "fewer than two of the first k docs have a vector"
 _SAME = 1e-9  # a doc is a repetition of its own copy also where its cosine is 1 less a rounding error
 _ZIEGLER = "Ziegler, McNee, Konstan & Lausen, Improving Recommendation Lists Through Topic Diversification, WWW 2005"
 _measure = partial(measure, family=MeasureFamily.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False)
+_distance = partial(
+    _measure, about_relevance=False, range=(0, 2), undefined="fewer than two of the first k docs have a vector"
+)
 
 
 def _data(vectors: Mapping[str, Sequence[float]]) -> Extras:
@@ -75,13 +77,10 @@ def mean_distance(block: VectorBlock, kind: str) -> Floats:
     return safe_divide(total, is_pair.sum(axis=1))
 
 
-@_measure(
+@_distance(
     "ILD",
     "Intra-list diversity",
-    about_relevance=False,
     formula=r"\frac{2}{n(n-1)} \sum_{i<j \le k} (1 - \cos(v_i, v_j))",
-    range=(0, 2),
-    undefined=_FEWER_THAN_TWO,
     cite=_ZIEGLER,
     aliases=("intra_list_diversity", "intra_list_distance", "semantic_diversity"),
     example=_example(2 / 3, "vectors (1,0), (0,3), (2,0): the distances are 1, 0 and 1, their mean 2/3", _ONE_REPEATED),
@@ -110,13 +109,10 @@ def median_or_min(block: VectorBlock, kind: str, *, median: bool) -> Floats:
     return np.asarray((at_low + at_high) / 2)
 
 
-@_measure(
+@_distance(
     "MinDistance",
     "Smallest pairwise distance",
-    about_relevance=False,
     formula=r"\min_{i<j \le k} (1 - \cos(v_i, v_j))",
-    range=(0, 2),
-    undefined=_FEWER_THAN_TWO,
     cite="Drosou & Pitoura, Search Result Diversification, SIGMOD Record 2010 (the MaxMin criterion)",
     aliases=("min_pairwise_distance",),
     example=_example(1, "vectors (1,0), (0,1), (-1,0): the distances are 1, 2 and 1", _THREE_WAYS),
@@ -129,13 +125,10 @@ def min_distance(_hits: Hits, extras: Extras, *, k: int | None = None, distance:
     return per_block(extras, k, lambda block: median_or_min(block, distance, median=False))
 
 
-@_measure(
+@_distance(
     "MedianDistance",
     "Median pairwise distance",
-    about_relevance=False,
     formula=r"\mathrm{median}_{i<j \le k} (1 - \cos(v_i, v_j))",
-    range=(0, 2),
-    undefined=_FEWER_THAN_TWO,
     cite=_ZIEGLER,
     aliases=("median_pairwise_distance",),
     example=_example(1, "vectors (1,0), (0,1), (-1,0): the distances are 1, 1 and 2", _THREE_WAYS),

@@ -282,16 +282,21 @@ def unjudged(hits: Hits, *, k: int) -> Floats:
     return (np.minimum(hits.n_retrieved, k) - hits.per_query((hits.grades >= 0) & hits.within(k))) / k
 
 
-@_measure(
-    "NumRet",
-    "Docs retrieved",
-    formula=r"|\{\text{retrieved}\}|",
+_count = partial(
+    _measure,
     range=(0, math.inf),
     undefined="never",
     cite=_TREC_EVAL,
     aggregate="sum",
     about_relevance=False,
     monotone=False,
+)
+
+
+@_count(
+    "NumRet",
+    "Docs retrieved",
+    formula=r"|\{\text{retrieved}\}|",
     aliases=("num_ret",),
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
     example=MeasureExample([1, None, 0], [1, 0], 3, {}, "3 docs"),
@@ -301,16 +306,10 @@ def n_retrieved(hits: Hits) -> Floats:
     return hits.n_retrieved.astype(np.float64)
 
 
-@_measure(
+@_count(
     "NumRel",
     "Relevant docs judged",
     formula=r"|\{\text{relevant}\}|",
-    range=(0, math.inf),
-    undefined="never",
-    cite=_TREC_EVAL,
-    aggregate="sum",
-    about_relevance=False,
-    monotone=False,
     aliases=("num_rel",),
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
     example=MeasureExample([1, None, 0], [1, 2, 0], 2, {}, "2 of the judged docs are relevant"),
@@ -320,17 +319,13 @@ def n_relevant(hits: Hits, *, rel: float | None = None) -> Floats:
     return hits.n_relevant(_level(rel))
 
 
-@_measure(
+@_count(
     "NumRelRet",
     "Relevant docs found",
     formula=r"|\{\text{relevant in top } k\}|",
-    range=(0, math.inf),
-    undefined="never",
-    cite=_TREC_EVAL,
-    aggregate="sum",
-    about_relevance=False,
     aliases=("num_rel_ret", "Hits"),
     elsewhere={"trec_eval": "num_rel_ret", "ranx": "hits@{k}", "ir_measures": "NumRelRet"},
+    monotone=True,
     example=MeasureExample([1, None, 2], [1, 2, 1], 2, {}, "2 relevant docs are in the list"),
 )
 def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
@@ -338,17 +333,11 @@ def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None 
     return n_found(hits, k, _level(rel))
 
 
-@_measure(
+@_count(
     "NumNonrelRet",
     "Judged non-relevant docs retrieved",
     formula=r"|\{\text{judged non-relevant in top } k\}|",
-    range=(0, math.inf),
     better="lower",
-    undefined="never",
-    cite=_TREC_EVAL,
-    aggregate="sum",
-    about_relevance=False,
-    monotone=False,
     aliases=("num_nonrel_judged_ret",),
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
     example=MeasureExample([1, None, 0], [1, 0], 1, {}, "1 retrieved doc was judged and found non-relevant"),

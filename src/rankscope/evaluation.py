@@ -378,7 +378,7 @@ def trec_eval_text(
     'map                   \tall\t1.0000\n'
     """
     from rankscope.measures.profiles import VERSIONS
-    from rankscope.measures.trec_text import TrecEvalText
+    from rankscope.measures.trec_text import trec_lines
 
     if profile not in VERSIONS:
         raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
@@ -388,13 +388,14 @@ def trec_eval_text(
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
     judged.require_whole_grades("trec_eval")
     loaded = load_run(run, options=options)
-    text = TrecEvalText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
     for note in missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     tag = loaded.tag or loaded.name or "rankscope"
-    return "".join(f"{line}\n" for line in text.lines(hits, tag=tag))
+    rel = decided.relevance_level
+    lines = trec_lines(hits, measures, VERSIONS[profile], rel=rel, tag=tag, per_query=per_query, complete=complete)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def chosen_profile(name: str | None) -> Profile | None:

@@ -26,7 +26,7 @@ from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
 from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
-from rankscope.measures.scores_record import ScoresRecord, record_of_builtins
+from rankscope.measures.scores_record import record_of_builtins
 
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 """What tools write in place of a query where a row is the mean of all."""
@@ -97,7 +97,10 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
     found: dict[str, str] = {}
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
-        record = own_record(path)
+        if format_in_name(path.name) != "json" or not path.exists():
+            continue
+        data = json.loads(source_of(path).read())
+        record = record_of_builtins(data, where=str(path)) if is_own_record(data) else None
         digest = record.qrels.sha256 if record else None
         if record is None or digest is None:
             continue
@@ -110,15 +113,8 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
     return found
 
 
-def own_record(path: Path) -> ScoresRecord | None:
-    """Return the record that `rankscope evaluate` wrote, or None where the file is another one."""
-    if format_in_name(path.name) != "json" or not path.exists():
-        return None
-    data = json.loads(source_of(path).read())
-    return record_of_builtins(data, where=str(path)) if is_own_record(data) else None
-
-
 def is_own_record(data: Any) -> bool:
+    """Tell whether JSON is what `rankscope evaluate` writes."""
     return isinstance(data, Mapping) and isinstance(data.get("runs"), list)
 
 

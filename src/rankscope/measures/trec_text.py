@@ -6,13 +6,12 @@ Measures are printed in trec_eval's own order, whatever the order they are asked
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.align.policies import Policies
 from rankscope.arrays import Floats
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.light import LightRecord
@@ -240,46 +239,35 @@ def requested(names: Iterable[str], version: int) -> dict[str, str]:
     return chosen
 
 
-class TrecEvalText(LightRecord):
-    """What is to be printed: the measures, the version, and whether every query is shown."""
-
-    names: Sequence[str]
-    version: int
-    per_query: bool
-    complete: bool
-    policies: Policies
-
-    def lines(self, hits: Hits, *, tag: str) -> Iterator[str]:
-        """Yield the lines of the output for one run."""
-        chosen = requested(self.names, self.version)
-        columns = [
-            (line, line.scores(hits, self.policies.relevance_level))
-            for name, lines in TABLE.items()
-            if name in chosen
-            for line in lines(name, chosen[name], self.version)
-        ]
-        if self.per_query:
-            n_digits = whole_cutoffs("relstring", chosen.get("relstring") or "10")[0]
-            yield from self._query_lines(hits, columns, n_digits=n_digits)
-        if "runid" in chosen:
-            yield show("runid", "all", tag)
-        if "num_q" in chosen:
-            yield show("num_q", "all", str(len(hits)))
-        for line, scores in columns:
-            if not line.text:
-                # whatever the lowest relevant grade is, as trec_eval does
-                counted = hits.n_relevant(1.0) if line.name == "num_rel" and self.complete else scores
-                yield show(line.name, "all", number(summarise(counted, line.aggregate), whole=line.whole))
-
-    def _query_lines(self, hits: Hits, columns: list[tuple[TrecLine, Floats]], *, n_digits: int) -> Iterator[str]:
-        shown = np.ones(len(hits), dtype=bool) if self.version > VERSIONS["trec_eval-9"] else hits.answered
+def trec_lines(
+    hits: Hits, names: Iterable[str], version: int, *, rel: float, tag: str, per_query: bool, complete: bool
+) -> Iterator[str]:
+    """Yield the lines of the output for one run, whose lowest relevant grade is `rel`."""
+    chosen = requested(names, version)
+    columns = [
+        (line, line.scores(hits, rel))
+        for name, lines in TABLE.items()
+        if name in chosen
+        for line in lines(name, chosen[name], version)
+    ]
+    if per_query:
+        n_digits = whole_cutoffs("relstring", chosen.get("relstring") or "10")[0]
+        shown = np.ones(len(hits), dtype=bool) if version > VERSIONS["trec_eval-9"] else hits.answered
         for i in np.flatnonzero(shown).tolist():
-            query = hits.query_ids[i]
             for line, scores in columns:
                 if line.text:
-                    yield show(line.name, query, relevance_string(hits, i, n_digits))
+                    yield show(line.name, hits.query_ids[i], relevance_string(hits, i, n_digits))
                 elif line.in_queries:
-                    yield show(line.name, query, number(scores[i], whole=line.whole))
+                    yield show(line.name, hits.query_ids[i], number(scores[i], whole=line.whole))
+    if "runid" in chosen:
+        yield show("runid", "all", tag)
+    if "num_q" in chosen:
+        yield show("num_q", "all", str(len(hits)))
+    for line, scores in columns:
+        if not line.text:
+            # whatever the lowest relevant grade is, as trec_eval does
+            counted = hits.n_relevant(1.0) if line.name == "num_rel" and complete else scores
+            yield show(line.name, "all", number(summarise(counted, line.aggregate), whole=line.whole))
 
 
 def show(name: str, query: str, value: str) -> str:

@@ -105,7 +105,7 @@ def outcome(kind, values, named):
         made = kind(*values, **named)
     except TypeError:
         return TypeError
-    return dataclasses.astuple(made), repr(made).partition("(")[2]
+    return vars(made), repr(made).partition("(")[2]
 
 
 @given(GIVEN)
@@ -219,22 +219,14 @@ def test_a_record_may_be_made_from_another_kind():
     assert Point3(3, 4).size == 7
 
 
-@pytest.mark.parametrize("change", [replace, dataclasses.replace])
-def test_replace_changes_a_copy(change):
+def test_replace_changes_a_copy():
     point = Point(1, 2, note="n")
-    assert asdict(change(point, y=5)) == {"x": 1, "y": 5, "tags": [], "note": "n"}
+    assert asdict(replace(point, y=5)) == {"x": 1, "y": 5, "tags": [], "note": "n"}
     assert point.y == 2
     with pytest.raises(TypeError, match="unknown"):
-        change(point, unknown=1)
+        replace(point, unknown=1)
     with pytest.raises(ValueError, match="low is above high"):
-        change(Checked(1, 2), low=3)
-
-
-def test_the_functions_of_dataclasses_take_records():
-    assert dataclasses.is_dataclass(Point)
-    assert dataclasses.asdict(Point(1, tags=["a"])) == dataclasses.asdict(Model(1, tags=["a"]))
-    for mine, model in zip(dataclasses.fields(Point), dataclasses.fields(Model), strict=True):
-        assert str(mine) == str(model)
+        replace(Checked(1, 2), low=3)
 
 
 def test_help_shows_how_a_record_is_made():

@@ -228,7 +228,12 @@ def evaluate_request(
         notes += lacking
         notes += undefined_notes(scores, measures)
     return Scores(
-        tuple(with_weights(scores, weight_of) for scores, _ in scored),
+        tuple(
+            scores
+            if weight_of is None
+            else replace(scores, weights=read_only(np.array([weight_of[query] for query in scores.query_ids])))
+            for scores, _ in scored
+        ),
         qrels=QrelsInfo(len(judged), judged.origin),
         policies=policies.as_dict(),
         profile=request.profile,
@@ -280,13 +285,6 @@ def load_weights(
 
     weights = query_weights(load_queries(queries), column, qrels.query_ids)
     return dict(zip(qrels.query_ids, weights.tolist(), strict=True))
-
-
-def with_weights(scores: RunScores, weight_of: Mapping[str, float] | None) -> RunScores:
-    """Return the scores with the weights of their queries, where these have any."""
-    if weight_of is None:
-        return scores
-    return replace(scores, weights=read_only(np.array([weight_of[query] for query in scores.query_ids])))
 
 
 def check_side_data(measures: Iterable[Measure], qrels: Qrels, side: Mapping[Need, Any]) -> None:
@@ -380,7 +378,7 @@ def trec_eval_text(
     'map                   \tall\t1.0000\n'
     """
     from rankscope.measures.profiles import VERSIONS
-    from rankscope.measures.trec_text import TrecEvalText
+    from rankscope.measures.trec_text import trec_lines
 
     if profile not in VERSIONS:
         raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
@@ -390,17 +388,17 @@ def trec_eval_text(
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
     judged.require_whole_grades("trec_eval")
     loaded = load_run(run, options=options)
-    text = TrecEvalText(measures, VERSIONS[profile], per_query=per_query, complete=complete, policies=decided)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)
     for note in missing_notes(loaded.name or "run", hits.n_missing, len(judged), decided):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     tag = loaded.tag or loaded.name or "rankscope"
-    return "".join(f"{line}\n" for line in text.lines(hits, tag=tag))
+    rel = decided.relevance_level
+    lines = trec_lines(hits, measures, VERSIONS[profile], rel=rel, tag=tag, per_query=per_query, complete=complete)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def chosen_profile(name: str | None) -> Profile | None:
-    """Return the profile of that name, or none where none is named."""
     if not name:
         return None
     from rankscope.measures.profiles import find_profile

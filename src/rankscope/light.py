@@ -10,31 +10,21 @@ its methods, so defining one costs hardly more than any other class. Modules loa
         level: float = 0.95
 
 Records are compared and hashed by their values, unless the class says `eq=False`; with `kw_only=True` the values are
-given by name; `many=True` is for records that are made by the thousand. The functions of `dataclasses` (`replace`,
-`asdict`, `fields` …) take records as well.
+given by name; `many=True` is for records that are made by the thousand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
-    import dataclasses
     import inspect
 
 AnyLightRecord = TypeVar("AnyLightRecord", bound="LightRecord")
 
-
-class Missing:
-    """Stands for a default that there is not."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING = Missing()
+MISSING: Any = object()
+"""Stands for a default that there is not."""
 
 
 class Field:
@@ -42,71 +32,42 @@ class Field:
 
     __slots__ = ("annotation", "compare", "default", "factory", "kw_only", "name", "repr")
 
-    def __init__(self, *, default: Any, factory: Any, repr: bool, compare: bool) -> None:  # noqa: A002 (as dataclasses)
+    def __init__(self, default: Any, factory: Any = MISSING, *, repr: bool = True, compare: bool = True) -> None:  # noqa: A002 (as dataclasses)
         self.default, self.factory, self.repr, self.compare = default, factory, repr, compare
         self.name = self.annotation = ""
         self.kw_only = False
 
     @property
     def is_required(self) -> bool:
-        """Whether a record cannot be made without it."""
         return self.default is MISSING and self.factory is MISSING
-
-    def fallback(self) -> Any:
-        """Return the value that a record has where none is given."""
-        return self.default if self.factory is MISSING else self.factory()
 
 
 def field(
     *,
     default: Any = MISSING,
-    default_factory: Callable[[], Any] | Missing = MISSING,
+    default_factory: Callable[[], Any] = MISSING,
     repr: bool = True,  # noqa: A002 (as dataclasses)
     compare: bool = True,
 ) -> Any:
     """Say more of a value than its default, as `dataclasses.field` does."""
-    return Field(default=default, factory=default_factory, repr=repr, compare=compare)
+    return Field(default, default_factory, repr=repr, compare=compare)
 
 
-class OnDemand:
-    """An attribute of a class that is worked out when somebody asks for it."""
+class SignatureOnDemand:
+    """How a record is made, for help and documentation; worked out when somebody asks."""
 
-    def __init__(self, make: Callable[[type[Any]], Any]) -> None:
-        self._make = make
+    def __get__(self, record: Any, owner: type[LightRecord]) -> inspect.Signature:
+        from inspect import Parameter, Signature
 
-    def __get__(self, record: Any, owner: type[Any]) -> Any:
-        return self._make(owner)
-
-
-@cache
-def dataclass_fields(owner: type[LightRecord]) -> dict[str, dataclasses.Field[Any]]:
-    """Return the fields as `dataclasses` describes them, so that its functions and other libraries take records."""
-    import dataclasses
-
-    described = [(each.name, each.annotation, dataclass_field(each)) for each in owner.__record_fields__.values()]
-    return {each.name: each for each in dataclasses.fields(dataclasses.make_dataclass(owner.__name__, described))}
-
-
-def dataclass_field(each: Field) -> Any:
-    """Return one field as `dataclasses` describes it."""
-    import dataclasses
-
-    given = {"default": each.default, "default_factory": each.factory}
-    more: dict[str, Any] = {name: value for name, value in given.items() if value is not MISSING}
-    return dataclasses.field(**more, repr=each.repr, compare=each.compare, kw_only=each.kw_only)
-
-
-def signature_of(owner: type[LightRecord]) -> inspect.Signature:
-    """Return how a record is made, for help and documentation."""
-    import inspect
-
-    def parameter(each: Field) -> inspect.Parameter:
-        kind = inspect.Parameter.KEYWORD_ONLY if each.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
-        default = inspect.Parameter.empty if each.is_required else each.fallback()
-        return inspect.Parameter(each.name, kind, default=default, annotation=each.annotation)
-
-    by_position_first = sorted(owner.__record_fields__.values(), key=lambda each: each.kw_only)
-    return inspect.Signature([parameter(each) for each in by_position_first])
+        by_position_first = sorted(owner.__record_fields__.values(), key=lambda each: each.kw_only)
+        parameters = []
+        for each in by_position_first:
+            kind = Parameter.KEYWORD_ONLY if each.kw_only else Parameter.POSITIONAL_OR_KEYWORD
+            default = each.default if each.factory is MISSING else each.factory()
+            if each.is_required:
+                default = Parameter.empty
+            parameters.append(Parameter(each.name, kind, default=default, annotation=each.annotation))
+        return Signature(parameters)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -117,32 +78,42 @@ class LightRecord:
     __record_defaults__: ClassVar[Mapping[str, Any]] = {}
     __record_factories__: ClassVar[Mapping[str, Callable[[], Any]]] = {}
     if TYPE_CHECKING:
-        __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
         __match_args__: ClassVar[tuple[str, ...]]
     else:
-        __dataclass_fields__ = OnDemand(dataclass_fields)
-        __signature__ = OnDemand(signature_of)
+        __signature__ = SignatureOnDemand()
 
         def __init__(self, *values: Any, **named: Any) -> None:
-            state = {**self.__record_defaults__, **(by_name(self, values, named) if values else named)}
+            if values:
+                given = dict(zip(self.__match_args__, values, strict=False))
+                if len(given) < len(values) or not named.keys().isdisjoint(given):
+                    raise_wrong_arguments(type(self), values, named)
+                named |= given
+            state = {**self.__record_defaults__, **named}
             for name, factory in self.__record_factories__.items():
                 if name not in state:
                     state[name] = factory()
             if state.keys() != self.__record_fields__.keys():
-                raise_wrong_arguments(type(self), values, named)
+                raise_wrong_arguments(type(self), (), named)
             object.__setattr__(self, "__dict__", state)
             self.__post_init__()
 
     def __init_subclass__(cls, *, eq: bool = True, kw_only: bool = False, many: bool = False) -> None:
         """Note the fields of a new kind of record."""
         super().__init_subclass__()
-        own = own_fields(cls, kw_only=kw_only)
-        cls.__record_fields__ = {**cls.__record_fields__, **own}
+        cls.__record_fields__ = {**cls.__record_fields__, **own_fields(cls, kw_only=kw_only)}
         fields = cls.__record_fields__.values()
         cls.__record_defaults__ = {each.name: each.default for each in fields if each.default is not MISSING}
         cls.__record_factories__ = {each.name: each.factory for each in fields if each.factory is not MISSING}
-        type.__setattr__(cls, "__match_args__", tuple(each.name for each in fields if not each.kw_only))
-        check_order(cls)
+        by_position = [each for each in fields if not each.kw_only]
+        type.__setattr__(cls, "__match_args__", tuple(each.name for each in by_position))
+        optional = ""
+        for each in by_position:
+            if not each.is_required:
+                optional = each.name
+            elif optional:
+                raise TypeError(
+                    f"{cls.__name__}: {each.name} has no default, but stands behind {optional}, which has one"
+                )
         if not eq:
             cls.__eq__ = object.__eq__  # type: ignore[method-assign]
             cls.__hash__ = object.__hash__  # type: ignore[method-assign]
@@ -153,10 +124,12 @@ class LightRecord:
         """Check or complete the values, where a record has need of that."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise_frozen(self, name)
+        self.__delattr__(name)
 
     def __delattr__(self, name: str) -> None:
-        raise_frozen(self, name)
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"a {type(self).__name__} stays as it is: {name} cannot be changed")
 
     def __repr__(self) -> str:
         shown = (name for name, each in self.__record_fields__.items() if each.repr)
@@ -165,10 +138,10 @@ class LightRecord:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return tuple(compared(self)) == tuple(compared(other))
+        return compared(self) == compared(other)
 
     def __hash__(self) -> int:
-        return hash(tuple(compared(self)))
+        return hash(compared(self))
 
     def __replace__(self, **changes: Any) -> Self:
         """Return a copy with some values changed."""
@@ -176,43 +149,25 @@ class LightRecord:
 
 
 def own_fields(owner: type[Any], *, kw_only: bool) -> dict[str, Field]:
-    """Return what a class says of its own values."""
+    """Return what a class says of its own values; a default stays an attribute of the class."""
     annotated: dict[str, str] = vars(owner).get("__annotations__", {})
     is_later = any(name.startswith("__annotate_") for name in vars(owner))  # as Python 3.14 has it
     if is_later or not all(isinstance(annotation, str) for annotation in annotated.values()):
         raise TypeError(f"{owner.__name__}: a module of records needs `from __future__ import annotations`")
-    return {
-        name: own_field(owner, name, annotation, kw_only=kw_only)
-        for name, annotation in annotated.items()
-        if not annotation.startswith("ClassVar")
-    }
-
-
-def own_field(owner: type[Any], name: str, annotation: str, *, kw_only: bool) -> Field:
-    """Return what a class says of one of its values; a default stays an attribute of the class."""
-    given = vars(owner).get(name, MISSING)
-    if not isinstance(given, Field):
-        given = Field(default=given, factory=MISSING, repr=True, compare=True)
-    elif given.default is MISSING:
-        delattr(owner, name)
-    else:
-        setattr(owner, name, given.default)
-    given.name, given.annotation, given.kw_only = name, annotation, kw_only
-    return given
-
-
-def check_order(owner: type[LightRecord]) -> None:
-    """Refuse a required value behind one that may be left out: it could not be given by position."""
-    optional = ""
-    for each in owner.__record_fields__.values():
-        if each.kw_only:
+    fields: dict[str, Field] = {}
+    for name, annotation in annotated.items():
+        if annotation.startswith("ClassVar"):
             continue
-        if not each.is_required:
-            optional = each.name
-        elif optional:
-            raise TypeError(
-                f"{owner.__name__}: {each.name} has no default, but stands behind {optional}, which has one"
-            )
+        given = vars(owner).get(name, MISSING)
+        if not isinstance(given, Field):
+            given = Field(given)
+        elif given.default is MISSING:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, given.default)
+        given.name, given.annotation, given.kw_only = name, annotation, kw_only
+        fields[name] = given
+    return fields
 
 
 def compiled_init(owner: type[LightRecord]) -> Any:
@@ -224,22 +179,14 @@ def compiled_init(owner: type[LightRecord]) -> Any:
         return each.name if each.is_required else f"{each.name}=defaults[{each.name!r}]"
 
     fields = owner.__record_fields__.values()
-    by_position = [parameter(each) for each in fields if not each.kw_only]
     by_name_only = [parameter(each) for each in fields if each.kw_only]
+    by_position = [parameter(each) for each in fields if not each.kw_only]
     parameters = ["self", *by_position, *(["*", *by_name_only] if by_name_only else [])]
     state = ", ".join(f"{each.name!r}: {each.name}" for each in fields)
     text = f"def __init__({', '.join(parameters)}):\n set_(self, '__dict__', {{{state}}})\n self.__post_init__()"
     names: dict[str, Any] = {"defaults": owner.__record_defaults__, "set_": object.__setattr__}
     exec(text, names)  # noqa: S102 (made of the names of the fields alone)
     return names["__init__"]
-
-
-def by_name(record: LightRecord, values: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all values that are given, by name."""
-    given = dict(zip(record.__match_args__, values, strict=False))
-    if len(given) < len(values) or not named.keys().isdisjoint(given):
-        raise_wrong_arguments(type(record), values, named)
-    return {**given, **named}
 
 
 def raise_wrong_arguments(owner: type[LightRecord], values: Sequence[Any], named: Mapping[str, Any]) -> NoReturn:
@@ -257,16 +204,9 @@ def raise_wrong_arguments(owner: type[LightRecord], values: Sequence[Any], named
     raise TypeError(f"{maker} is missing {', '.join(missing)}")
 
 
-def raise_frozen(record: LightRecord, name: str) -> NoReturn:
-    """Refuse a change."""
-    from dataclasses import FrozenInstanceError
-
-    raise FrozenInstanceError(f"a {type(record).__name__} stays as it is: {name} cannot be changed")
-
-
-def compared(record: LightRecord) -> Iterator[Any]:
-    """Yield the values by which records are equal."""
-    return (getattr(record, name) for name, each in record.__record_fields__.items() if each.compare)
+def compared(record: LightRecord) -> tuple[Any, ...]:
+    """Return the values by which records are equal."""
+    return tuple(getattr(record, name) for name, each in record.__record_fields__.items() if each.compare)
 
 
 def names_of(record: LightRecord | type[LightRecord]) -> tuple[str, ...]:

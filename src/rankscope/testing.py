@@ -54,20 +54,17 @@ def check_measure(name: str) -> None:
 
 
 def require(fine: bool, spec: MeasureSpec, what: str) -> None:
-    """Raise where something is not as it must be."""
     if not fine:
         raise AssertionError(f"{spec.name}: {what}")
 
 
 def check_words(spec: MeasureSpec, measure: Measure) -> None:
-    """Check that what people read is there, and that the name can be read back."""
     require(bool(re.match(r"Answers: .+\?$", spec.summary)), spec, "the docstring does not start with 'Answers: …?'")
     require(bool(spec.title and spec.formula and spec.undefined), spec, "title, formula and undefined need a text")
     require(parse_measure(measure.name) == measure, spec, f"its name {measure.name!r} is not read back as itself")
 
 
 def check_example(spec: MeasureSpec, _measure: Measure) -> None:
-    """Check that the example gives the score that was worked out by hand."""
     example = spec.example
     score = float(Measure.of(spec, example.params).score(example_hits(example), extras=example.extras)[0])
     wanted = example.score
@@ -75,7 +72,6 @@ def check_example(spec: MeasureSpec, _measure: Measure) -> None:
 
 
 def check_range(spec: MeasureSpec, measure: Measure) -> None:
-    """Check that every score is within the range, or undefined where the measure says that it can be."""
     low, high = spec.range
     for case, score in zip(some_cases(), measure.score(hits_of(some_cases())).tolist(), strict=True):
         if math.isnan(score):
@@ -85,7 +81,6 @@ def check_range(spec: MeasureSpec, measure: Measure) -> None:
 
 
 def check_names_and_order(spec: MeasureSpec, measure: Measure) -> None:
-    """Check that docs may have any names, and queries may come in any order and company."""
     cases = some_cases()
     scores = measure.score(hits_of(cases))
     renamed = measure.score(hits_of(cases, doc_name=lambda i: f"x{(i * 7919) % 10007}"))
@@ -95,7 +90,6 @@ def check_names_and_order(spec: MeasureSpec, measure: Measure) -> None:
 
 
 def check_junk(spec: MeasureSpec, _measure: Measure) -> None:
-    """Check that what stands below rank k changes nothing at k."""
     if "k" not in spec.parameters:
         return
     at_k = Measure.of(spec, {"k": K})
@@ -105,7 +99,6 @@ def check_junk(spec: MeasureSpec, _measure: Measure) -> None:
 
 
 def check_promotion(spec: MeasureSpec, measure: Measure) -> None:
-    """Check that moving a relevant doc up, past one that is not, never makes the score worse."""
     if not spec.monotone:
         return
     sign = -1 if spec.better == "lower" else 1
@@ -117,7 +110,6 @@ def check_promotion(spec: MeasureSpec, measure: Measure) -> None:
 
 
 def check_nothing(spec: MeasureSpec, measure: Measure) -> None:
-    """Check that an empty ranking, and a query without relevant docs, give a number or undefined."""
     nothing = [RankingCase([], [1, 0]), RankingCase([0, None], [0]), RankingCase([-1, None], [-1]), RankingCase([1])]
     scores = measure.score(hits_of(nothing))
     require(scores.shape == (len(nothing),), spec, "it does not return one score per query")
@@ -125,7 +117,6 @@ def check_nothing(spec: MeasureSpec, measure: Measure) -> None:
 
 
 def check_workings(spec: MeasureSpec, measure: Measure) -> None:
-    """Check that the terms of its workings, over their divisor, add up to the score, as `explain` shows them."""
     if spec.workings is None:
         return
     hits = hits_of(some_cases())

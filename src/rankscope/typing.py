@@ -9,15 +9,7 @@ from rankscope.data.loading import ReadOptions
 from rankscope.data.shapes import ArrowTable, QrelsLike, RunLike, RunsLike
 from rankscope.measures.spec import Measure
 
-__all__ = [
-    "ArrowTable",
-    "EvaluateOptions",
-    "MeasuresLike",
-    "PolicyOptions",
-    "QrelsLike",
-    "RunLike",
-    "RunsLike",
-]
+__all__ = ["ArrowTable", "EvaluateOptions", "MeasuresLike", "PolicyOptions", "QrelsLike", "RunLike", "RunsLike"]
 
 MeasuresLike: TypeAlias = str | Measure | Iterable[str | Measure] | None
 """One measure or several, by name or as values; a text may name several."""

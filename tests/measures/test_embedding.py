@@ -17,11 +17,9 @@ from rankscope.align.top import TopDocs
 from rankscope.cli.main import main
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
-from rankscope.measures import embedding
-from rankscope.measures.embedding import novelty_ndcg, trade_off
+from rankscope.measures.embedding import novelty_ndcg
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.registry import REGISTRY
-from rankscope.measures.spec import Measure, example_hits
 
 SPECS = [spec for spec in REGISTRY.values() if Need.EMBEDDINGS in spec.needs]
 NAMES = {"ILD", "MinDistance", "MedianDistance", "Redundancy", "NoveltyNDCG", "RelDiv"}
@@ -37,14 +35,6 @@ def score(measure, vectors, ranking=None, relevant=(), **more):
     ranking = list(vectors) if ranking is None else ranking
     qrels = {"q": dict.fromkeys(relevant, 1) or {"unrelated": 1}}
     return rs.evaluate(qrels, {"q": ranking}, measure, embeddings=vectors, **more)["run"]["q", measure]
-
-
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_worked_example_gives_its_score(spec):
-    got = Measure.of(spec, spec.example.params).score(example_hits(spec.example), extras=spec.example.extras)
-    assert got == pytest.approx([spec.example.score], abs=1e-12)
-    assert spec.example.working
-    assert spec.summary.startswith("Answers: ")
 
 
 def test_the_family_is_complete():
@@ -231,15 +221,6 @@ def test_relevance_and_diversity():
     assert score("RelDiv@2", {"a": [1.0], "b": [1.0]}, relevant=["a"]) == 0  # nothing but copies
 
 
-def test_trade_off_returns_both_coordinates():
-    qrels, run = rs.Qrels({"q": {"b": 1}}), rs.Run({"q": ["a", "b"]})
-    hits = align(qrels, run, Policies())
-    extras = Extras(qrels, TopDocs(("q",), (("a", "b"),)), embeddings=make_embeddings("ab", [[1.0, 0.0], [0.0, 1.0]]))
-    point = trade_off(hits, extras, k=2)
-    assert point.relevance == pytest.approx([1 / math.log2(3)])
-    assert point.diversity == pytest.approx([1])
-
-
 # Against plain loops.
 def cosine(x, y):
     lengths = math.sqrt(sum(v * v for v in x)) * math.sqrt(sum(v * v for v in y))
@@ -388,4 +369,3 @@ def test_with_judged_docs_only_vectors_belong_to_the_docs_that_remain():
 def test_module_registers_nothing_under_the_name_of_the_literature():
     names = [alias.lower() for spec in SPECS for alias in (spec.name, *spec.aliases)]
     assert not any("alpha" in name for name in names)
-    assert embedding.TradeOff.__doc__

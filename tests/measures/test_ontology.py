@@ -12,8 +12,6 @@ from rankscope.cli.main import main
 from rankscope.data.ontology import SIMILARITIES, Ontology
 from rankscope.data.ontology_files import load_ontology
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
-from rankscope.measures.registry import REGISTRY
-from rankscope.measures.spec import Measure, example_hits
 
 ANIMALS = {
     "animal": [], "mammal": ["animal"], "bird": ["animal"], "dog": ["mammal"], "cat": ["mammal"], "cow": ["mammal"],
@@ -32,13 +30,6 @@ def score(measure, judged, ranking, **more):
     if not ranking:
         del run["q"]
     return rs.evaluate(qrels, run, measure, ontology=ZOO, **more)["run"]["q", rs.parse_measure(measure).name]
-
-
-@pytest.mark.parametrize("name", ["MaxOntSim", "MeanBestMatch"])
-def test_worked_example_gives_its_score(name):
-    spec = REGISTRY[name]
-    found = Measure.of(spec, spec.example.params).score(example_hits(spec.example), extras=spec.example.extras)
-    assert found == pytest.approx([spec.example.score], abs=1e-12)
 
 
 def test_the_closest_of_the_top_terms_counts():

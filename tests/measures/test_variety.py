@@ -14,7 +14,6 @@ from rankscope.cli.main import main
 from rankscope.errors import InputError, MeasureError, RankscopeWarning
 from rankscope.measures.extras import Need
 from rankscope.measures.registry import REGISTRY
-from rankscope.measures.spec import Measure, example_hits
 from rankscope.measures.variety import temporal_statistics
 
 SPECS = [spec for spec in REGISTRY.values() if Need.DOCS in spec.needs]
@@ -32,14 +31,6 @@ def having(field, *values):
     """Return docs a, b, c … with these values; None is left out."""
     pairs = zip("abcdefghij", values, strict=False)
     return {doc: {} if value is None else {field: value} for doc, value in pairs}
-
-
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_worked_example_gives_its_score(spec):
-    got = Measure.of(spec, spec.example.params).score(example_hits(spec.example), extras=spec.example.extras)
-    assert got == pytest.approx([spec.example.score], abs=1e-12)
-    assert spec.example.working
-    assert spec.summary.startswith("Answers: ")
 
 
 def test_the_families_are_complete():

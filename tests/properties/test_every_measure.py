@@ -18,7 +18,8 @@ from rankscope.measures.spec import COMMON, Measure, MeasureExample, MeasureFami
 from rankscope.testing import check_measure
 
 K = 3
-SPECS = [spec for spec in REGISTRY.values() if not spec.needs]  # the others are tested where their data is
+ALL = list(REGISTRY.values())
+SPECS = [spec for spec in ALL if not spec.needs]  # what the others compute is tested where their data is
 NEEDED = {"k": K, "recall": 0.5}
 MORE = {
     "k": [1, K, 10], "recall": [0, 0.5, 1], "rel": [2], "gain": ["exp2", "binary", {1: 3, 2: 9}], "beta": [0.5, 2],
@@ -58,6 +59,7 @@ def named(value):
     return value.name
 
 
+of_all = pytest.mark.parametrize("spec", ALL, ids=named)
 each_spec = pytest.mark.parametrize("spec", SPECS, ids=named)
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=named)
 
@@ -93,18 +95,18 @@ def same(one, other):
     return np.array_equal(one, other, equal_nan=True)
 
 
-@each_spec
+@of_all
 def test_worked_example_gives_its_score(spec):
-    score = Measure.of(spec, spec.example.params).score(example_hits(spec.example))
+    score = Measure.of(spec, spec.example.params).score(example_hits(spec.example), extras=spec.example.extras)
     assert score == pytest.approx([spec.example.score], abs=1e-12)
 
 
-@each_spec
+@of_all
 def test_the_suite_that_authors_of_measures_use_passes(spec):
     check_measure(spec.name)
 
 
-@each_spec
+@of_all
 def test_everything_that_is_shown_to_people_is_there(spec):
     assert spec.title
     assert spec.formula
@@ -116,14 +118,14 @@ def test_everything_that_is_shown_to_people_is_there(spec):
     assert spec.description.startswith(spec.summary)
 
 
-@each_spec
+@of_all
 def test_every_parameter_is_known(spec):
     assert set(spec.parameters) <= set(PARAMETERS)
     for name in spec.parameters:
         assert spec.parameter(name).meaning
 
 
-@each_spec
+@of_all
 def test_an_unknown_parameter_is_refused(spec):
     with pytest.raises(MeasureError, match="has no parameter 'nonsense'"):
         Measure.of(spec, {"nonsense": 1})

@@ -7,6 +7,7 @@ All of them are sums over docs and the subtopics that the docs are relevant to; 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rankscope.align.hits import Hits
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, Ints, in_order_sum, log2, safe_divide
 from rankscope.data.qrels import Qrels
-from rankscope.data.subtopics import Coverage, Subtopics, subtopics_of
+from rankscope.data.subtopics import Coverage, subtopics_of
 from rankscope.errors import MeasureError
 from rankscope.io.rows import QrelsRows
 from rankscope.measures.extras import Extras, Need
@@ -34,13 +35,10 @@ _CLARKE_2011 = (
 )
 _CHAPELLE = "Chapelle, Metzler, Zhang & Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
 _AGRAWAL = "Agrawal, Gollapudi, Halverson & Ieong, Diversifying Search Results, WSDM 2009"
-_ZHAI = "Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003"
 
 _TO_IDEAL = (0, math.e / (math.e - 1))
 """The ideal is greedy: a ranking can beat it, but by no more than this (Nemhauser, Wolsey & Fisher 1978)."""
-_EXAMPLE = "a and b are about subtopic 1, c about 2, and d, which is not retrieved, about both"
-_ALPHA = "\N{GREEK SMALL LETTER ALPHA}"
-_NEEDS = (Need.SUBTOPICS,)
+_measure = partial(measure, family=MeasureFamily.DIVERSITY, needs=[Need.SUBTOPICS])
 
 
 _DATA = Extras(
@@ -51,27 +49,24 @@ _DATA = Extras(
 
 
 def _example(score: float, params: dict[str, object], working: str) -> MeasureExample:
-    return MeasureExample([1, 1, 1], [1, 1, 1, 1], score, params, f"{_EXAMPLE}; {working}", _DATA)
+    docs = "a and b are about subtopic 1, c about 2, and d, which is not retrieved, about both"
+    return MeasureExample([1, 1, 1], [1, 1, 1, 1], score, params, f"{docs}; {working}", _DATA)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
     """Return the ways in which people write alpha in front of a name."""
-    greek = (f"{_ALPHA}{joint}{name}" for joint in ("-", "_", ""))
+    greek = (f"\N{GREEK SMALL LETTER ALPHA}{joint}{name}" for joint in ("-", "_", ""))
     return (f"alpha-{name}", f"alpha{name}", *greek)
-
-
-def _subtopics(extras: Extras, rel: float | None) -> Subtopics:
-    return subtopics_of(extras.qrels, rel=_level(rel))
 
 
 def covered(extras: Extras, k: int | None, rel: float | None) -> Coverage:
     """Return what the first k docs of each query cover."""
-    return _subtopics(extras, rel).coverage(extras.top.query_ids, extras.top.cut(k))
+    return subtopics_of(extras.qrels, rel=_level(rel)).coverage(extras.top.query_ids, extras.top.cut(k))
 
 
 def ideally_covered(extras: Extras, k: int | None, rel: float | None, alpha: float) -> Coverage:
     """Return what the first k docs of each query's ideal ranking cover."""
-    return _subtopics(extras, rel).ideal(extras.top.query_ids, alpha=alpha, k=k)
+    return subtopics_of(extras.qrels, rel=_level(rel)).ideal(extras.top.query_ids, alpha=alpha, k=k)
 
 
 def cascade(coverage: Coverage, weights: Floats, alpha: float) -> Floats:
@@ -84,25 +79,14 @@ def conceivable(weights: Floats, alpha: float) -> float:
     return in_order_sum(np.power(1.0 - alpha, np.arange(len(weights))) * weights)
 
 
-def per_subtopic(sums: Floats, coverage: Coverage) -> Floats:
-    """Divide by the number of subtopics; undefined where the query has none."""
-    return safe_divide(sums, coverage.n_subtopics)
-
-
 def log_discounts(ranks: Ints) -> Floats:
     """Return how much a rank counts in DCG."""
     return 1 / log2(ranks + 1)
 
 
-def _ranks(k: int) -> Ints:
-    return np.arange(1, k + 1, dtype=np.int64)
-
-
-@measure(
+@_measure(
     "alpha_DCG",
     "Discounted cumulative gain by subtopic",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\sum_{r \le k} \frac{1}{\log_2(r + 1)} \sum_{t} [\text{relevant to } t] (1 - \alpha)^{\text{seen}_t}",
     range=(0, math.inf),
     cite=_CLARKE_2008,
@@ -122,15 +106,13 @@ def alpha_dcg(
     found = covered(extras, k, rel)
     sums = cascade(found, log_discounts(found.ranks), alpha)
     if scale == "best":
-        return per_subtopic(sums, found) / conceivable(log_discounts(_ranks(k)), alpha)
+        return safe_divide(sums, found.n_subtopics) / conceivable(log_discounts(np.arange(1, k + 1)), alpha)
     return np.where(found.n_subtopics == 0, math.nan, sums)
 
 
-@measure(
+@_measure(
     "alpha_nDCG",
     "Normalised discounted cumulative gain by subtopic",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\alpha\text{-DCG}_k / \text{greedy ideal } \alpha\text{-DCG}_k",
     range=_TO_IDEAL,
     cite=_CLARKE_2008,
@@ -155,16 +137,13 @@ def alpha_ndcg(
     return safe_divide(sums, cascade(ideal, log_discounts(ideal.ranks), alpha))
 
 
-@measure(
+@_measure(
     "ERR_IA",
     "Intent-aware expected reciprocal rank",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=(
         r"\frac{1}{S} \sum_{r \le k} \frac{1}{r} \sum_{t} [\text{relevant to } t] (1 - "
         r"\alpha)^{\text{seen}_t} / \sum_{r \le k} \frac{(1 - \alpha)^{r - 1}}{r}"
     ),
-    range=(0, 1),
     cite=f"{_CHAPELLE}; {_CLARKE_2011}",
     aliases=("ERR-IA", "ERRIA"),
     elsewhere={"ndeval": "ERR-IA@{k}", "ir_measures": "ERR_IA@{k}"},
@@ -182,15 +161,13 @@ def err_ia(
     as the expected reciprocal rank itself, averaged over the subtopics.
     """
     found = covered(extras, k, rel)
-    mean = per_subtopic(cascade(found, 1 / found.ranks, alpha), found)
-    return mean / conceivable(1 / _ranks(k), alpha) if scale == "best" else alpha * mean
+    mean = safe_divide(cascade(found, 1 / found.ranks, alpha), found.n_subtopics)
+    return mean / conceivable(1 / np.arange(1, k + 1), alpha) if scale == "best" else alpha * mean
 
 
-@measure(
+@_measure(
     "nERR_IA",
     "Normalised intent-aware expected reciprocal rank",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\text{ERR-IA}_k / \text{greedy ideal ERR-IA}_k",
     range=_TO_IDEAL,
     cite=_CLARKE_2011,
@@ -217,16 +194,13 @@ def patience_weights(ranks: Ints, beta: float) -> Floats:
     return np.asarray(np.power(float(beta), ranks - 1.0))
 
 
-@measure(
+@_measure(
     "NRBP",
     "Novelty- and rank-biased precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=(
         r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] "
         r"(1 - \alpha)^{\text{seen}_t}"
     ),
-    range=(0, 1),
     cite=_CLARKE_2009,
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
     example=_example(0.75 / 2 * (1 + 0.5 * 0.5 + 0.25), {}, "(1 - ½·½)/2 · (1 + ½·½ + ¼·1)"),
@@ -246,14 +220,12 @@ def nrbp(
     """
     found = covered(extras, k, rel)
     sums = cascade(found, patience_weights(found.ranks, beta), alpha)
-    return (1 - (1 - alpha) * beta) * per_subtopic(sums, found)
+    return (1 - (1 - alpha) * beta) * safe_divide(sums, found.n_subtopics)
 
 
-@measure(
+@_measure(
     "nNRBP",
     "Normalised novelty- and rank-biased precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\mathrm{NRBP}_k / \text{greedy ideal } \mathrm{NRBP}_k",
     range=_TO_IDEAL,
     cite=_CLARKE_2011,
@@ -279,14 +251,11 @@ def normalised_nrbp(
     return safe_divide(sums, cascade(ideal, patience_weights(ideal.ranks, beta), alpha))
 
 
-@measure(
+@_measure(
     "StRecall",
     "Subtopic recall",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"|\{\text{subtopics with a relevant doc in top } k\}| / S",
-    range=(0, 1),
-    cite=_ZHAI,
+    cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003",
     aliases=("SRecall", "S-Recall", "S_Recall", "strec", "subtopic_recall", "subtopic-recall"),
     elsewhere={"ndeval": "strec@{k}", "ir_measures": "StRecall@{k}"},
     example=_example(1 / 2, {"k": 2}, "the first two docs cover 1 of 2 subtopics"),
@@ -294,16 +263,13 @@ def normalised_nrbp(
 def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what share of the query's subtopics do the first k docs cover?"""
     found = covered(extras, k, rel)
-    return per_subtopic(found.per_query(found.seen == 0), found)
+    return safe_divide(found.per_query(found.seen == 0), found.n_subtopics)
 
 
-@measure(
+@_measure(
     "P_IA",
     "Intent-aware precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\frac{1}{S} \sum_{t} P_t@k",
-    range=(0, 1),
     cite=_AGRAWAL,
     aliases=("P-IA", "Precision-IA", "Precision_IA"),
     elsewhere={"ndeval": "P-IA@{k}", "ir_measures": "P_IA@{k}"},
@@ -312,16 +278,13 @@ def subtopic_recall(_hits: Hits, extras: Extras, *, k: int | None = None, rel: f
 def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = None) -> Floats:
     """Answers: what share of the first k docs is relevant to a subtopic, on average over the subtopics?"""
     found = covered(extras, k, rel)
-    return per_subtopic(found.per_query(np.ones(len(found.ranks))), found) / k
+    return safe_divide(found.per_query(np.ones(len(found.ranks))), found.n_subtopics) / k
 
 
-@measure(
+@_measure(
     "AP_IA",
     "Intent-aware average precision",
-    family=MeasureFamily.DIVERSITY,
-    needs=_NEEDS,
     formula=r"\frac{1}{S} \sum_{t} \mathrm{AP}_t",
-    range=(0, 1),
     cite=_AGRAWAL,
     aliases=("AP-IA", "MAP-IA", "MAP_IA"),
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA"},
@@ -334,4 +297,4 @@ def precision_ia(_hits: Hits, extras: Extras, *, k: int, rel: float | None = Non
 def average_precision_ia(_hits: Hits, extras: Extras, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what is average precision for a single subtopic, on average over the subtopics?"""
     found = covered(extras, k, rel)
-    return per_subtopic(found.per_query((found.seen + 1) / found.ranks / found.n_relevant), found)
+    return safe_divide(found.per_query((found.seen + 1) / found.ranks / found.n_relevant), found.n_subtopics)

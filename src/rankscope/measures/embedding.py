@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.top import TopDocs
-from rankscope.arrays import Bools, Floats, Ints, log2, safe_divide
+from rankscope.arrays import Floats, Ints, log2, safe_divide
 from rankscope.data.embeddings import Embeddings, VectorBlock, make_embeddings, squared_lengths
 from rankscope.data.qrels import Qrels
-from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import ndcg
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
-_FEWER_THAN_TWO = "fewer than two of the first k docs have a vector"
 _SAME = 1e-9  # a doc is a repetition of its own copy also where its cosine is 1 less a rounding error
 _ZIEGLER = "Ziegler, McNee, Konstan & Lausen, Improving Recommendation Lists Through Topic Diversification, WWW 2005"
+_measure = partial(measure, family=MeasureFamily.EMBEDDING, needs=[Need.EMBEDDINGS], monotone=False)
+_distance = partial(
+    _measure, about_relevance=False, range=(0, 2), undefined="fewer than two of the first k docs have a vector"
+)
 
 
-def _example(vectors: Mapping[str, Sequence[float]]) -> Extras:
+def _data(vectors: Mapping[str, Sequence[float]]) -> Extras:
     """Return the data of an example whose results are these docs, in this order."""
     docs = tuple(vectors)
     embeddings = make_embeddings(docs, np.array(list(vectors.values()), dtype=np.float64))
     return Extras(Qrels({"example": dict.fromkeys(docs, 0)}), TopDocs(("example",), (docs,)), embeddings=embeddings)
 
 
-_ONE_REPEATED = _example({"east": [1, 0], "north": [0, 3], "east again": [2, 0]})
-_THREE_WAYS = _example({"east": [1, 0], "north": [0, 1], "west": [-1, 0]})
+_ONE_REPEATED = _data({"east": [1, 0], "north": [0, 3], "east again": [2, 0]})
+_THREE_WAYS = _data({"east": [1, 0], "north": [0, 1], "west": [-1, 0]})
+_ONE_CLOSE = _data({"first": [1, 0, 0], "second": [0.2, math.sqrt(1 - 0.2**2), 0], "third": [0, 0, 1]})
+
+
+def _example(score: float, working: str, data: Extras) -> MeasureExample:
+    return MeasureExample([None, None, None], [1], score, {"k": 3}, working, data)
+
+
+def per_block(extras: Extras, k: int | None, score: Callable[[VectorBlock], Floats]) -> Floats:
+    """Return what is computed from the vectors of each query's first k docs, some queries at a time."""
+    return np.asarray(extras.embeddings.per_query(extras.top.cut(k), score, exact=True))
 
 
 def distances(cosines: Floats, kind: str) -> Floats:
@@ -64,28 +77,15 @@ def mean_distance(block: VectorBlock, kind: str) -> Floats:
     return safe_divide(total, is_pair.sum(axis=1))
 
 
-@measure(
+@_distance(
     "ILD",
     "Intra-list diversity",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
-    about_relevance=False,
-    monotone=False,
     formula=r"\frac{2}{n(n-1)} \sum_{i<j \le k} (1 - \cos(v_i, v_j))",
-    range=(0, 2),
-    undefined=_FEWER_THAN_TWO,
     cite=_ZIEGLER,
     aliases=("intra_list_diversity", "intra_list_distance", "semantic_diversity"),
-    example=MeasureExample(
-        [None, None, None],
-        [1],
-        2 / 3,
-        {"k": 3},
-        "vectors (1,0), (0,3), (2,0): the distances are 1, 0 and 1, their mean 2/3",
-        extras=_ONE_REPEATED,
-    ),
+    example=_example(2 / 3, "vectors (1,0), (0,3), (2,0): the distances are 1, 0 and 1, their mean 2/3", _ONE_REPEATED),
 )
-def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+def intra_list_diversity(_hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike one another are the first k docs, on average over all pairs?
 
     0 where all point the same way, 1 where they are at right angles, 2 for two that are opposite: the range is 0 to 2,
@@ -93,105 +93,52 @@ def intra_list_diversity(hits: Hits, extras: Extras, *, k: int | None = None, di
     0 to 1. A doc without a vector is left out of the pairs (and reported); a vector of zeros has cosine 0 with every
     other. Relevance plays no part.
     """
-    del hits
     if distance == "cosine":
         return mean_cosine_distances(extras.embeddings, extras.embeddings.row_matrix(extras.top.cut(k)))
-    return extras.embeddings.per_query(extras.top.cut(k), lambda block: mean_distance(block, distance), exact=True)  # type: ignore[no-any-return]
+    return per_block(extras, k, lambda block: mean_distance(block, distance))
 
 
-def sorted_distances(block: VectorBlock, kind: str) -> tuple[Floats, Ints]:
-    """Return the distances of all pairs of each query, smallest first, and how many pairs there are."""
+def median_or_min(block: VectorBlock, kind: str, *, median: bool) -> Floats:
+    """Return the median or the smallest distance of the pairs of each query, NaN where there is no pair."""
     cosines, is_pair = block.pair_cosines()
-    far = np.where(is_pair, distances(cosines, kind), math.inf)
-    return np.sort(far, axis=1), is_pair.sum(axis=1)
-
-
-def at_place(ordered: Floats, place: Ints, exists: Bools) -> Floats:
-    """Return the value at a place of each row, NaN where there is none."""
+    ordered = np.sort(np.where(is_pair, distances(cosines, kind), math.inf), axis=1)
+    n_pairs = is_pair.sum(axis=1)
     padded = np.concatenate((ordered, np.full((len(ordered), 1), math.nan)), axis=1)
-    return np.asarray(padded[np.arange(len(padded)), np.where(exists, place, -1)])
+    low, high = ((n_pairs - 1) // 2, n_pairs // 2) if median else (np.zeros_like(n_pairs),) * 2
+    at_low, at_high = (padded[np.arange(len(padded)), np.where(n_pairs > 0, place, -1)] for place in (low, high))
+    return np.asarray((at_low + at_high) / 2)
 
 
-def smallest_distance(block: VectorBlock, kind: str) -> Floats:
-    """Return the distance of the closest pair of each query."""
-    ordered, n_pairs = sorted_distances(block, kind)
-    return at_place(ordered, np.zeros_like(n_pairs), n_pairs > 0)
-
-
-def median_distance_of(block: VectorBlock, kind: str) -> Floats:
-    """Return the median distance of the pairs of each query."""
-    ordered, n_pairs = sorted_distances(block, kind)
-    low, high = (n_pairs - 1) // 2, n_pairs // 2
-    return (at_place(ordered, low, n_pairs > 0) + at_place(ordered, high, n_pairs > 0)) / 2
-
-
-@measure(
+@_distance(
     "MinDistance",
     "Smallest pairwise distance",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
-    about_relevance=False,
-    monotone=False,
     formula=r"\min_{i<j \le k} (1 - \cos(v_i, v_j))",
-    range=(0, 2),
-    undefined=_FEWER_THAN_TWO,
     cite="Drosou & Pitoura, Search Result Diversification, SIGMOD Record 2010 (the MaxMin criterion)",
     aliases=("min_pairwise_distance",),
-    example=MeasureExample(
-        [None, None, None],
-        [1],
-        1,
-        {"k": 3},
-        "vectors (1,0), (0,1), (-1,0): the distances are 1, 2 and 1",
-        extras=_THREE_WAYS,
-    ),
+    example=_example(1, "vectors (1,0), (0,1), (-1,0): the distances are 1, 2 and 1", _THREE_WAYS),
 )
-def min_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+def min_distance(_hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike are the two most similar of the first k docs?
 
     0 where a doc has a copy. A doc without a vector is left out of the pairs.
     """
-    del hits
-    return extras.embeddings.per_query(  # type: ignore[no-any-return]
-        extras.top.cut(k), lambda block: smallest_distance(block, distance), exact=True
-    )
+    return per_block(extras, k, lambda block: median_or_min(block, distance, median=False))
 
 
-@measure(
+@_distance(
     "MedianDistance",
     "Median pairwise distance",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
-    about_relevance=False,
-    monotone=False,
     formula=r"\mathrm{median}_{i<j \le k} (1 - \cos(v_i, v_j))",
-    range=(0, 2),
-    undefined=_FEWER_THAN_TWO,
     cite=_ZIEGLER,
     aliases=("median_pairwise_distance",),
-    example=MeasureExample(
-        [None, None, None],
-        [1],
-        1,
-        {"k": 3},
-        "vectors (1,0), (0,1), (-1,0): the distances are 1, 1 and 2",
-        extras=_THREE_WAYS,
-    ),
+    example=_example(1, "vectors (1,0), (0,1), (-1,0): the distances are 1, 1 and 2", _THREE_WAYS),
 )
-def median_distance(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
+def median_distance(_hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> Floats:
     """Answers: how unlike is the typical pair of the first k docs?
 
     Unlike the mean of ILD, a single outlier does not move it. A doc without a vector is left out of the pairs.
     """
-    del hits
-    return extras.embeddings.per_query(  # type: ignore[no-any-return]
-        extras.top.cut(k), lambda block: median_distance_of(block, distance), exact=True
-    )
-
-
-def closest_before(block: VectorBlock) -> Floats:
-    """Return the highest cosine of each result with any result above it; 0 where none is above 0."""
-    return np.asarray(np.tril(block.cosines(), -1).max(axis=2, initial=0.0))
+    return per_block(extras, k, lambda block: median_or_min(block, distance, median=True))
 
 
 def repeated_share(block: VectorBlock, threshold: float) -> Floats:
@@ -202,56 +149,33 @@ def repeated_share(block: VectorBlock, threshold: float) -> Floats:
     return safe_divide(repeats.sum(axis=1).astype(np.float64), block.has.sum(axis=1))
 
 
-@measure(
+@_measure(
     "Redundancy",
     "Share of near-duplicates",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
     about_relevance=False,
-    monotone=False,
     better="lower",
     formula=r"|\{i \le k : \max_{j<i} \cos(v_i, v_j) \ge t\}| / n",
-    range=(0, 1),
     undefined="none of the first k docs has a vector",
     cite="Bernstein & Zobel, Redundant Documents and Search Effectiveness, CIKM 2005",
     aliases=("redundancy_rate",),
-    example=MeasureExample(
-        [None, None, None],
-        [1],
-        1 / 3,
-        {"k": 3},
-        "of (1,0), (0,3), (2,0) only the third repeats one above it",
-        extras=_ONE_REPEATED,
-    ),
+    example=_example(1 / 3, "of (1,0), (0,3), (2,0) only the third repeats one above it", _ONE_REPEATED),
 )
-def redundancy(hits: Hits, extras: Extras, *, k: int | None = None, threshold: float = 0.95) -> Floats:
+def redundancy(_hits: Hits, extras: Extras, *, k: int | None = None, threshold: float = 0.95) -> Floats:
     """Answers: what share of the first k docs says again what a doc above it has said?
 
     A doc counts where its cosine with any doc above it is at least `threshold`. Docs without a vector are left out,
     also of the number that it is a share of.
     """
-    del hits
-    return extras.embeddings.per_query(  # type: ignore[no-any-return]
-        extras.top.cut(k), lambda block: repeated_share(block, threshold), exact=True
-    )
+    return per_block(extras, k, lambda block: repeated_share(block, threshold))
 
 
-def _novelty_example() -> Extras:
-    sine = math.sqrt(1 - 0.2**2)
-    return _example({"first": [1, 0, 0], "second": [0.2, sine, 0], "third": [0, 0, 1]})
-
-
-@measure(
+@_measure(
     "NoveltyNDCG",
     "Novelty-weighted nDCG",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
-    monotone=False,
     formula=(
         r"\frac{\sum_{r \le k} rel_r (w + (1-w)\, nov_r) / \log_2(r+1)}{\sum_{r \le \min(R, k)} 1 / "
         r"\log_2(r+1)}, \quad nov_r = 1 - \max(0, \max_{j<r} \cos(v_r, v_j))"
     ),
-    range=(0, 1),
     cite="the RAG benchmark dartboard, which calls it alpha-NDCG; gains after Carbonell & Goldstein, MMR, SIGIR 1998",
     aliases=("novelty_ndcg",),
     example=MeasureExample(
@@ -261,7 +185,7 @@ def _novelty_example() -> Extras:
         {"k": 10},
         "the second doc has cosine 0.2 with the first, so its gain is 0.5 + 0.5·0.8 = 0.9: "
         "(1 + 0.9/log2(3)) / (1 + 1/log2(3)) = 1.5678 / 1.6309",
-        extras=_novelty_example(),
+        _ONE_CLOSE,
     ),
 )
 def novelty_ndcg(
@@ -275,7 +199,7 @@ def novelty_ndcg(
     alpha_nDCG, which goes by subtopics and whose alpha means something else.
     """
     level = _level(rel)
-    novelty = 1 - extras.embeddings.per_query(extras.top.cut(k), closest_before, exact=True)
+    novelty = 1 - per_block(extras, k, lambda block: np.tril(block.cosines(), -1).max(axis=2, initial=0.0))
     counts = (hits.grades >= level) & hits.within(k)
     terms = np.zeros(len(hits.ranks))
     terms[counts] = rel_weight + (1 - rel_weight) * novelty[hits.segments[counts], hits.ranks[counts] - 1]
@@ -285,26 +209,9 @@ def novelty_ndcg(
     return safe_divide(hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal / log2(hits.ideal_ranks + 1)))
 
 
-class TradeOff(LightRecord, eq=False):
-    """Where each query stands between relevance and diversity."""
-
-    relevance: Floats
-    """nDCG@k."""
-    diversity: Floats
-    """ILD@k."""
-
-
-def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str = "cosine") -> TradeOff:
-    """Return the two coordinates of every query: how relevant and how diverse its first k docs are."""
-    return TradeOff(ndcg(hits, k=k), intra_list_diversity(hits, extras, k=k, distance=distance))
-
-
-@measure(
+@_measure(
     "RelDiv",
     "Relevance and diversity in one",
-    family=MeasureFamily.EMBEDDING,
-    needs=[Need.EMBEDDINGS],
-    monotone=False,
     formula=r"1 / (w / \mathrm{nDCG}_k + (1-w) / \mathrm{ILD}_k)",
     range=(0, 2),
     undefined="nDCG or ILD is undefined",
@@ -312,12 +219,7 @@ def trade_off(hits: Hits, extras: Extras, *, k: int | None = None, distance: str
     cite="van Rijsbergen, Information Retrieval, 1979 (the weighted harmonic mean); " + _ZIEGLER,
     aliases=("relevance_diversity",),
     example=MeasureExample(
-        [1, None, None],
-        [1],
-        0.8,
-        {"k": 3},
-        "nDCG is 1, ILD is 2/3: 1 / (0.5/1 + 0.5/(2/3)) = 0.8",
-        extras=_ONE_REPEATED,
+        [1, None, None], [1], 0.8, {"k": 3}, "nDCG is 1, ILD is 2/3: 1 / (0.5/1 + 0.5/(2/3)) = 0.8", _ONE_REPEATED
     ),
 )
 def relevance_and_diversity(
@@ -335,8 +237,8 @@ def relevance_and_diversity(
     other. It can exceed 1 only as ILD can; `distance='angular'` keeps it within 0 to 1. Compare systems by both
     coordinates (nDCG@k ILD@k) before trusting their mixture. Docs without a vector are left out of ILD alone.
     """
-    point = trade_off(hits, extras, k=k, distance=distance)
+    relevance, diversity = ndcg(hits, k=k), intra_list_diversity(hits, extras, k=k, distance=distance)
     if combine == "arithmetic":
-        return weight * point.relevance + (1 - weight) * point.diversity
-    both = point.relevance * point.diversity
-    return np.where(both == 0, 0.0, safe_divide(both, weight * point.diversity + (1 - weight) * point.relevance))
+        return weight * relevance + (1 - weight) * diversity
+    both = relevance * diversity
+    return np.where(both == 0, 0.0, safe_divide(both, weight * diversity + (1 - weight) * relevance))

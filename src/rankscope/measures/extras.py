@@ -80,14 +80,10 @@ def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras, *, rel
             lacking = [doc for doc in shown if doc not in known]
             if lacking and what not in said:
                 few = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
-                yield (
-                    f"{name}: {len(lacking)} of the {len(shown)} docs that {measure.name} looks at {what}: {few}; "
-                    + (
-                        "do the ids match?"
-                        if len(lacking) == len(shown)
-                        else f"see `rankscope measures {measure.base}`"
-                    )
-                )
+                n, hint = len(lacking), f"see `rankscope measures {measure.base}`"
+                if n == len(shown):
+                    hint = "do the ids match?"
+                yield f"{name}: {n} of the {len(shown)} docs that {measure.name} looks at {what}: {few}; {hint}"
             said.add(what)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from rankscope.arrays import (
     segment_sum,
 )
 from rankscope.errors import GradeError
+from rankscope.light import replace
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
@@ -27,6 +29,7 @@ _COMPAT_DEPTH = 1000
 _MAX_EXP2_GRADE = 1000
 _ALMOST_SURE = 1 - 2.0**-53
 _NOTHING_TO_GAIN = "no judged doc of the query has a gain above 0"
+_measure = partial(measure, family=MeasureFamily.GAIN)
 
 
 def gains_of(grades: Floats, gain: Any, rel: float | None) -> Floats:
@@ -86,11 +89,9 @@ def _dcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) ->
 
 
 def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
-    dcg, terms = _dcg_workings(hits, k=k, gain=gain, rel=rel), ideal_terms(hits, k, gain, rel)
-    return Workings(
-        terms=dcg.terms,
-        columns=dcg.columns,
-        sum_name="DCG",
+    terms = ideal_terms(hits, k, gain, rel)
+    return replace(
+        _dcg_workings(hits, k=k, gain=gain, rel=rel),
         divisor_name="ideal DCG",
         divisor=hits.per_ideal(terms),
         ideal_terms=terms,
@@ -98,10 +99,9 @@ def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -
     )
 
 
-@measure(
+@_measure(
     "CG",
     "Cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\sum_{r \le k} g_r",
     range=(0, math.inf),
@@ -114,13 +114,11 @@ def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", r
     return hits.per_query(np.where(hits.within(k), gains_of(hits.grades, gain, rel), 0.0))
 
 
-@measure(
+@_measure(
     "NCG",
     "Normalised cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\mathrm{CG}_k / \mathrm{ICG}_k",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Rosset et al., Optimizing Query Evaluations using Reinforcement Learning, SIGIR 2018",
     example=MeasureExample([2, None, 1], [2, 2, 1], 3 / 5, {"k": 3}, "(2 + 0 + 1) of the best (2 + 2 + 1)"),
@@ -132,10 +130,9 @@ def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel
     return safe_divide(cumulative_gain(hits, k=k, gain=gain, rel=rel), ideal)
 
 
-@measure(
+@_measure(
     "DCG",
     "Discounted cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\sum_{r \le k} g_r / \log_2(r + 1)",
     range=(0, math.inf),
@@ -151,13 +148,11 @@ def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | 
     return hits.per_query(dcg_terms(hits, k, gain, rel))
 
 
-@measure(
+@_measure(
     "nDCG",
     "Normalised discounted cumulative gain",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"\mathrm{DCG}_k / \mathrm{IDCG}_k",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite=_JK,
     aliases={"NDCG": {}, "ndcg_cut": {}, "ndcg_burges": {"gain": "exp2"}, "nDCG_exp": {"gain": "exp2"}},
@@ -208,22 +203,16 @@ def cascade_terms(chances: Floats, ranks: Ints, segments: Ints, n_segments: int)
     return arrives * chances / ranks
 
 
-def _err_terms(hits: Hits, k: int | None, max_grade: Any) -> Floats:
-    chances = stop_chances(hits.grades, scale_top(hits, max_grade)[hits.segments])
-    return cascade_terms(np.where(hits.within(k), chances, 0.0), hits.ranks, hits.segments, len(hits))
-
-
 def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
     chances = stop_chances(hits.grades, scale_top(hits, max_grade)[hits.segments])
-    return Workings(terms=_err_terms(hits, k, max_grade), columns={"stops here": chances}, sum_name="ERR")
+    terms = cascade_terms(np.where(hits.within(k), chances, 0.0), hits.ranks, hits.segments, len(hits))
+    return Workings(terms=terms, columns={"stops here": chances}, sum_name="ERR")
 
 
-@measure(
+@_measure(
     "ERR",
     "Expected reciprocal rank",
-    family=MeasureFamily.GAIN,
     formula=r"\sum_{r \le k} \frac{R_r}{r} \prod_{i<r} (1 - R_i), \quad R = \frac{2^g - 1}{2^{g_{max}}}",
-    range=(0, 1),
     undefined="never",
     cite="Chapelle et al., Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
     elsewhere={"gdeval": "err@{k} (max_grade=4)", "ir_measures": "ERR@{k} (max_grade=4)"},
@@ -235,15 +224,13 @@ def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
 def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
     """Answers: how early is a reader satisfied who stops at a good doc and then looks no further?"""
     check_scale(hits, max_grade)
-    return hits.per_query(_err_terms(hits, k, max_grade))
+    return hits.per_query(_err_workings(hits, k=k, max_grade=max_grade).terms)
 
 
-@measure(
+@_measure(
     "nERR",
     "Normalised expected reciprocal rank",
-    family=MeasureFamily.GAIN,
     formula=r"\mathrm{ERR}_k / \text{ideal ERR}_k",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Sakai, Metrics, Statistics, Tests, PROMISE Winter School 2013",
     example=MeasureExample(
@@ -262,21 +249,18 @@ def normalised_err(hits: Hits, *, k: int | None = None, max_grade: Any = None) -
     return safe_divide(expected_reciprocal_rank(hits, k=k, max_grade=max_grade), ideal)
 
 
-def top_gains(hits: Hits, gain: Any, max_grade: Any) -> Floats:
-    """Return, for every query, the most that a doc on the grading scale is worth."""
-    tops = scale_top(hits, max_grade)
-    if not isinstance(gain, tuple):
-        return gains_of(tops, gain, None)
-    worth = gains_of(np.arange(int(tops.max(initial=0)) + 1.0), gain, None)  # a map may rank grades in any way
-    return np.maximum.accumulate(worth)[tops.astype(np.int64)]
-
-
 def scaled_gains(hits: Hits, gain: Any, max_grade: Any, rel: float | None) -> Floats:
     """Return gains between 0 and 1: relevant or not, or what the grade is worth as a share of the most on the scale."""
     if gain == "binary":
         return gains_of(hits.grades, "binary", rel)
     check_scale(hits, max_grade)
-    top = top_gains(hits, gain, max_grade)[hits.segments]
+    tops = scale_top(hits, max_grade)
+    if isinstance(gain, tuple):  # a map may rank grades in any way
+        worth = gains_of(np.arange(int(tops.max(initial=0)) + 1.0), gain, None)
+        most = np.maximum.accumulate(worth)[tops.astype(np.int64)]
+    else:
+        most = gains_of(tops, gain, None)
+    top = most[hits.segments]
     return np.divide(gains_of(hits.grades, gain, rel), top, out=np.zeros_like(hits.grades), where=top > 0)
 
 
@@ -289,13 +273,11 @@ def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: 
     )
 
 
-@measure(
+@_measure(
     "RBP",
     "Rank-biased precision",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=r"(1-p) \sum_{r \le k} g_r\, p^{r-1}",
-    range=(0, 1),
     undefined="never",
     cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008",
     aliases=("rank_biased_precision",),
@@ -324,12 +306,10 @@ def rank_biased_precision(
     return hits.per_query(_rbp_workings(hits, k=k, p=p, gain=gain, max_grade=max_grade, rel=rel).terms)
 
 
-@measure(
+@_measure(
     "RBP_resid",
     "Residual of rank-biased precision",
-    family=MeasureFamily.GAIN,
     formula=r"p^{n} + (1-p) \sum_{\text{unjudged } r} p^{r-1}",
-    range=(0, 1),
     better="lower",
     undefined="never",
     cite="Moffat & Zobel, Rank-Biased Precision, TOIS 2008",
@@ -378,16 +358,14 @@ def inst_of_query(ranks: list[int], gains: list[float], hope: float) -> float:
     return gained / (mass + weight * (1 + x * x * trigamma(x + 1)))
 
 
-@measure(
+@_measure(
     "INST",
     "INST",
-    family=MeasureFamily.GAIN,
     graded=True,
     formula=(
         r"\sum_r W_r g_r, \quad W_{r+1}/W_r = \left(\frac{r + T + T_r - 1}{r + T + T_r}\right)^2,\; T_r = "
         r"T - \sum_{i \le r} g_i"
     ),
-    range=(0, 1),
     undefined="never",
     monotone=False,
     cite="Moffat, Bailey, Scholer & Thomas, Incorporating User Expectations and Behavior, TOIS 2017",
@@ -410,12 +388,10 @@ def inst(
     return np.array([inst_of_query(hits.ranks[a:b].tolist(), gains[a:b].tolist(), T) for a, b in bounds])
 
 
-@measure(
+@_measure(
     "MeanGain",
     "Mean gain, relevance score",
-    family=MeasureFamily.GAIN,
     formula=r"\frac{1}{n} \sum_{r \le k} g_r / g_{max}",
-    range=(0, 1),
     undefined="nothing was retrieved, or with over='judged' none of it judged",
     if_undefined="policy",
     cite="Järvelin & Kekäläinen, TOIS 2002 (cumulated gain per rank)",
@@ -432,13 +408,6 @@ def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: 
     shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
     n_judged = hits.per_query((hits.grades >= 0) & hits.within(k))
     return safe_divide(hits.per_query(gains), shown if over == "retrieved" else n_judged)
-
-
-def overlap_weights(p: float) -> Floats:
-    """Return, for a doc that both rankings have from depth d on, its share of rank-biased overlap (index d)."""
-    depths = np.arange(1, _COMPAT_DEPTH + 1)
-    tails = np.cumsum((np.power(p, depths - 1.0) / depths)[::-1])[::-1]
-    return np.concatenate(([0.0], tails, [0.0]))
 
 
 def ideal_positions(hits: Hits) -> Ints:
@@ -463,12 +432,10 @@ def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
     )
 
 
-@measure(
+@_measure(
     "Compat",
     "Compatibility with the ideal ranking",
-    family=MeasureFamily.GAIN,
     formula=r"\max_I \mathrm{RBO}(ranking, I) / \mathrm{RBO}(I, I)",
-    range=(0, 1),
     undefined=_NOTHING_TO_GAIN,
     cite="Clarke, Vtyurina & Smucker, Assessing Top-k Preferences, TOIS 2021",
     aliases=("Compatibility",),
@@ -482,7 +449,9 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
     the end of the longer one, the ranking or the relevant docs, so its values are other ones: the only relevant doc at
     rank 2 of 2 is worth 0.32 there and 0.68 here.
     """
-    weights = overlap_weights(p)
+    depths = np.arange(1, _COMPAT_DEPTH + 1)
+    tails = np.cumsum((np.power(p, depths - 1.0) / depths)[::-1])[::-1]
+    weights = np.concatenate(([0.0], tails, [0.0]))  # of a doc that both rankings have from depth d on (index d)
     beyond = _COMPAT_DEPTH + 1
     meets = np.minimum(np.maximum(hits.ranks, ideal_positions(hits)), beyond)
     overlap = hits.per_query(np.where(hits.grades > 0, weights[meets], 0.0))
@@ -490,12 +459,10 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
     return safe_divide(overlap, best)
 
 
-@measure(
+@_measure(
     "Q",
     "Q-measure",
-    family=MeasureFamily.GAIN,
     formula=r"\frac{1}{R} \sum_r [\text{relevant at } r] \frac{rel_r + \beta\, cg_r}{r + \beta\, cg^*_r}",
-    range=(0, 1),
     cite="Sakai, New Performance Metrics Based on Multigrade Relevance, NTCIR-4, 2004",
     aliases=("Q_measure", "QMeasure"),
     example=MeasureExample(
@@ -507,15 +474,10 @@ def q_measure(hits: Hits, *, beta: float = 1.0, gain: Any = "linear", rel: float
     level = _level(rel)
     relevant = hits.grades >= level
     blended = hits.so_far(relevant) + beta * hits.so_far(np.where(relevant, gains_of(hits.grades, gain, level), 0.0))
-    ideal = _ideal_gain_at(hits, gain, level)
-    terms = np.where(relevant, blended / (hits.ranks + beta * ideal), 0.0)
-    return safe_divide(hits.per_query(terms), hits.n_relevant(level))
-
-
-def _ideal_gain_at(hits: Hits, gain: Any, level: float) -> Floats:
-    """Return the gain that the ideal ranking has collected down to each hit's rank."""
-    relevant = np.where(hits.ideal_grades >= level, ideal_gains(hits, gain, level), 0.0)
-    total = np.concatenate(([0.0], np.cumsum(relevant)))
+    gained = np.where(hits.ideal_grades >= level, ideal_gains(hits, gain, level), 0.0)
+    total = np.concatenate(([0.0], np.cumsum(gained)))
     starts = hits.ideal_offsets[:-1][hits.segments]
     ends = np.minimum(starts + hits.ranks, hits.ideal_offsets[1:][hits.segments])
-    return np.asarray(total[ends] - total[starts])
+    ideal = total[ends] - total[starts]  # what the ideal ranking has collected down to each hit's rank
+    terms = np.where(relevant, blended / (hits.ranks + beta * ideal), 0.0)
+    return safe_divide(hits.per_query(terms), hits.n_relevant(level))

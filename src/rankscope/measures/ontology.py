@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -12,25 +13,20 @@ from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
 from rankscope.data.ontology import Ontology, id_notes, is_literal
 from rankscope.data.qrels import Qrels
-from rankscope.light import LightRecord
 from rankscope.measures.extras import Extras, Need
+from rankscope.measures.sets import _level
 from rankscope.measures.spec import Measure, MeasureExample, MeasureFamily, measure
 
 _UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
+_measure = partial(measure, family=MeasureFamily.ONTOLOGY, needs=[Need.ONTOLOGY], undefined=_UNDEFINED, monotone=False)
 
 
-class BestMatches(LightRecord, eq=False):
-    """How similar the closest of the top terms is to each expected term, all queries one after another."""
+def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float | None) -> tuple[Ints, Floats]:
+    """Return how similar the closest of the top k terms is to each expected term; 0 where nothing was retrieved.
 
-    queries: Ints
-    """The query (by position) that each expected term belongs to."""
-    best: Floats
-    n_queries: int
-
-
-def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float) -> BestMatches:
-    """Compare every expected term with the top k terms of its query; 0 where nothing was retrieved."""
-    expected = expected_terms(extras, rel)
+    The terms of all queries stand one after another, each with the query (by position) that it belongs to.
+    """
+    expected = expected_terms(extras, _level(rel))
     top = extras.top.cut(k)
     n_expected, n_top = (np.array([len(terms) for terms in side], dtype=np.int64) for side in (expected, top))
     ids = [term for side in (expected, top) for terms in side for term in terms]
@@ -44,7 +40,7 @@ def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float
     answered = np.flatnonzero(n_top[queries])
     if len(answered):
         best[answered] = np.maximum.reduceat(values, offsets_of(n_top[queries][answered])[:-1])
-    return BestMatches(queries, best, len(top))
+    return queries, best
 
 
 def expected_terms(extras: Extras, rel: float) -> list[list[str]]:
@@ -60,18 +56,11 @@ def ontology_notes(measures: Iterable[Measure], extras: Extras, *, rel: float) -
         if Need.ONTOLOGY in measure_.spec.needs:
             given = measure_.arguments(rel=rel)
             seen = extras.judged_only() if measure_.options.get("judged_only") else extras
-            level = 1.0 if given["rel"] is None else given["rel"]
-            ids = [term for terms in (*expected_terms(seen, level), *seen.top.docs) for term in terms]
+            ids = [term for terms in (*expected_terms(seen, _level(given["rel"])), *seen.top.docs) for term in terms]
             report = seen.ontology.report_ids(ids)
             notes = dict.fromkeys(id_notes(seen.ontology, report, literal=is_literal(given["sim"])))
             yield from (note for note in notes if note not in said)
             said.update(notes)
-
-
-def or_undefined(scores: Floats, matches: BestMatches, sim: str) -> Floats:
-    """Mark queries without expected terms as undefined; Phentrieve gave them 0."""
-    n_expected = np.bincount(matches.queries, minlength=matches.n_queries)
-    return np.where(n_expected > 0, scores, 0.0 if is_literal(sim) else math.nan)
 
 
 def _animals() -> Extras:
@@ -85,16 +74,11 @@ def _animals() -> Extras:
     )
 
 
-@measure(
+@_measure(
     "MaxOntSim",
     "Highest ontology similarity",
-    family=MeasureFamily.ONTOLOGY,
-    needs=[Need.ONTOLOGY],
     formula=r"\max_{e \in \text{expected},\; t \in \text{top } k} sim(e, t)",
-    range=(0, 1),
-    undefined=_UNDEFINED,
     cite="Lin, An Information-Theoretic Definition of Similarity, ICML 1998; Seco, Veale & Hayes, ECAI 2004",
-    monotone=False,
     aliases=("max_ont_sim",),
     example=MeasureExample(
         [None],
@@ -118,21 +102,17 @@ def max_similarity(
 
     lin over the graph is the default: it needs nothing but the ontology, and is 1 for the same term and only for it.
     """
-    matches = best_matches(extras, k=k, sim=sim, ic=ic, rel=1.0 if rel is None else rel)
-    highest = np.zeros(matches.n_queries)
-    np.maximum.at(highest, matches.queries, matches.best)
-    return or_undefined(highest, matches, sim)
+    queries, best = best_matches(extras, k=k, sim=sim, ic=ic, rel=rel)
+    highest = np.full(len(extras.top.query_ids), 0.0 if is_literal(sim) else math.nan)
+    highest[queries] = 0.0
+    np.maximum.at(highest, queries, best)
+    return highest
 
 
-@measure(
+@_measure(
     "MeanBestMatch",
     "Mean best match",
-    family=MeasureFamily.ONTOLOGY,
-    needs=[Need.ONTOLOGY],
     formula=r"\frac{1}{|\text{expected}|} \sum_{e \in \text{expected}} \max_{t \in \text{top } k} sim(e, t)",
-    range=(0, 1),
-    undefined=_UNDEFINED,
-    monotone=False,
     aliases=("average_max_similarity",),
     cite="Pesquita et al., Metrics for GO based protein semantic similarity, BMC Bioinformatics 2008; Lin, ICML 1998",
     example=MeasureExample(
@@ -152,7 +132,7 @@ def mean_best_match(
     One direction of the best-match average: from the expected terms to the ranking. `sim` and `ic` are those of
     MaxOntSim.
     """
-    matches = best_matches(extras, k=k, sim=sim, ic=ic, rel=1.0 if rel is None else rel)
-    n_expected = np.bincount(matches.queries, minlength=matches.n_queries)
-    means = safe_divide(segment_sum(matches.best, matches.queries, matches.n_queries), n_expected)
-    return or_undefined(means, matches, sim)
+    queries, best = best_matches(extras, k=k, sim=sim, ic=ic, rel=rel)
+    n_queries = len(extras.top.query_ids)
+    means = safe_divide(segment_sum(best, queries, n_queries), np.bincount(queries, minlength=n_queries))
+    return np.nan_to_num(means) if is_literal(sim) else means

@@ -12,71 +12,25 @@ from rankscope.measures import gain, position, rank, sets  # noqa: F401 (the usu
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
 
-_CUTS = "5,10,15,20,30,100,200,500,1000"
-_TENTHS = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
+CUTS = "5,10,15,20,30,100,200,500,1000"
+TENTHS = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1"
 DEFAULT_CUTS = {
-    "ndcg_cut": _CUTS,
-    "map_cut": _CUTS,
-    "relative_p": _CUTS,
+    "ndcg_cut": CUTS,
+    "map_cut": CUTS,
+    "relative_p": CUTS,
     "success": "1,5,10",
     "unj": "5,10,20",
-    "iprec_at_recall": _TENTHS,
+    "iprec_at_recall": TENTHS,
 }
 """The cut-offs that trec_eval takes where one of its own names stands without any."""
 
-OFFICIAL = [
-    "num_ret",
-    "num_rel",
-    "num_rel_ret",
-    "map",
-    "gm_map",
-    "Rprec",
-    "bpref",
-    "recip_rank",
-    "iprec_at_recall",
-    f"P.{_CUTS}",
-]
-ALL_TREC = [
-    *OFFICIAL,
-    f"recall.{_CUTS}",
-    "infAP",
-    "gm_bpref",
-    "Rprec_mult.0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0",
-    "utility",
-    "11pt_avg",
-    "binG",
-    "G",
-    "ndcg",
-    "ndcg_rel",
-    "Rndcg",
-    "ndcg_cut",
-    "map_cut",
-    "relative_P",
-    "success",
-    "set_P",
-    "set_relative_P",
-    "set_recall",
-    "set_map",
-    "set_F",
-    "num_nonrel_judged_ret",
-    "rbp.p=0.9",
-    "RBP_resid(p=0.9)",
-    "unj",
-]
+_OFFICIAL = f"num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P.{CUTS}"
 GROUPS = {
-    "official": OFFICIAL,
-    "all_trec": ALL_TREC,
-    "set": [
-        "num_ret",
-        "num_rel",
-        "num_rel_ret",
-        "utility",
-        "set_P",
-        "set_recall",
-        "set_relative_P",
-        "set_map",
-        "set_F",
-    ],
+    "official": _OFFICIAL,
+    "all_trec": f"{_OFFICIAL} recall.{CUTS} infAP gm_bpref Rprec_mult.0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0 utility "
+    "11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P set_recall set_map "
+    "set_F num_nonrel_judged_ret rbp.p=0.9 RBP_resid(p=0.9) unj",
+    "set": "num_ret num_rel num_rel_ret utility set_P set_recall set_relative_P set_map set_F",
 }
 """trec_eval's names for whole groups of measures."""
 
@@ -87,6 +41,7 @@ _TREC_PARAMS = r"([A-Za-z_]*[A-Za-z]|11pt_avg)[._]?([0-9.].*|p=.*)"
 _ONE_MORE = r"-?\.?[0-9][0-9.=-]*(?![^,\s])"
 """A further number of a list such as P.5,10: one that runs up to the next comma or blank."""
 _IR_MEASURES_GAINS = {"log2": "linear", "exp-log2": "exp2"}
+_IR_MEASURES_NAMES = {"gains": "gain", "cutoff": "k", "max_rel": "max_grade"}
 
 
 def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
@@ -163,7 +118,7 @@ def parse_measure(name: str | Measure) -> Measure:
 def parse_one(text: str) -> list[Measure]:
     """Return the measures of one name: several where it is a group or has several cut-offs."""
     if text.lower() in GROUPS:
-        return [measure for name in GROUPS[text.lower()] for measure in parse_one(name)]
+        return [measure for name in GROUPS[text.lower()].split() for measure in parse_one(name)]
     plain, at, cutoff = text.partition("@")
     if plain.lower() in ALIASES.entries and cutoff.isdecimal() == bool(at):  # nDCG@10, AP: no need to look closer
         return build(plain, {}, split_cutoffs(cutoff), text)
@@ -180,14 +135,7 @@ def parse_one(text: str) -> list[Measure]:
 
 
 def is_known(name: str) -> bool:
-    """Tell whether a measure has this name, in any case."""
     return name.lower() in ALIASES
-
-
-def is_trec_name(name: str) -> bool:
-    """Tell whether a name is one that trec_eval forms from a measure and its parameters, such as P_5."""
-    match = re.fullmatch(_TREC_PARAMS, name)
-    return match is not None and (is_known(match.group(1)) or match.group(1).lower() == "rprec_mult")
 
 
 def build(alias: str, params: Mapping[str, Any], cutoffs: list[str], text: str) -> list[Measure]:
@@ -213,27 +161,27 @@ def split_cutoffs(cutoffs: str | None) -> list[str]:
 def parse_trec(name: str, params: Mapping[str, Any], cutoffs: str | None, text: str) -> list[Measure]:
     """Return the measures of a name as trec_eval writes it: P_5, P.5,10, ndcg_cut_10, set_F.0.5, rbp.p=0.8."""
     match = re.fullmatch(_TREC_PARAMS, name)
-    if match is None or not is_trec_name(name) or cutoffs:
-        raise unknown(name, text)
-    base, values = match.group(1).lower(), match.group(2)
+    base, values = (match.group(1).lower(), match.group(2)) if match else ("", "")
+    if not (is_known(base) or base == "rprec_mult") or cutoffs:
+        raise MeasureError(
+            f"there is no measure {name!r}" + (f" (in {text!r})" if name != text else ""),
+            hint=did_you_mean(name, [*REGISTRY, *filter(str.isascii, ALIASES), *GROUPS])
+            or "`rankscope measures` lists them all",
+        )
     if base == "rprec_mult":
         return [Measure.of(REGISTRY["Rprec"], {**params, "mult": mult}) for mult in values.split(",")]
     if base == "set_f":
-        return build(base, {**params, "beta": square_root(values, text)}, [], text)  # trec_eval's is beta squared
+        try:
+            beta = math.sqrt(float(values))  # trec_eval's is beta squared
+        except ValueError:
+            raise MeasureError(f"the parameter of {text!r} is not a number", hint="write set_F.0.5") from None
+        return build(base, {**params, "beta": beta}, [], text)
     if base == "rbp":
         p = values.removeprefix("p=") if values.startswith("p=") else f"0.{values}"  # ranx writes rbp.95
         return build(base, {**params, "p": p}, [], text)
     if "=" in values:
         return build(base, {**params, "gain": gain_map(values, text)}, [], text)
     return build(base, params, values.split(","), text)
-
-
-def square_root(value: str, text: str) -> float:
-    """Return the square root of a parameter."""
-    try:
-        return math.sqrt(float(value))
-    except ValueError:
-        raise MeasureError(f"the parameter of {text!r} is not a number", hint="write set_F.0.5") from None
 
 
 def gain_map(values: str, text: str) -> dict[int, float]:
@@ -244,44 +192,26 @@ def gain_map(values: str, text: str) -> dict[int, float]:
         raise MeasureError(f"the gains in {text!r} are not grade=gain pairs", hint="write ndcg.1=3,2=9") from None
 
 
-def unknown(name: str, text: str) -> MeasureError:
-    """Return the error for a name that is not known, with the names that come closest."""
-    return MeasureError(
-        f"there is no measure {name!r}" + (f" (in {text!r})" if name != text else ""),
-        hint=did_you_mean(name, [*REGISTRY, *filter(str.isascii, ALIASES), *GROUPS])
-        or "`rankscope measures` lists them all",
-    )
-
-
 def parse_params(inside: str, text: str) -> dict[str, Any]:
     """Return the parameters within parentheses: name=value pairs, separated by commas."""
+    import ast  # most measures have no parameters within parentheses
+
     params: dict[str, Any] = {}
     for part in split_outside(inside, ","):
         name, equals, value = part.partition("=")
         if not equals or not name.strip():
             raise MeasureError(f"{part!r} in {text!r} is not a parameter", hint="write name=value, such as rel=2")
-        key, parsed = translate(name.strip(), parse_value(value.strip()))
+        try:
+            parsed = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            parsed = value.strip()  # a bare word is taken as text
+        key = _IR_MEASURES_NAMES.get(name.strip(), name.strip())
+        if key == "dcg" and parsed in _IR_MEASURES_GAINS:
+            key, parsed = "gain", _IR_MEASURES_GAINS[parsed]
         if key in params:
             raise MeasureError(f"{key} is given twice in {text!r}")
         params[key] = parsed
     return params
-
-
-def translate(name: str, value: Any) -> tuple[str, Any]:
-    """Understand how ir_measures spells some parameters."""
-    if name == "dcg" and value in _IR_MEASURES_GAINS:
-        return "gain", _IR_MEASURES_GAINS[value]
-    return {"gains": "gain", "cutoff": "k", "max_rel": "max_grade"}.get(name, name), value
-
-
-def parse_value(text: str) -> Any:
-    """Return a number, quoted text, map or truth value; a bare word is taken as text."""
-    import ast  # most measures have no parameters within parentheses
-
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def split_outside(text: str, separators: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -14,17 +15,15 @@ from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CITE = "a plain description of the ranking; see Järvelin & Kekäläinen, TOIS 2002, on why one discounts it"
 _UNDEFINED = "no relevant doc was found within k"
+_measure = partial(
+    measure, family=MeasureFamily.POSITION, range=(1, math.inf), better="lower", undefined=_UNDEFINED, cite=_CITE
+)
 
 
-@measure(
+@_measure(
     "FirstRel",
     "Rank of the first relevant doc",
-    family=MeasureFamily.POSITION,
     formula=r"\min \{r : \text{relevant at } r\}",
-    range=(1, math.inf),
-    better="lower",
-    undefined=_UNDEFINED,
-    cite=_CITE,
     aliases=("BestPos", "best_position", "first_relevant_rank"),
     example=MeasureExample([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
 )
@@ -33,15 +32,10 @@ def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None =
     return first_relevant_ranks(hits, k, _level(rel))
 
 
-@measure(
+@_measure(
     "LastRel",
     "Rank of the last relevant doc found",
-    family=MeasureFamily.POSITION,
     formula=r"\max \{r : \text{relevant at } r\}",
-    range=(1, math.inf),
-    better="lower",
-    undefined=_UNDEFINED,
-    cite=_CITE,
     monotone=False,
     aliases=("WorstPos", "worst_position"),
     example=MeasureExample([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
@@ -54,15 +48,10 @@ def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = 
     return np.where(ranks == 0, math.nan, ranks)
 
 
-@measure(
+@_measure(
     "MeanRel",
     "Mean rank of the relevant docs found",
-    family=MeasureFamily.POSITION,
     formula=r"\text{mean} \{r : \text{relevant at } r\}",
-    range=(1, math.inf),
-    better="lower",
-    undefined=_UNDEFINED,
-    cite=_CITE,
     monotone=False,
     aliases=("AvgPos", "average_position", "mean_position"),
     example=MeasureExample([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),

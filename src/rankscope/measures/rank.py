@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, mea
 
 _SMOOTHING = 0.00001  # trec_eval's epsilon in infAP
 _SALTON = "Salton & McGill, Introduction to Modern Information Retrieval, 1983"
+_measure = partial(measure, family=MeasureFamily.RANK)
 
 
 def relevant_so_far(hits: Hits, rel: float) -> Floats:
@@ -34,12 +36,10 @@ def _rr_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
     return Workings(terms=np.where(first, 1 / hits.ranks, 0.0), sum_name="1 / rank of the first relevant doc")
 
 
-@measure(
+@_measure(
     "RR",
     "Reciprocal rank",
-    family=MeasureFamily.RANK,
     formula=r"1 / \text{rank of the first relevant doc}",
-    range=(0, 1),
     cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
     aliases=("MRR", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
     elsewhere={"trec_eval": "recip_rank (with -M k)", "ranx": "mrr@{k}", "ir_measures": "RR@{k}"},
@@ -78,12 +78,10 @@ def _ap_workings(hits: Hits, *, k: int | None, norm: str, rel: float) -> Working
     )
 
 
-@measure(
+@_measure(
     "AP",
     "Average precision",
-    family=MeasureFamily.RANK,
     formula=r"\frac{1}{R} \sum_{r \le k} [\text{relevant at } r] \cdot P@r",
-    range=(0, 1),
     cite="Buckley & Voorhees, Evaluating Evaluation Measure Stability, SIGIR 2000",
     aliases={"MAP": {}, "map_cut": {}, "average_precision": {}, "GMAP": {"agg": "gmean"}, "gm_map": {"agg": "gmean"}},
     elsewhere={"trec_eval": "map, map_cut_{k}", "ranx": "map@{k}", "ir_measures": "AP@{k}"},
@@ -102,12 +100,10 @@ def average_precision(hits: Hits, *, k: int | None = None, norm: str = "all", re
     return safe_divide(hits.per_query(precision_terms(hits, k, level)), ap_divisor(hits, k, level, norm))
 
 
-@measure(
+@_measure(
     "IPrec",
     "Interpolated precision",
-    family=MeasureFamily.RANK,
     formula=r"\max \{P@r : r \text{ from where recall reaches the level}\}",
-    range=(0, 1),
     cite=_SALTON,
     aliases=("iprec_at_recall",),
     elsewhere={"trec_eval": "iprec_at_recall_{recall}", "ir_measures": "IPrec@{recall}"},
@@ -132,12 +128,10 @@ def interpolated_precision(hits: Hits, *, recall: float, rounding: str = "up", r
     return np.where(n_relevant == 0, math.nan, segment_max(best, hits.segments, len(hits)))
 
 
-@measure(
+@_measure(
     "IPrec11",
     "11-point interpolated average precision",
-    family=MeasureFamily.RANK,
     formula=r"\frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec}@(i/10)",
-    range=(0, 1),
     cite=_SALTON,
     aliases=("11pt_avg", "11pt", "11_point", "IPrec11pt"),
     elsewhere={"trec_eval": "11pt_avg"},
@@ -154,12 +148,10 @@ def eleven_point_average(hits: Hits, *, rounding: str = "up", rel: float | None 
     return total / len(levels)
 
 
-@measure(
+@_measure(
     "Bpref",
     "Binary preference",
-    family=MeasureFamily.RANK,
     formula=r"\frac{1}{R} \sum_r \left(1 - \frac{\min(\text{judged non-relevant above } r, R)}{\min(N, R)}\right)",
-    range=(0, 1),
     cite="Buckley & Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
     aliases={"bpref": {}, "gm_bpref": {"agg": "gmean"}},
     elsewhere={"trec_eval": "bpref", "ranx": "bpref", "ir_measures": "Bpref"},
@@ -186,15 +178,13 @@ def binary_preference(hits: Hits, *, rel: float | None = None) -> Floats:
     return safe_divide(hits.per_query(np.where(hits.grades >= level, preferred, 0.0)), n_relevant)
 
 
-@measure(
+@_measure(
     "infAP",
     "Inferred average precision",
-    family=MeasureFamily.RANK,
     formula=(
         r"\frac{1}{R} \sum_r \left(\frac{1}{r} + \frac{r-1}{r} \cdot \frac{|pool|}{r-1} \cdot "
         r"\frac{rel+\epsilon}{rel+nonrel+2\epsilon}\right)"
     ),
-    range=(0, 1),
     cite="Yilmaz & Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
     elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
     monotone=False,

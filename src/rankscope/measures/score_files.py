@@ -26,9 +26,8 @@ from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
 from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
-from rankscope.measures.scores_record import ScoresRecord, record_of_builtins
+from rankscope.measures.scores_record import record_of_builtins
 
-_NAMES_HINT = f"name it one of {', '.join(SCORE_COLUMNS['query'][:5])}"
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 """What tools write in place of a query where a row is the mean of all."""
 
@@ -98,7 +97,10 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
     found: dict[str, str] = {}
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
-        record = own_record(path)
+        if format_in_name(path.name) != "json" or not path.exists():
+            continue
+        data = json.loads(source_of(path).read())
+        record = record_of_builtins(data, where=str(path)) if is_own_record(data) else None
         digest = record.qrels.sha256 if record else None
         if record is None or digest is None:
             continue
@@ -109,14 +111,6 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
                 raise InputError(reason, hint="score both runs against the same qrels; --anyway shows the numbers")
             found |= {run.name: f"{reason}." for run in record.runs}
     return found
-
-
-def own_record(path: Path) -> ScoresRecord | None:
-    """Return the record that `rankscope evaluate` wrote, or None where the file is another one."""
-    if format_in_name(path.name) != "json" or not path.exists():
-        return None
-    data = json.loads(source_of(path).read())
-    return record_of_builtins(data, where=str(path)) if is_own_record(data) else None
 
 
 def is_own_record(data: Any) -> bool:
@@ -170,7 +164,8 @@ def from_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: 
     found = match_columns(columns, SCORE_COLUMNS)
     query, system, name, value = (found.get(role) for role in SCORE_COLUMNS)
     if query is None:
-        raise FormatError(f"{path} has no column for the query among {', '.join(columns[:8])}", hint=_NAMES_HINT)
+        hint = f"name it one of {', '.join(SCORE_COLUMNS['query'][:5])}"
+        raise FormatError(f"{path} has no column for the query among {', '.join(columns[:8])}", hint=hint)
     cells: Cells = {}
     for number, row in rows:
         where = f"{path}:{number}"
@@ -194,29 +189,25 @@ def put(cells: Cells, place: tuple[str, str], query: Any, value: Any, where: str
     scores = cells.setdefault(system, {}).setdefault(measure, {})
     if key in scores:
         raise FormatError(f"{where}: {measure} of query {key} is given twice for {system}")
-    scores[key] = number(value, where)
-
-
-def number(value: Any, where: str) -> float:
-    """Return a score; an empty cell is an undefined one."""
     if value is None or (isinstance(value, str) and value.strip().lower() in ("", "nan", "null", "na", "none")):
-        return math.nan
+        value = math.nan  # an empty cell is an undefined score
     try:
-        score = float(value)
+        scores[key] = float(value)
     except (TypeError, ValueError):
         raise FormatError(
             f"{where}: {value!r} is not a number", hint="every column but the query holds scores"
         ) from None
-    if math.isinf(score):
+    if math.isinf(scores[key]):
         raise FormatError(f"{where}: {value!r} is no score", hint="scores are finite numbers")
-    return score
 
 
 def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cells:
     """Return the scores in JSON: rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, list):
         return from_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
-    depth = nesting(data)
+    depth, inner = 0, data
+    while isinstance(inner, Mapping) and inner:
+        depth, inner = depth + 1, next(iter(inner.values()))
     if depth == 3:
         return nested(data, path)
     if depth == 2 and alone and measure:
@@ -226,14 +217,6 @@ def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cel
     raise FormatError(
         f"{path} holds no scores that can be told apart", hint="give {system: {query: {measure: score}}}, or rows"
     )
-
-
-def nesting(data: Any) -> int:
-    """Return how many dicts are inside one another."""
-    depth = 0
-    while isinstance(data, Mapping) and data:
-        depth, data = depth + 1, next(iter(data.values()))
-    return depth
 
 
 def nested(data: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> Cells:
@@ -272,7 +255,22 @@ def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> S
         names = {system: sorted(by_measure)[:4] for system, by_measure in list(cells.items())[:3]}
         raise InputError(f"{where}: the systems have no measure in common", hint=f"they have {names}")
     queries = tuple(dict.fromkeys(q for by_measure in cells.values() for m in shared for q in by_measure[m]))
-    runs = [run_scores(name, by_measure, shared, queries, lower_is_better) for name, by_measure in cells.items()]
+    runs = []
+    for name, by_measure in cells.items():
+        values = np.array([[by_measure[m].get(q, math.nan) for m in shared] for q in queries])
+        answered = np.array([any(q in by_measure[m] for m in shared) for q in queries])
+        run = RunScores(
+            name=name,
+            query_ids=queries,
+            measures=tuple(shared),
+            values=values,
+            undefined=np.isnan(values),  # also a query that it has no score for
+            answered=answered,
+            counts=Counts(len(queries), int((~answered).sum()), 0, 0, 0, 0),
+            aggregates=("mean",) * len(shared),
+            lower_is_better=lower_is_better & frozenset(shared),
+        )
+        runs.append(run)
     return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={})
 
 
@@ -291,27 +289,3 @@ def with_measures(scores: Scores, names: Sequence[str]) -> Scores:
         for run in scores.values()
     )
     return replace(scores, runs=runs)
-
-
-def run_scores(
-    name: str,
-    by_measure: Mapping[str, Mapping[str, float]],
-    measures: Sequence[str],
-    queries: tuple[str, ...],
-    lower_is_better: frozenset[str],
-) -> RunScores:
-    """Return one system's scores as a matrix; a query that it has no score for is undefined."""
-    values = np.array([[by_measure[m].get(q, math.nan) for m in measures] for q in queries])
-    answered = np.array([any(q in by_measure[m] for m in measures) for q in queries])
-    counts = Counts(len(queries), int((~answered).sum()), 0, 0, 0, 0)
-    return RunScores(
-        name=name,
-        query_ids=queries,
-        measures=tuple(measures),
-        values=values,
-        undefined=np.isnan(values),
-        answered=answered,
-        counts=counts,
-        aggregates=("mean",) * len(measures),
-        lower_is_better=lower_is_better & frozenset(measures),
-    )

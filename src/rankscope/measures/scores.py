@@ -86,12 +86,10 @@ class RunScores(LightRecord):
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         """Return one score by (query, measure), or one query's scores by measure."""
         if isinstance(key, tuple):
-            query, measure = key
-            return float(
-                self.values[position(self.query_ids, query, "query"), position(self.measures, measure, "measure")]
-            )
-        row = self.values[position(self.query_ids, key, "query")]
-        return dict(zip(self.measures, row.tolist(), strict=True))
+            row, column = position(self.query_ids, key[0], "query"), position(self.measures, key[1], "measure")
+            return float(self.values[row, column])
+        scores = self.values[position(self.query_ids, key, "query")]
+        return dict(zip(self.measures, scores.tolist(), strict=True))
 
     def column(self, measure: str) -> Floats:
         """Return one measure's scores, in the order of the queries."""
@@ -208,16 +206,18 @@ class Scores(LightRecord, Mapping[str, RunScores]):
 
     def to_json(self) -> str:
         """Return everything that is known of the scores as JSON, from which `from_json` makes equal ones."""
-        from rankscope.measures.scores_record import scores_to_json
+        from rankscope.measures.scores_record import scores_record
+        from rankscope.records import to_json
 
-        return scores_to_json(self)
+        return to_json(scores_record(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Scores:
         """Return the scores that `to_json`, or `rankscope evaluate --format json`, wrote."""
-        from rankscope.measures.scores_record import scores_from_json
+        from rankscope.measures.scores_record import ScoresRecord, scores_of_record
+        from rankscope.records import from_json
 
-        return scores_from_json(text)
+        return scores_of_record(from_json(ScoresRecord, text))
 
     def to_polars(self) -> Any:
         """Return a polars DataFrame with one row per run and query, one column per measure."""
@@ -249,10 +249,7 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         self._by_run = dict(by_run)
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, tuple):
-            run, measure = key
-            return self._by_run[run][str(measure)]
-        return self._by_run[key]
+        return self._by_run[key[0]][str(key[1])] if isinstance(key, tuple) else self._by_run[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_run)
@@ -299,37 +296,26 @@ def same_value(one: Any, other: Any) -> bool:
 
 
 def summarise(values: Floats, how: str, *, lower_is_better: bool = False, weights: Floats | None = None) -> float:
-    """Return one number for many scores, NaN for none; `weights` say how much each counts."""
+    """Return one number for many scores, NaN for none; `weights` say how much each counts in a mean."""
     if how not in AGGREGATES:
         raise OptionError(f"{how!r} is not one of {', '.join(AGGREGATES)}", hint=did_you_mean(how, AGGREGATES))
-    if weights is not None:
-        return weighted(values, how, weights)
-    if how == "sum":
-        return in_order_sum(values)
-    if not len(values):
-        return math.nan
-    if how == "mean":
-        return in_order_sum(values) / len(values)
-    if how == "median":
-        return float(np.median(values))
-    if how == "gmean":
-        return math.exp(in_order_sum(np.log(np.maximum(values, MIN_GEOMETRIC))) / len(values))
-    worst_first = np.sort(values)[::-1] if lower_is_better else np.sort(values)
-    return float(np.mean(worst_first[: max(1, len(values) // 10)]))
-
-
-def weighted(values: Floats, how: str, weights: Floats) -> float:
-    """Return the weighted arithmetic or geometric mean, NaN where nothing has a weight above 0."""
-    if how not in WEIGHTED:
+    if weights is not None and how not in WEIGHTED:
         raise OptionError(
             f"weights do not go with {AGGREGATES[how]}", hint=f"take {' or '.join(WEIGHTED)}, or leave the weights out"
         )
-    total = in_order_sum(weights)
+    if how == "sum":
+        return in_order_sum(values)
+    total = len(values) if weights is None else in_order_sum(weights)
     if not total:
         return math.nan
-    if how == "mean":
-        return in_order_sum(weights * values) / total
-    return math.exp(in_order_sum(weights * np.log(np.maximum(values, MIN_GEOMETRIC))) / total)
+    if how in WEIGHTED:
+        terms = values if how == "mean" else np.log(np.maximum(values, MIN_GEOMETRIC))
+        mean = in_order_sum(terms if weights is None else weights * terms) / total
+        return mean if how == "mean" else math.exp(mean)
+    if how == "median":
+        return float(np.median(values))
+    worst_first = np.sort(values)[::-1] if lower_is_better else np.sort(values)
+    return float(np.mean(worst_first[: max(1, len(values) // 10)]))
 
 
 def position(names: tuple[str, ...], name: str, what: str) -> int:
@@ -342,7 +328,6 @@ def position(names: tuple[str, ...], name: str, what: str) -> int:
 
 
 def show(value: float) -> str:
-    """Print a score with four decimals, a dash where there is none."""
     return "-" if math.isnan(value) else f"{value:.4f}"
 
 

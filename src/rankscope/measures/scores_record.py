@@ -12,9 +12,9 @@ from rankscope._version import __version__
 from rankscope.align.hits import Counts
 from rankscope.arrays import read_only
 from rankscope.data.sources import Origin
-from rankscope.light import asdict
+from rankscope.light import asdict, names_of
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores, none_if_nan
-from rankscope.records import Record, from_builtins, from_json, inline_schema, json_schema, to_builtins, to_json
+from rankscope.records import Record, from_builtins, inline_schema, json_schema, to_builtins
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
@@ -201,16 +201,10 @@ def _run_scores(run: RunScoresRecord, facts: dict[str, MeasureFacts], weight_of:
         zeroed = set(run.undefined_as_zero.get(name, ()))
         undefined[:, column] |= [query in zeroed for query in query_ids]
     unanswered = set(run.unanswered)
-    counts = run.counts or CountsRecord(
-        queries=len(query_ids),
-        missing=0,
-        not_in_qrels=0,
-        no_relevant=0,
-        retrieved=0,
-        unjudged=0,
-        undefined={},
-        left_out={},
-    )
+    counts, left_out = Counts(len(query_ids), 0, 0, 0, 0, 0), {}
+    if run.counts is not None:
+        counts = Counts(**{name: getattr(run.counts, name) for name in names_of(Counts)})
+        left_out = run.counts.left_out
     return RunScores(
         name=run.name,
         query_ids=query_ids,
@@ -218,23 +212,13 @@ def _run_scores(run: RunScoresRecord, facts: dict[str, MeasureFacts], weight_of:
         values=read_only(values),
         undefined=undefined,
         answered=np.array([query not in unanswered for query in query_ids], dtype=np.bool_),
-        counts=Counts(**{name: getattr(counts, name) for name in Counts.__match_args__}),
+        counts=counts,
         aggregates=tuple(fact.aggregate for fact in facts.values()),
         lower_is_better=frozenset(name for name, fact in facts.items() if fact.better == "lower"),
         origin=_origin(run),
-        left_out=tuple(counts.left_out[name] for name in names if name in counts.left_out),
+        left_out=tuple(left_out[name] for name in names if name in left_out),
         weights=None if weight_of is None else read_only(np.array([weight_of[query] for query in query_ids])),
     )
-
-
-def scores_to_json(scores: Scores) -> str:
-    """Return scores as JSON."""
-    return to_json(scores_record(scores), indent=1) + "\n"
-
-
-def scores_from_json(text: str | bytes, *, where: str = "") -> Scores:
-    """Return the scores that JSON holds."""
-    return scores_of_record(from_json(ScoresRecord, text, where=where))
 
 
 def scores_builtins(scores: Scores) -> dict[str, Any]:

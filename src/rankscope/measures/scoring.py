@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -105,17 +105,13 @@ def count_left_out(
         if measure.spec.about_relevance and left_out[:, i].any():
             left_out[lacks_relevant(hits, measure, policies), i] = False
         if policies.undefined == "error" and left_out[:, i].any():
-            raise_undefined(name, measure, [hits.query_ids[q] for q in np.flatnonzero(left_out[:, i])])
+            queries = [hits.query_ids[q] for q in np.flatnonzero(left_out[:, i])]
+            which = f"query {queries[0]!r}" + (f" and {len(queries) - 1} more" if len(queries) > 1 else "")
+            raise InputError(
+                f"{name}: {measure.name} is undefined for {which}: {measure.spec.undefined}",
+                hint="undefined='skip' leaves such queries out of the mean, undefined='zero' counts them as 0",
+            )
     return tuple(left_out.sum(axis=0).tolist())
-
-
-def raise_undefined(name: str, measure: Measure, queries: Sequence[str]) -> NoReturn:
-    """Refuse scores that are undefined, saying where and why."""
-    which = f"query {queries[0]!r}" + (f" and {len(queries) - 1} more" if len(queries) > 1 else "")
-    raise InputError(
-        f"{name}: {measure.name} is undefined for {which}: {measure.spec.undefined}",
-        hint="undefined='skip' leaves such queries out of the mean, undefined='zero' counts them as 0",
-    )
 
 
 def count(hits: Hits, policies: Policies) -> Counts:

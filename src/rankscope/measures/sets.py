@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, mea
 
 _VAN_RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
 _TREC_EVAL = "Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005"
+_measure = partial(measure, family=MeasureFamily.SET)
 
 
 def n_found(hits: Hits, k: int | None, rel: float) -> Floats:
@@ -33,12 +35,10 @@ def _recall_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
     return found_workings("relevant docs", hits.n_relevant(rel), hits, k, rel)
 
 
-@measure(
+@_measure(
     "P",
     "Precision",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant in top } k\}| / k",
-    range=(0, 1),
     undefined="never; a list shorter than k counts as if filled up with non-relevant docs",
     cite=_VAN_RIJSBERGEN,
     aliases=("Precision", "Prec"),
@@ -54,15 +54,12 @@ def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     return n_found(hits, k, _level(rel)) / k
 
 
-@measure(
+@_measure(
     "P_ret",
     "Precision over what was retrieved",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant in top } k\}| / \min(k, \text{retrieved})",
-    range=(0, 1),
     undefined="nothing was retrieved",
     cite="the convention of several RAG toolkits; P is the literature's",
-    monotone=True,
     example=MeasureExample(
         [1, 0], [1, 2, 1], 1 / 2, {"k": 10}, "1 of the 2 docs retrieved is relevant: 1/2, where P@10 is 1/10"
     ),
@@ -72,12 +69,10 @@ def precision_of_retrieved(hits: Hits, *, k: int, rel: float | None = None) -> F
     return safe_divide(n_found(hits, k, _level(rel)), np.minimum(hits.n_retrieved, k))
 
 
-@measure(
+@_measure(
     "R",
     "Recall",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant in top } k\}| / |\{\text{relevant}\}|",
-    range=(0, 1),
     cite=_VAN_RIJSBERGEN,
     aliases=("Recall", "Rec"),
     elsewhere={"trec_eval": "recall_{k}", "ranx": "recall@{k}", "ir_measures": "R@{k}"},
@@ -90,12 +85,10 @@ def recall(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Flo
     return safe_divide(n_found(hits, k, level), hits.n_relevant(level))
 
 
-@measure(
+@_measure(
     "R_cap",
     "Capped recall",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant in top } k\}| / \min(k, |\{\text{relevant}\}|)",
-    range=(0, 1),
     cite="Thakur et al., BEIR, NeurIPS 2021",
     aliases=("relative_P", "RelP", "RecallCap", "capped_recall"),
     elsewhere={"trec_eval": "relative_P_{k}", "BEIR": "R_cap@{k}"},
@@ -110,12 +103,10 @@ def capped_recall(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     return safe_divide(n_found(hits, k, level), np.minimum(hits.n_relevant(level), k))
 
 
-@measure(
+@_measure(
     "F",
     "F-measure",
-    family=MeasureFamily.SET,
     formula=r"(1+\beta^2) P R / (\beta^2 P + R)",
-    range=(0, 1),
     cite=_VAN_RIJSBERGEN,
     aliases=("F1",),
     elsewhere={"ranx": "f1@{k}"},
@@ -136,12 +127,10 @@ def harmonic(precision: Floats, recall: Floats, beta: float) -> Floats:
     return np.where(np.isnan(recall), math.nan, np.nan_to_num(mean))
 
 
-@measure(
+@_measure(
     "Success",
     "Success, hit rate",
-    family=MeasureFamily.SET,
     formula=r"[\text{a relevant doc is in the top } k]",
-    range=(0, 1),
     cite="Kantor & Voorhees, The TREC-5 Confusion Track, Information Retrieval, 2000",
     aliases=("HR", "Hit", "HitRate", "Hit_Rate", "Accuracy"),
     elsewhere={"trec_eval": "success_{k}", "ranx": "hit_rate@{k}", "ir_measures": "Success@{k}"},
@@ -154,12 +143,10 @@ def success(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     return np.where(hits.n_relevant(level) == 0, math.nan, found)
 
 
-@measure(
+@_measure(
     "Rprec",
     "R-precision",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant in top } R\}| / R",
-    range=(0, 1),
     cite=_TREC_EVAL,
     aliases=("R-Precision", "RPrecision", "R_prec"),
     elsewhere={"trec_eval": "Rprec, Rprec_mult_{mult}", "ranx": "r-precision", "ir_measures": "Rprec"},
@@ -182,16 +169,13 @@ def counts_at(share: float, n_relevant: Floats, rounding: str) -> Floats:
     return np.floor(share * n_relevant + 0.5)
 
 
-@measure(
+@_measure(
     "SetP",
     "Precision of the whole list",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant retrieved}\}| / |\{\text{retrieved}\}|",
-    range=(0, 1),
     undefined="nothing was retrieved",
     cite=_VAN_RIJSBERGEN,
     aliases=("set_P",),
-    monotone=True,
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP"},
     example=MeasureExample([1, 0, 0, 2], [1, 2, 1], 1 / 2, {}, "2 of the 4 docs retrieved are relevant: 1/2"),
 )
@@ -200,12 +184,10 @@ def set_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     return safe_divide(n_found(hits, None, _level(rel)), hits.n_retrieved)
 
 
-@measure(
+@_measure(
     "SetR",
     "Recall of the whole list",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant retrieved}\}| / |\{\text{relevant}\}|",
-    range=(0, 1),
     cite=_VAN_RIJSBERGEN,
     aliases=("set_recall",),
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR"},
@@ -216,12 +198,10 @@ def set_recall(hits: Hits, *, rel: float | None = None) -> Floats:
     return recall(hits, k=None, rel=rel)
 
 
-@measure(
+@_measure(
     "SetRelP",
     "Capped recall of the whole list",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant retrieved}\}| / \min(|\{\text{retrieved}\}|, |\{\text{relevant}\}|)",
-    range=(0, 1),
     cite=_TREC_EVAL,
     aliases=("set_relative_P",),
     elsewhere={"trec_eval": "set_relative_P"},
@@ -233,12 +213,10 @@ def set_relative_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     return safe_divide(n_found(hits, None, level), np.minimum(hits.n_relevant(level), hits.n_retrieved))
 
 
-@measure(
+@_measure(
     "SetF",
     "F-measure of the whole list",
-    family=MeasureFamily.SET,
     formula=r"(1+\beta^2) P R / (\beta^2 P + R)",
-    range=(0, 1),
     cite=_VAN_RIJSBERGEN,
     aliases=("set_F",),
     elsewhere={"trec_eval": "set_F_{beta squared}", "ir_measures": "SetF(beta={beta squared})"},
@@ -249,12 +227,10 @@ def set_f(hits: Hits, *, beta: float = 1.0, rel: float | None = None) -> Floats:
     return harmonic(np.nan_to_num(set_precision(hits, rel=rel)), set_recall(hits, rel=rel), beta)
 
 
-@measure(
+@_measure(
     "SetAP",
     "Precision times recall of the whole list",
-    family=MeasureFamily.SET,
     formula=r"P \cdot R",
-    range=(0, 1),
     cite=_TREC_EVAL,
     aliases=("set_map",),
     elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
@@ -268,12 +244,10 @@ def set_average_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     return np.where(n_relevant > 0, np.nan_to_num(product), math.nan)
 
 
-@measure(
+@_measure(
     "Judged",
     "Judged share",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{judged in top } k\}| / \min(k, \text{retrieved})",
-    range=(0, 1),
     undefined="nothing was retrieved",
     cite="Lu, Moffat & Culpepper, Information Retrieval Journal, 2016",
     about_relevance=False,
@@ -290,12 +264,10 @@ def judged(hits: Hits, *, k: int | None = None) -> Floats:
     return safe_divide(hits.per_query((hits.grades >= 0) & hits.within(k)), shown)
 
 
-@measure(
+@_measure(
     "Unjudged",
     "Unjudged share",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{unjudged in top } k\}| / k",
-    range=(0, 1),
     better="lower",
     undefined="never",
     cite=_TREC_EVAL,
@@ -310,17 +282,21 @@ def unjudged(hits: Hits, *, k: int) -> Floats:
     return (np.minimum(hits.n_retrieved, k) - hits.per_query((hits.grades >= 0) & hits.within(k))) / k
 
 
-@measure(
-    "NumRet",
-    "Docs retrieved",
-    family=MeasureFamily.SET,
-    formula=r"|\{\text{retrieved}\}|",
+_count = partial(
+    _measure,
     range=(0, math.inf),
     undefined="never",
     cite=_TREC_EVAL,
     aggregate="sum",
     about_relevance=False,
     monotone=False,
+)
+
+
+@_count(
+    "NumRet",
+    "Docs retrieved",
+    formula=r"|\{\text{retrieved}\}|",
     aliases=("num_ret",),
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
     example=MeasureExample([1, None, 0], [1, 0], 3, {}, "3 docs"),
@@ -330,17 +306,10 @@ def n_retrieved(hits: Hits) -> Floats:
     return hits.n_retrieved.astype(np.float64)
 
 
-@measure(
+@_count(
     "NumRel",
     "Relevant docs judged",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant}\}|",
-    range=(0, math.inf),
-    undefined="never",
-    cite=_TREC_EVAL,
-    aggregate="sum",
-    about_relevance=False,
-    monotone=False,
     aliases=("num_rel",),
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
     example=MeasureExample([1, None, 0], [1, 2, 0], 2, {}, "2 of the judged docs are relevant"),
@@ -350,18 +319,13 @@ def n_relevant(hits: Hits, *, rel: float | None = None) -> Floats:
     return hits.n_relevant(_level(rel))
 
 
-@measure(
+@_count(
     "NumRelRet",
     "Relevant docs found",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{relevant in top } k\}|",
-    range=(0, math.inf),
-    undefined="never",
-    cite=_TREC_EVAL,
-    aggregate="sum",
-    about_relevance=False,
     aliases=("num_rel_ret", "Hits"),
     elsewhere={"trec_eval": "num_rel_ret", "ranx": "hits@{k}", "ir_measures": "NumRelRet"},
+    monotone=True,
     example=MeasureExample([1, None, 2], [1, 2, 1], 2, {}, "2 relevant docs are in the list"),
 )
 def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
@@ -369,18 +333,11 @@ def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None 
     return n_found(hits, k, _level(rel))
 
 
-@measure(
+@_count(
     "NumNonrelRet",
     "Judged non-relevant docs retrieved",
-    family=MeasureFamily.SET,
     formula=r"|\{\text{judged non-relevant in top } k\}|",
-    range=(0, math.inf),
     better="lower",
-    undefined="never",
-    cite=_TREC_EVAL,
-    aggregate="sum",
-    about_relevance=False,
-    monotone=False,
     aliases=("num_nonrel_judged_ret",),
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
     example=MeasureExample([1, None, 0], [1, 0], 1, {}, "1 retrieved doc was judged and found non-relevant"),

@@ -222,9 +222,6 @@ class Measure(LightRecord):
     def __repr__(self) -> str:
         return self.name
 
-    def __str__(self) -> str:
-        return self.name
-
 
 def measure(
     name: str,
@@ -232,9 +229,9 @@ def measure(
     *,
     family: MeasureFamily,
     formula: str,
-    range: tuple[float, float],  # noqa: A002 (the word users know)
     cite: str,
     example: MeasureExample,
+    range: tuple[float, float] = (0, 1),  # noqa: A002 (the word users know)
     undefined: str = "no relevant doc is judged for the query",
     better: str = "higher",
     aliases: Mapping[str, Mapping[str, Any]] | Sequence[str] = (),
@@ -261,7 +258,7 @@ def measure(
     formula
         In LaTeX.
     range
-        The lowest and the highest score; infinite where there is none.
+        The lowest and the highest score, by default 0 and 1; infinite where there is none.
     cite
         Where it comes from.
     example

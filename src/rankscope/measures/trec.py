@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,12 @@ from rankscope.measures.sets import _level, n_found
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CITE = "Buckley, trec_eval 9 (measure documentation), 2008"
+_measure = partial(measure, family=MeasureFamily.TREC)
 
 
-@measure(
+@_measure(
     "Utility",
     "Linear utility",
-    family=MeasureFamily.TREC,
     formula=r"a \cdot \text{relevant found} + b \cdot \text{others found} + c \cdot \text{relevant missed}",
     range=(-math.inf, math.inf),
     undefined="never",
@@ -39,12 +40,10 @@ def utility(
     return found * n + wrong * (hits.n_retrieved - n) + missed * (hits.n_relevant(level) - n)
 
 
-@measure(
+@_measure(
     "BinG",
     "Binary G",
-    family=MeasureFamily.TREC,
     formula=r"\frac{1}{R} \sum_r 1 / \log_2(2 + \text{non-relevant above } r)",
-    range=(0, 1),
     cite=_CITE,
     aliases=("binG",),
     elsewhere={"trec_eval": "binG"},
@@ -60,13 +59,11 @@ def binary_g(hits: Hits, *, rel: float | None = None) -> Floats:
     )
 
 
-@measure(
+@_measure(
     "G",
     "Normalised gain G",
-    family=MeasureFamily.TREC,
     graded=True,
     formula=r"\sum_r g_r / \log_2(2 + cost_r - gained_r) \; / \; \sum g^*",
-    range=(0, 1),
     undefined="no judged doc of the query has a gain above 0",
     cite=_CITE,
     elsewhere={"trec_eval": "G"},
@@ -88,26 +85,16 @@ def normalised_gain(hits: Hits, *, gain: Any = "linear", rel: float | None = Non
 def ideal_dcg_at(hits: Hits, ranks: Ints, queries: Ints, gain: Any, rel: float | None) -> Floats:
     """Return the ideal DCG of some queries down to some ranks."""
     terms = ideal_terms(hits, None, gain, rel)
-    return np.array(
-        [
-            math.fsum(terms[start : min(start + rank, end)])
-            for rank, start, end in zip(
-                ranks.tolist(),
-                hits.ideal_offsets[:-1][queries].tolist(),
-                hits.ideal_offsets[1:][queries].tolist(),
-                strict=True,
-            )
-        ]
-    )
+    starts, ends = hits.ideal_offsets[queries].tolist(), hits.ideal_offsets[queries + 1].tolist()
+    bounds = zip(ranks.tolist(), starts, ends, strict=True)
+    return np.array([math.fsum(terms[start : min(start + rank, end)]) for rank, start, end in bounds])
 
 
-@measure(
+@_measure(
     "nDCG_rel",
     "nDCG averaged over relevant docs",
-    family=MeasureFamily.TREC,
     graded=True,
     formula=r"\frac{1}{R} \sum_{\text{relevant } r} \mathrm{nDCG}@r",
-    range=(0, 1),
     undefined="no judged doc of the query has a gain above 0",
     cite=_CITE,
     aliases=("ndcg_rel",),
@@ -133,12 +120,10 @@ def ndcg_at_relevant(hits: Hits, *, gain: Any = "linear", rel: float | None = No
     return safe_divide(hits.per_query(at_found) + missed * whole, n_gainful)
 
 
-@measure(
+@_measure(
     "Rndcg",
     "nDCG averaged over grade levels",
-    family=MeasureFamily.TREC,
     formula=r"\text{mean of } \mathrm{nDCG}@R_g \text{ where } R_g \text{ docs have at least grade } g",
-    range=(0, 1),
     cite=_CITE,
     elsewhere={"trec_eval": "Rndcg"},
     whole_grades=True,

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -26,29 +27,36 @@ from rankscope.measures.extras import Extras, Need
 from rankscope.measures.sets import _level
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
-_FAIRNESS = "Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018"
 _NOTHING = "nothing was retrieved"
 _NO_ATTENTION = f"{_NOTHING}, or with missing='ignore' none of it has a value"
-_DAY_SECONDS = 86_400
-_YEAR_MONTH = len("2024-01")
 
 Docs = Sequence[str]
+_measure = partial(measure, family=MeasureFamily.VARIETY, needs=[Need.DOCS], about_relevance=False, monotone=False)
 
 
-def _example(docs: Mapping[str, Mapping[str, Any]], *, shown: Docs | None = None, relevant: Docs = ()) -> Extras:
-    """Return the data of an example: a table of docs, and which of them are shown, in this order."""
-    fields: dict[str, dict[str, Any]] = {}
-    for doc, values in docs.items():
-        for name, value in values.items():
-            fields.setdefault(name, {})[doc] = value
-    ranking = tuple(docs) if shown is None else tuple(shown)
+def _example(
+    score: float,
+    params: dict[str, Any],
+    working: str,
+    docs: Mapping[str, Mapping[str, Any]],
+    *,
+    shown: str = "",
+    relevant: str = "",
+) -> MeasureExample:
+    """Return an example from a table of docs, which have names of one letter; unless said, all of them are shown."""
+    names = dict.fromkeys(name for values in docs.values() for name in values)
+    fields = {name: {doc: values[name] for doc, values in docs.items() if name in values} for name in names}
+    ranking = tuple(shown or docs)
     judged = {**dict.fromkeys(ranking, 0), **dict.fromkeys(relevant, 1)}
     top = TopDocs(("example",), (ranking,))
-    return Extras(Qrels({"example": judged}), top, docs=DocTable(fields, frozenset(docs)))
+    extras = Extras(Qrels({"example": judged}), top, docs=DocTable(fields, frozenset(docs)))
+    grades = [judged[doc] if relevant else None for doc in ranking]
+    return MeasureExample(
+        grades, sorted(judged.values(), reverse=True) if relevant else [1], score, params, working, extras
+    )
 
 
 def per_ranking(extras: Extras, k: int | None, score: Callable[[Docs], float]) -> Floats:
-    """Return the score of every query's first k docs."""
     rankings = extras.top.cut(k)
     return np.fromiter(map(score, rankings), dtype=np.float64, count=len(rankings))
 
@@ -66,58 +74,42 @@ def all_values(field: Mapping[str, Any], docs: Iterable[str]) -> set[Hashable]:
 _TOPICS = {"a": {"topics": ["soup", "beans"]}, "b": {"topics": ["soup"]}, "c": {"topics": ["bread", "cake"]}}
 
 
-@measure(
+@_measure(
     "TopicCoverage",
     "Topic coverage of the collection",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"|\text{topics of the top } k| / |\text{topics of the table}|",
-    range=(0, 1),
     undefined="no doc of the table has a topic",
     aliases=("topic_coverage", "subtopic_coverage"),
     cite="the podcast search parakeet; after Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003",
-    example=MeasureExample(
-        [None, None],
-        [1],
-        2 / 4,
-        {"k": 2},
-        "soup and beans, of soup, beans, bread and cake",
-        extras=_example(_TOPICS, shown=["a", "b"]),
-    ),
+    example=_example(2 / 4, {"k": 2}, "soup and beans, of soup, beans, bread and cake", _TOPICS, shown="ab"),
 )
-def topic_coverage(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "topics") -> Floats:
+def topic_coverage(_hits: Hits, extras: Extras, *, k: int | None = None, field: str = "topics") -> Floats:
     """Answers: what share of all topics of the collection do the first k docs touch?
 
     Collection-wide, so a focused query cannot reach 1; TopicRecall asks for the query's own topics. The field may hold
     one value or a list. A doc without a topic adds none.
     """
-    del hits
     topics = extras.docs.field(field)
     n_topics = len(all_values(topics, topics))
     return per_ranking(extras, k, lambda docs: share(len(all_values(topics, docs)), n_topics))
 
 
-@measure(
+@_measure(
     "TopicRecall",
     "Topic recall of the query",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    monotone=False,
+    about_relevance=True,
     formula=r"|\text{topics of relevant docs that the top } k \text{ have}| / |\text{topics of relevant docs}|",
-    range=(0, 1),
     undefined="no relevant doc of the query has a topic",
     if_undefined="policy",
     aliases=("topic_recall",),
     cite="Zhai, Cohen & Lafferty, Beyond Independent Relevance, SIGIR 2003 (subtopic recall)",
-    example=MeasureExample(
-        [1, 0],
-        [1, 1, 0],
+    example=_example(
         2 / 4,
         {"k": 2},
         "relevant docs a and c have soup, beans, bread, cake; a and b show soup, beans",
-        extras=_example(_TOPICS, shown=["a", "b"], relevant=["a", "c"]),
+        _TOPICS,
+        shown="ab",
+        relevant="ac",
     ),
 )
 def topic_recall(
@@ -143,15 +135,10 @@ def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
     return len(values) + (missing == "own" and any(doc not in field for doc in docs))
 
 
-@measure(
+@_measure(
     "Distinct",
     "Distinct values",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"|\{f(d_r) : r \le k\}| / n",
-    range=(0, 1),
     undefined=_NOTHING,
     cite="the podcast search parakeet (podcast coverage, result uniqueness); Clarke et al., SIGIR 2008",
     aliases={
@@ -160,17 +147,15 @@ def n_distinct(field: Mapping[str, Any], docs: Docs, missing: str) -> int:
         "ResultUniqueness": {"field": "id"},
         "result_uniqueness": {"field": "id"},
     },
-    example=MeasureExample(
-        [None, None, None, None],
-        [1],
+    example=_example(
         2 / 4,
         {"k": 4, "field": "source"},
         "sources x, x, y and one missing: x and y, of 4 docs",
-        extras=_example({"a": {"source": "x"}, "b": {"source": "x"}, "c": {"source": "y"}, "d": {}}),
+        {"a": {"source": "x"}, "b": {"source": "x"}, "c": {"source": "y"}, "d": {}},
     ),
 )
 def distinct_values(
-    hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", missing: str = "ignore"
+    _hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", missing: str = "ignore"
 ) -> Floats:
     """Answers: how many different values (sources, authors, categories …) do the first k docs have, per doc?
 
@@ -178,7 +163,6 @@ def distinct_values(
     doc adds no value; with `missing='own'` all of them together add one. A list is one value as a whole, whatever its
     order. `field='id'` counts the docs themselves: 1, since a run has no doc twice.
     """
-    del hits
     values = extras.docs.field(field)
     return per_ranking(extras, k, lambda docs: share(n_distinct(values, docs, missing), len(docs)))
 
@@ -190,19 +174,15 @@ def as_date(value: Any, doc: str) -> datetime:
     elif isinstance(value, date):
         moment = datetime.combine(value, time())
     else:
-        moment = parse_date(str(value).strip(), doc)
+        text = str(value).strip()
+        whole = {4: f"{text}-01-01", len("2024-01"): f"{text}-01"}.get(len(text), text)
+        try:
+            moment = datetime.fromisoformat(whole)
+        except ValueError:
+            raise InputError(
+                f"{text!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
+            ) from None
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-
-
-def parse_date(text: str, doc: str) -> datetime:
-    """Return the date that an ISO text stands for."""
-    whole = {4: f"{text}-01-01", _YEAR_MONTH: f"{text}-01"}.get(len(text), text)
-    try:
-        return datetime.fromisoformat(whole)
-    except ValueError:
-        raise InputError(
-            f"{text!r}, the date of doc {doc!r}, is not an ISO date", hint="write dates as 2024-05-31"
-        ) from None
 
 
 def dates_of(field: Mapping[str, Any], docs: Iterable[str]) -> list[datetime]:
@@ -246,13 +226,11 @@ def shown_date(moment: datetime) -> str:
 
 
 def changes_share(moments: Sequence[datetime]) -> float:
-    """Return the share of neighbours in time that differ."""
     return share(len(set(moments)) - 1, len(moments) - 1) if moments else math.nan
 
 
 def span_days(moments: Sequence[datetime]) -> float:
-    """Return the days between the oldest and the newest."""
-    return (moments[-1] - moments[0]).total_seconds() / _DAY_SECONDS if moments else math.nan
+    return (moments[-1] - moments[0]).total_seconds() / 86_400 if moments else math.nan
 
 
 def entropy(amounts: Iterable[float]) -> float:
@@ -276,124 +254,89 @@ def gap_entropy_of(moments: Sequence[datetime]) -> float:
 _DATES = {"a": {"date": "2024-01-01"}, "b": {"date": "2024-01-04"}, "c": {"date": "2024-01-01"}, "d": {}}
 
 
-@measure(
+@_measure(
     "DateDistinct",
     "Temporal coverage",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"(u - 1) / (n - 1)",
-    range=(0, 1),
     undefined="fewer than two of the first k docs have a date",
     cite="the podcast search parakeet (temporal coverage)",
     aliases=("temporal_coverage", "temporal_uniformity", "DateDistinctAdjacent"),
-    example=MeasureExample(
-        [None] * 4,
-        [1],
-        1 / 2,
-        {"k": 4},
-        "three docs have a date, two dates differ: (2 - 1)/(3 - 1)",
-        extras=_example(_DATES),
-    ),
+    example=_example(1 / 2, {"k": 4}, "three docs have a date, two dates differ: (2 - 1)/(3 - 1)", _DATES),
 )
-def date_distinct(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
+def date_distinct(_hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
     """Answers: of the first k docs put in the order of their dates, what share of neighbours differ in date?
 
     It equals (different dates - 1) / (dated docs - 1), and says nothing of how far apart they are: see DateSpan and
     GapEntropy. Docs without a date are left out.
     """
-    del hits
     dates = extras.docs.field(field)
     return per_ranking(extras, k, lambda docs: changes_share(dates_of(dates, docs)))
 
 
-@measure(
+@_measure(
     "DateSpan",
     "Date span in days",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"\max_{r \le k} t_r - \min_{r \le k} t_r",
     range=(0, math.inf),
     undefined="none of the first k docs has a date",
     cite="Campos, Dias, Jorge & Jatowt, Survey of Temporal Information Retrieval, CSUR 2014",
     aliases=("date_span",),
-    example=MeasureExample([None] * 4, [1], 3, {"k": 4}, "from 1 to 4 January", extras=_example(_DATES)),
+    example=_example(3, {"k": 4}, "from 1 to 4 January", _DATES),
 )
-def date_span(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
+def date_span(_hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
     """Answers: how many days lie between the oldest and the newest of the first k docs?
 
     Docs without a date are left out; a single date spans 0 days.
     """
-    del hits
     dates = extras.docs.field(field)
     return per_ranking(extras, k, lambda docs: span_days(dates_of(dates, docs)))
 
 
-@measure(
+@_measure(
     "GapEntropy",
     "Evenness of dates",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"-\frac{1}{\ln(n-1)} \sum_i g_i \ln g_i, \quad g_i = (t_{i+1} - t_i) / (t_n - t_1)",
-    range=(0, 1),
     undefined="fewer than three of the first k docs have a date",
     cite="Shannon, A Mathematical Theory of Communication, 1948 (entropy of the gaps, divided by the most it can be)",
     aliases=("gap_entropy",),
-    example=MeasureExample(
-        [None] * 3,
-        [1],
+    example=_example(
         -(0.25 * math.log(0.25) + 0.75 * math.log(0.75)) / math.log(2),
         {"k": 3},
         "gaps of 1 and 3 days of 4: -(0.25 ln 0.25 + 0.75 ln 0.75)/ln 2 = 0.8113",
-        extras=_example({"a": {"date": "2024-01-05"}, "b": {"date": "2024-01-01"}, "c": {"date": "2024-01-02"}}),
+        {"a": {"date": "2024-01-05"}, "b": {"date": "2024-01-01"}, "c": {"date": "2024-01-02"}},
     ),
 )
-def gap_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
+def gap_entropy(_hits: Hits, extras: Extras, *, k: int | None = None, field: str = "date") -> Floats:
     """Answers: how evenly are the first k docs spread between the oldest and the newest of them?
 
     1 where all gaps between neighbouring dates are equal, 0 where all but one gap are none (or all dates are one).
     Docs without a date are left out.
     """
-    del hits
     dates = extras.docs.field(field)
     return per_ranking(extras, k, lambda docs: gap_entropy_of(dates_of(dates, docs)))
 
 
-@measure(
+@_measure(
     "ContentDiversity",
     "Diversity of sources and dates",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"(|\text{sources}| + |\text{dates}|) / (2n)",
-    range=(0, 1),
     undefined="fewer than two docs were retrieved",
     cite="the podcast search parakeet (content diversity)",
     aliases=("content_diversity",),
-    example=MeasureExample(
-        [None] * 4,
-        [1],
+    example=_example(
         (3 / 4 + 2 / 4) / 2,
         {"k": 4},
         "sources x, x, y and none make 3 of 4, two dates make 2 of 4",
-        extras=_example(
-            {
-                "a": {"source": "x", "date": "2024-01-01"},
-                "b": {"source": "x", "date": "2024-01-01"},
-                "c": {"source": "y", "date": "2024-01-04"},
-                "d": {},
-            }
-        ),
+        {
+            "a": {"source": "x", "date": "2024-01-01"},
+            "b": {"source": "x", "date": "2024-01-01"},
+            "c": {"source": "y", "date": "2024-01-04"},
+            "d": {},
+        },
     ),
 )
 def content_diversity(
-    hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", date: str = "date"
+    _hits: Hits, extras: Extras, *, k: int | None = None, field: str = "source", date: str = "date"
 ) -> Floats:
     """Answers: do the first k docs come from many sources and many dates?
 
@@ -401,7 +344,6 @@ def content_diversity(
     source, docs without a date add none, and the divisor is all docs shown: that is how parakeet computes it. Distinct
     and DateDistinct say the two apart.
     """
-    del hits
     sources, dates = extras.docs.field(field), extras.docs.field(date)
 
     def score(docs: Docs) -> float:
@@ -412,34 +354,26 @@ def content_diversity(
     return per_ranking(extras, k, score)
 
 
-@measure(
+@_measure(
     "CategoryEntropy",
     "Evenness of categories",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"-\frac{1}{\ln \min(n, C)} \sum_c p_c \ln p_c",
-    range=(0, 1),
     undefined="the first k docs have fewer than two values, or the table has a single one",
     cite="Shannon, A Mathematical Theory of Communication, 1948",
     aliases=("category_entropy",),
-    example=MeasureExample(
-        [None] * 3,
-        [1],
+    example=_example(
         -(1 / 3 * math.log(1 / 3) + 2 / 3 * math.log(2 / 3)) / math.log(2),
         {"k": 3},
         "x, x, y: -(2/3 ln 2/3 + 1/3 ln 1/3), divided by ln 2 for the two categories there are = 0.9183",
-        extras=_example({"a": {"category": "x"}, "b": {"category": "x"}, "c": {"category": "y"}}),
+        {"a": {"category": "x"}, "b": {"category": "x"}, "c": {"category": "y"}},
     ),
 )
-def category_entropy(hits: Hits, extras: Extras, *, k: int | None = None, field: str = "category") -> Floats:
+def category_entropy(_hits: Hits, extras: Extras, *, k: int | None = None, field: str = "category") -> Floats:
     """Answers: how evenly do the first k docs share the categories?
 
     Shannon's entropy of the values among the results, divided by the most it could be: with n values shown and C
     different ones in the table, ln min(n, C). Every value of a list counts. Docs without a value are left out.
     """
-    del hits
     categories = extras.docs.field(field)
     n_categories = len(all_values(categories, categories))
 
@@ -459,27 +393,15 @@ def times_shown(extras: Extras, k: int | None) -> Counter[str]:
 _SHOP: dict[str, dict[str, Any]] = {"a": {}, "b": {}, "c": {}, "d": {}}
 
 
-@measure(
+@_measure(
     "CatalogCoverage",
     "Catalogue coverage over all queries",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     over_all_queries=True,
     formula=r"|\text{docs in the top } k \text{ of any query}| / |\text{docs of the table}|",
-    range=(0, 1),
     undefined="the table has no docs",
     cite="Ge, Delgado-Battenfeld & Jannach, Beyond Accuracy: Coverage and Serendipity, RecSys 2010",
     aliases=("catalog_coverage", "catalogue_coverage"),
-    example=MeasureExample(
-        [None, None],
-        [1],
-        2 / 4,
-        {"k": 2},
-        "two of the four docs of the table",
-        extras=_example(_SHOP, shown=["a", "b"]),
-    ),
+    example=_example(2 / 4, {"k": 2}, "two of the four docs of the table", _SHOP, shown="ab"),
 )
 def catalog_coverage(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
     """Answers: what share of all docs is shown to anybody, over all queries together?
@@ -490,36 +412,16 @@ def catalog_coverage(hits: Hits, extras: Extras, *, k: int | None = None) -> Flo
     return np.full(len(hits), share(len(times_shown(extras, k)), len(extras.docs.doc_ids)))
 
 
-def gini_of(counts: Iterable[int], n: int) -> float:
-    """Return the Gini coefficient of counts over n things, of which those not counted have 0."""
-    positive = sorted(counts)
-    places = range(n - len(positive) + 1, n + 1)
-    weighted = sum(place * count for place, count in zip(places, positive, strict=True))
-    return share(2 * weighted - (n + 1) * sum(positive), n * sum(positive))
-
-
-@measure(
+@_measure(
     "Gini",
     "Concentration of attention over all queries",
-    family=MeasureFamily.VARIETY,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     over_all_queries=True,
     better="lower",
     formula=r"\frac{2 \sum_i i\, c_i}{N \sum_i c_i} - \frac{N + 1}{N} \quad (c_1 \le c_2 \le …)",
-    range=(0, 1),
     undefined="no doc of the table is shown",
     cite="Fleder & Hosanagar, Blockbuster Culture's Next Rise or Fall, Management Science 2009",
     aliases=("gini_index",),
-    example=MeasureExample(
-        [None, None],
-        [1],
-        1 / 2,
-        {"k": 2},
-        "shown 0, 0, 1 and 1 times: 2·(3·1 + 4·1)/(4·2) - 5/4",
-        extras=_example(_SHOP, shown=["a", "b"]),
-    ),
+    example=_example(1 / 2, {"k": 2}, "shown 0, 0, 1 and 1 times: 2·(3·1 + 4·1)/(4·2) - 5/4", _SHOP, shown="ab"),
 )
 def gini(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
     """Answers: how unequally is being shown shared among all docs, over all queries together?
@@ -528,16 +430,18 @@ def gini(hits: Hits, extras: Extras, *, k: int | None = None) -> Floats:
     whole run, repeated for every query; intervals and tests over queries mean nothing here. Docs that the table does
     not have are not counted (but reported).
     """
-    counts = times_shown(extras, k)
-    return np.full(len(hits), gini_of(counts.values(), len(extras.docs.doc_ids)))
+    n, counts = len(extras.docs.doc_ids), sorted(times_shown(extras, k).values())
+    places = range(n - len(counts) + 1, n + 1)  # docs that are never shown come first
+    weighted = sum(place * count for place, count in zip(places, counts, strict=True))
+    return np.full(len(hits), share(2 * weighted - (n + 1) * sum(counts), n * sum(counts)))
 
 
 def attention_share(
+    name: str,
     extras: Extras,
     k: int | None,
     weights: Callable[[int], float],
     *,
-    name: str,
     field: str,
     group: str | None,
     missing: str,
@@ -555,32 +459,26 @@ def attention_share(
     return per_ranking(extras, k, score)
 
 
-_GROUPS = _example({"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group": "new"}})
+_GROUPS = {"a": {"group": "new"}, "b": {"group": "old"}, "c": {"group": "new"}}
 
 
-@measure(
+@_measure(
     "Exposure",
     "Exposure of a group",
     family=MeasureFamily.FAIRNESS,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"\frac{\sum_{r \le k, d_r \in G} 1 / \log_2(r+1)}{\sum_{r \le k} 1 / \log_2(r+1)}",
-    range=(0, 1),
     undefined=_NO_ATTENTION,
-    cite=_FAIRNESS,
+    cite="Singh & Joachims, Fairness of Exposure in Rankings, KDD 2018",
     aliases=("group_exposure",),
-    example=MeasureExample(
-        [None] * 3,
-        [1],
+    example=_example(
         1.5 / (1.5 + 1 / math.log2(3)),
         {"k": 3, "group": "new"},
         "ranks 1 and 3: (1 + 0.5) / (1 + 0.6309 + 0.5) = 0.7039",
-        extras=_GROUPS,
+        _GROUPS,
     ),
 )
 def exposure(
-    hits: Hits,
+    _hits: Hits,
     extras: Extras,
     *,
     k: int | None = None,
@@ -594,44 +492,31 @@ def exposure(
     the group's share of the relevant docs. A doc whose field is a list belongs to every group in it. Docs without a
     value take attention as a group of their own; `missing='ignore'` leaves them out of the total.
     """
-    del hits
     return attention_share(
-        extras,
-        k,
-        lambda rank: 1 / math.log2(rank + 1),
-        name="Exposure",
-        field=field,
-        group=group,
-        missing=missing,
+        "Exposure", extras, k, lambda rank: 1 / math.log2(rank + 1), field=field, group=group, missing=missing
     )
 
 
-@measure(
+@_measure(
     "GroupShare",
     "Rank-biased share of a group",
     family=MeasureFamily.FAIRNESS,
-    needs=[Need.DOCS],
-    about_relevance=False,
-    monotone=False,
     formula=r"\frac{\sum_{r \le k, d_r \in G} p^{r-1}}{\sum_{r \le k} p^{r-1}}",
-    range=(0, 1),
     undefined=_NO_ATTENTION,
     cite=(
         "Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the Impact of User Attention on Fair "
         "Group Representation, WWW 2019"
     ),
     aliases=("group_share",),
-    example=MeasureExample(
-        [None] * 3,
-        [1],
+    example=_example(
         (1 + 0.25) / (1 + 0.5 + 0.25),
         {"k": 3, "group": "new", "p": 0.5},
         "ranks 1 and 3: (1 + 0.25) / (1 + 0.5 + 0.25)",
-        extras=_GROUPS,
+        _GROUPS,
     ),
 )
 def group_share(
-    hits: Hits,
+    _hits: Hits,
     extras: Extras,
     *,
     k: int | None = None,
@@ -644,13 +529,6 @@ def group_share(
 
     As Exposure, with the attention of rank-biased precision: p to the power of rank - 1.
     """
-    del hits
     return attention_share(
-        extras,
-        k,
-        lambda rank: p ** (rank - 1),
-        name="GroupShare",
-        field=field,
-        group=group,
-        missing=missing,
+        "GroupShare", extras, k, lambda rank: p ** (rank - 1), field=field, group=group, missing=missing
     )

@@ -14,9 +14,10 @@ from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged import TippingTable, supports_tipping, tipping
+from rankscope.analysis.unjudged import tipping
 from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments, text_hashes
 from rankscope.analysis.unjudged.sampled_scores import SampledHits, SampledPrecisions, SampledSums
+from rankscope.analysis.unjudged.tipping import TippingTable, supports_tipping
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -44,11 +45,18 @@ REFUSED = [
 ]  # fmt: skip
 
 
+class OpenTable(TippingTable):
+    def difference_at(self, rate, first, second, *, counted=None, weights=None):
+        """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
+        shares = tipping.query_shares(self._queries_of(first, second, counted, weights), weights)
+        return self._gap(first, second, shares).at(rate)
+
+
 def table(judged, runs, measure, *, seed=0, **policies):
     qrels, decided = Qrels(judged), Policies(**policies)
     named = {name: Run(run, name=name) for name, run in runs.items()}
     aligned = {name: AlignedRun.of(qrels, run, decided) for name, run in named.items()}
-    return TippingTable(qrels, aligned, parse_measure(measure), decided, seed=seed)
+    return OpenTable(qrels, aligned, parse_measure(measure), decided, seed=seed)
 
 
 @st.composite
@@ -471,7 +479,7 @@ def test_hits_of_another_run_are_refused():
     hits = align(qrels, Run({"q": ["x", "a", "y"]}), policies)
     aligned = {name: AlignedRun(run, hits, policies) for name, run in runs.items()}
     with pytest.raises(InputError, match="do not belong"):
-        TippingTable(qrels, aligned, measure, policies).difference_at(1.0, "a", "b")
+        OpenTable(qrels, aligned, measure, policies).difference_at(1.0, "a", "b")
 
 
 def test_which_measures_are_supported():

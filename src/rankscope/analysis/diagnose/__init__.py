@@ -13,9 +13,8 @@ from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
 from rankscope.analysis.diagnose.checks import findings_of
-from rankscope.analysis.diagnose.lists import best_queries, query_list, worst_queries
-from rankscope.analysis.diagnose.positions import position_report
-from rankscope.analysis.diagnose.records import SEVERITIES, Diagnosis, DiagnosisFinding, PositionReport, Positions
+from rankscope.analysis.diagnose.lists import best_queries, position_report, query_list, worst_queries
+from rankscope.analysis.diagnose.records import Diagnosis
 from rankscope.analysis.diagnose.summary import summary_of
 from rankscope.analysis.diagnose.view import run_view
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
@@ -35,17 +34,7 @@ if TYPE_CHECKING:
     from rankscope.data.shapes import QrelsLike, RunLike
     from rankscope.typing import PolicyOptions
 
-__all__ = [
-    "SEVERITIES",
-    "Diagnosis",
-    "DiagnosisFinding",
-    "PositionReport",
-    "Positions",
-    "check_cuts",
-    "diagnose",
-    "diagnose_run",
-    "position_report",
-]
+__all__ = ["POOL_CUTS", "SEEN_DOCS", "Diagnosis", "diagnose"]
 
 SEEN_DOCS = 10
 """How many docs a reader sees, by default."""
@@ -131,7 +120,6 @@ def diagnose_run(
 ) -> Diagnosis:
     """Explain a run from its hits; `measure` is an nDCG with a cut-off, `pool_cuts` are depths of the candidate pool."""
     k = int(measure.options["k"])
-    check_cuts([k, *pool_cuts])
     check_grades(qrels, parse_measures(f"R@{k}"), policies)
     view = run_view(hits, measure, k=k, rel=policies.relevance_level, cuts=pool_cuts)
     if not len(view):
@@ -155,7 +143,7 @@ def diagnose_run(
         min_rel=view.rel,
         n_queries=len(view),
         n_other_queries=len(hits) - len(view),
-        recall=view.recall,
+        recall=float((view.found(k) / view.n_relevant).mean()),
         unjudged_share=view.unjudged_share,
         summary=summary_of(view, findings),
         losses=view.losses,

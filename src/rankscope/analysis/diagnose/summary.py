@@ -34,9 +34,8 @@ def summary_of(view: RunView, findings: Sequence[DiagnosisFinding]) -> str:
     if all(finding.severity == "remark" for finding in findings):
         sentences.append("Nothing to complain about: no check concerns more than a few queries.")
     else:
-        part = max(
-            WHERE_LOST, key=lambda name: round(float(getattr(losses, name)), 9)
-        )  # of equals the easiest to regain
+        # of equals the easiest to regain
+        part = max(WHERE_LOST, key=lambda name: round(float(getattr(losses, name)), 9))
         where, advice = WHERE_LOST[part]
         missing, lost = 1 - losses.score, getattr(losses, part)
         share = "Most" if lost > missing / 2 else "The largest part"

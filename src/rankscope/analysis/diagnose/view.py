@@ -12,7 +12,7 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.analysis.diagnose.records import Losses, PoolCut, RankBand, RankRow
 from rankscope.analysis.diagnose.thresholds import SURE_TOP
-from rankscope.arrays import Bools, Floats, Ints, positions_in_segment, safe_divide
+from rankscope.arrays import Floats, Ints, positions_in_segment, safe_divide
 from rankscope.light import replace
 from rankscope.measures.gain import gains_of
 from rankscope.measures.rank import first_relevant_ranks
@@ -48,18 +48,15 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def n_relevant(self) -> Ints:
-        """Relevant docs of each query, found or not."""
         return self.hits.n_relevant(self.rel).astype(np.int64)
 
     def found(self, k: int) -> Ints:
-        """Count the relevant docs in the top k."""
         return n_found(self.hits, k, self.rel).astype(np.int64)
 
     @cached_property
     def n_below(self) -> Ints:
         """Relevant docs that are in the pool, but not in the top k."""
-        below: Ints = np.maximum(self.found(self.depth) - self.found(self.k), 0)
-        return below
+        return np.maximum(self.found(self.depth) - self.found(self.k), 0)
 
     @cached_property
     def n_movable(self) -> Ints:
@@ -103,12 +100,15 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def score(self) -> Floats:
-        """NDCG at k; 0 where nothing can be gained."""
         return np.nan_to_num(self.measure.score(self.hits, rel=self.rel))
 
     def best_score(self, depth: int) -> Floats:
         """NDCG at k of the best order of the first `depth` docs: what a perfect re-ranker of them would reach."""
-        return np.nan_to_num(self.measure.score(self.best_order(depth), rel=self.rel))
+        pool = self.hits.first(depth)
+        arguments = self.measure.arguments(rel=self.rel)
+        order = np.lexsort((-gains_of(pool.grades, arguments["gain"], arguments["rel"]), pool.segments))
+        ranks = positions_in_segment(pool.segments, len(pool)) + 1
+        return np.nan_to_num(self.measure.score(replace(pool, grades=pool.grades[order], ranks=ranks), rel=self.rel))
 
     @cached_property
     def reordered(self) -> Floats:
@@ -120,16 +120,8 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
         """NDCG at k if the whole pool stood in its best order."""
         return self.best_score(max(self.depth, self.k))
 
-    def best_order(self, depth: int) -> Hits:
-        """Return the hits as if the first `depth` docs were sorted by what they are worth."""
-        pool = self.hits.first(depth)
-        arguments = self.measure.arguments(rel=self.rel)
-        order = np.lexsort((-gains_of(pool.grades, arguments["gain"], arguments["rel"]), pool.segments))
-        return replace(pool, grades=pool.grades[order], ranks=positions_in_segment(pool.segments, len(pool)) + 1)
-
     @property
     def losses(self) -> Losses:
-        """Where nDCG is lost, on the mean."""
         score, reordered, ceiling = (float(part.mean()) for part in (self.score, self.reordered, self.ceiling))
         return Losses(score, reordered - score, ceiling - reordered, 1 - ceiling)
 
@@ -171,11 +163,6 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
             yield RankRow(rank, n_relevant, n_judged - n_relevant, n_filled - n_judged, len(self) - n_filled)
 
     @property
-    def recall(self) -> float:
-        """Mean recall at k."""
-        return float((self.found(self.k) / self.n_relevant).mean())
-
-    @property
     def unjudged_share(self) -> float | None:
         """The share of the docs in all tops that nobody judged; None where there are none."""
         n_shown = int(self.n_shown.sum())
@@ -193,15 +180,9 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def run_view(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence[int]) -> RunView:
-    """Return the view of the queries that have relevant docs."""
-    with_relevant: Bools = hits.n_relevant(rel) > 0
-    kept = hits.select(with_relevant)
-    return RunView(kept, measure, k, rel, pool_cuts(kept, k, cuts))
-
-
-def pool_cuts(hits: Hits, k: int, cuts: Sequence[int]) -> tuple[int, ...]:
-    """Return the depths to look at: k among them, and none beyond the longest list."""
+    """Return the view of the queries that have relevant docs; no cut is beyond the longest list, and k is one."""
+    kept = hits.select(np.asarray(hits.n_relevant(rel) > 0))
     wanted = sorted({*cuts, k})
-    longest = max(int(hits.n_retrieved.max(initial=0)), 1)
+    longest = max(int(kept.n_retrieved.max(initial=0)), 1)
     end = min(longest, wanted[-1])
-    return (*(cut for cut in wanted if cut < end), end)
+    return RunView(kept, measure, k, rel, (*(cut for cut in wanted if cut < end), end))

@@ -16,7 +16,6 @@ Queries that do not count in the comparison now do not count here either.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -25,18 +24,10 @@ from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, on_shared_queries
 from rankscope.analysis.unjudged.average_precision import AveragePrecisionBounds
 from rankscope.analysis.unjudged.first_relevant import VALUES, FirstRelevantBounds
-from rankscope.analysis.unjudged.judging_order import DifferenceBounds, judging_queue
+from rankscope.analysis.unjudged.judging_order import DifferenceBounds, JudgingQueue
 from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_own_scale, zero_is_worthless
-from rankscope.analysis.unjudged.pool import UnjudgedPool, graded_hits, keeps_unjudged, pool_of
-from rankscope.analysis.unjudged.records import (
-    SameCheck,
-    Sensitivity,
-    SettleDoc,
-    TippingCheck,
-    UnjudgedEffect,
-    straddles_zero,
-)
-from rankscope.analysis.unjudged.tipping import TippingTable, supports_tipping
+from rankscope.analysis.unjudged.pool import graded_hits, keeps_unjudged, pool_of
+from rankscope.analysis.unjudged.records import Sensitivity, UnjudgedEffect, straddles_zero
 from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -45,19 +36,7 @@ from rankscope.measures.registry import REGISTRY
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
-__all__ = [
-    "SUPPORTED",
-    "SameCheck",
-    "Sensitivity",
-    "SettleDoc",
-    "TippingCheck",
-    "TippingTable",
-    "UnjudgedEffect",
-    "supports",
-    "supports_tipping",
-    "unjudged_effect",
-    "unjudged_effect_of",
-]
+__all__ = ["UnjudgedEffect", "supports", "unjudged_effect", "unjudged_effect_of"]
 
 SUPPORTED = (*FORMS, *VALUES, "AP")
 """The measures whose difference can be bounded."""
@@ -76,7 +55,6 @@ def supports(measure: Measure, policies: Policies) -> bool:
 
 
 def unjudged_effect(qrels: Qrels, run_a: Run, run_b: Run, measure: Measure, policies: Policies) -> UnjudgedEffect:
-    """Bound what unjudged docs among the first k could do to the difference of two systems, the second minus the first."""
     a, b = (AlignedRun.of(qrels, run, policies) for run in (run_a, run_b))
     return unjudged_effect_of(qrels, a, b, measure, policies)
 
@@ -98,13 +76,19 @@ def unjudged_effect_of(
     top = max(hits[0].max_grade, lowest_relevant)  # where no judged doc is relevant, others may be
     pool = pool_of(qrels, runs, k=k)
     counted = np.all([~np.isnan(scores_of(each, measure, policies)) for each in hits], axis=0)
-    bounds = difference_bounds(measure, arguments, pool, hits, top=top)
+    bounds: DifferenceBounds
+    if measure.base in FORMS:
+        bounds = LinearBounds(FORMS[measure.base](arguments, top), pool, hits, top=top)
+    elif measure.base in VALUES:
+        bounds = FirstRelevantBounds(measure.base, arguments, pool, hits)
+    else:
+        bounds = AveragePrecisionBounds(arguments, pool, hits)
     low, high = bounds.extremes()
-    queue = judging_queue(bounds, hits[0].query_ids, counted)
-    perfect = [
-        graded_hits(hits[0], pool, pool.rank_a, grade=top, k=k),
-        graded_hits(hits[1], pool, pool.rank_b, grade=top, k=k),
-    ]
+    queue = JudgingQueue(bounds, hits[0].query_ids, counted)
+    sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)
+    perfect = [graded_hits(each, pool, ranks, grade=top, k=k) for each, ranks in sides]
+    has_threshold = qrels.fractional_row is None or policies.min_rel is not None
+    bpref = Measure.of(REGISTRY["Bpref"], {})
     is_open = counted.any() and straddles_zero(float(low[counted].mean()), float(high[counted].mean()))
     return UnjudgedEffect(
         k=k,
@@ -119,38 +103,17 @@ def unjudged_effect_of(
         query_low=np.where(counted, low, np.nan),
         query_high=np.where(counted, high, np.nan),
         n_certain=len(queue.order) if is_open else 0,
-        sensitivity=sensitivity_of(qrels, hits, measure, policies, counted),
+        sensitivity=Sensitivity(
+            judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
+            bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
+        ),
         docs=queue.first,
-    )
-
-
-def difference_bounds(
-    measure: Measure, arguments: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits], *, top: float
-) -> DifferenceBounds:
-    """Return how the difference by a measure depends on the unjudged docs."""
-    if measure.base in FORMS:
-        return LinearBounds(FORMS[measure.base](arguments, top), pool, hits, top=top)
-    if measure.base in VALUES:
-        return FirstRelevantBounds(measure.base, arguments, pool, hits)
-    return AveragePrecisionBounds(arguments, pool, hits)
-
-
-def sensitivity_of(
-    qrels: Qrels, hits: tuple[Hits, Hits], measure: Measure, policies: Policies, counted: Bools
-) -> Sensitivity:
-    """Compare by other ways of dealing with unjudged docs."""
-    has_threshold = qrels.fractional_row is None or policies.min_rel is not None
-    bpref = Measure.of(REGISTRY["Bpref"], {})
-    return Sensitivity(
-        judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
-        bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
     )
 
 
 def scores_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
     """Return each query's score; NaN where the query does not count."""
-    column: Floats = score_hits(hits, [measure], policies)[0][:, 0]
-    return column
+    return np.asarray(score_hits(hits, [measure], policies)[0][:, 0])
 
 
 def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, counted: Bools) -> float:
@@ -160,5 +123,4 @@ def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, count
 
 
 def mean(values: Floats) -> float:
-    """Return the mean, NaN of nothing."""
     return in_order_sum(values) / len(values) if len(values) else float("nan")

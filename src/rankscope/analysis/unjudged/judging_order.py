@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import msgspec
 import numpy as np
 
 from rankscope.analysis.unjudged.pool import UnjudgedPool
@@ -39,15 +38,21 @@ class DifferenceBounds(Protocol):
         ...
 
 
-class JudgingQueue(msgspec.Struct, frozen=True, eq=False):
-    """The unjudged docs that can change the difference, the most important first."""
+class JudgingQueue:
+    """The unjudged docs that can change the difference: first those that could reverse its present sign.
 
-    query_ids: tuple[str, ...]
-    pool: UnjudgedPool
-    order: Ints
-    """Positions in the pool."""
-    swings: Floats
-    """How far each doc of the pool can move the mean difference."""
+    Each part is ordered by how far a doc can move the difference.
+    """
+
+    def __init__(self, bounds: DifferenceBounds, query_ids: tuple[str, ...], counted: Bools) -> None:
+        self.query_ids, self.pool = query_ids, bounds.pool
+        low, high = bounds.alone()
+        against, along = (-low, high) if bounds.now[counted].sum() >= 0 else (high, -low)
+        useful = np.flatnonzero(bounds.matters() & counted[bounds.pool.query])
+        self.order: Ints = useful[np.lexsort((-along[useful], -against[useful]))]
+        """Positions in the pool."""
+        self.swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)
+        """How far each doc of the pool can move the mean difference."""
 
     def first(self, n: int | None = None) -> tuple[SettleDoc, ...]:
         """Return the n docs to judge first, by default all."""
@@ -61,13 +66,3 @@ class JudgingQueue(msgspec.Struct, frozen=True, eq=False):
             )
             for i in self.order[:n].tolist()
         )
-
-
-def judging_queue(bounds: DifferenceBounds, query_ids: tuple[str, ...], counted: Bools) -> JudgingQueue:
-    """Put the docs in order: those that could reverse the present sign first, each part by how far they can move it."""
-    low, high = bounds.alone()
-    against, along = (-low, high) if bounds.now[counted].sum() >= 0 else (high, -low)
-    useful = np.flatnonzero(bounds.matters() & counted[bounds.pool.query])
-    order = useful[np.lexsort((-along[useful], -against[useful]))]
-    swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)
-    return JudgingQueue(query_ids, bounds.pool, order, swings)

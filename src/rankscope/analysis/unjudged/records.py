@@ -68,11 +68,6 @@ class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
     docs: Callable[..., tuple[SettleDoc, ...]]
     """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
 
-    @property
-    def crosses_zero(self) -> bool:
-        """Whether unjudged docs could turn the better system into the worse one, or make both equal."""
-        return straddles_zero(self.low, self.high)
-
 
 def straddles_zero(low: float, high: float) -> bool:
     """Tell whether 0 lies within bounds or on one of them, rounding errors aside; bounds that coincide are certain."""

@@ -26,7 +26,6 @@ class UnjudgedDocs(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def counts(self) -> Ints:
-        """How many docs each query has."""
         return np.diff(self.offsets)
 
 
@@ -73,7 +72,6 @@ class SampledDocs(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @classmethod
     def of(cls, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, judgments: RandomJudgments) -> SampledDocs:
-        """Return the unjudged docs of some queries."""
         rows, query = rows_of(docs.offsets, queries)
         starts = offsets_of(docs.counts[queries])[:-1]
         return cls(queries, query, starts, rows, other_rows, docs.keys[rows], judgments)

@@ -41,7 +41,6 @@ from rankscope.light import replace
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
-from rankscope.records import Record
 
 STANDS_AT, CAUTIOUS_AT = 0.8, 0.6
 """The two rates that decide, as shares of r95."""
@@ -58,10 +57,6 @@ CELLS = 1 << 18
 """About how many numbers an array over all draws may hold; results do not depend on it."""
 MOST_LEVELS = 16
 """With more different gains than this, the way by sums is not worth its while."""
-COUNTS_ONLY = ("NumRelRet", "Utility")
-"""Measures of relevance that are defined where no doc is relevant, too."""
-OF_JUDGED_DOCS = ("Bpref", "infAP")
-"""Measures that do not take an unjudged doc for not relevant."""
 
 
 def supports_tipping(measure: Measure, policies: Policies) -> bool:
@@ -69,20 +64,10 @@ def supports_tipping(measure: Measure, policies: Policies) -> bool:
 
     It can for every measure that looks at nothing but ranks and grades, and takes an unjudged doc for not relevant.
     """
-    about_relevance = measure.spec.about_relevance or measure.base in COUNTS_ONLY
-    of_grades = about_relevance and not measure.spec.needs and measure.base not in OF_JUDGED_DOCS
-    return of_grades and keeps_unjudged(measure, policies)
-
-
-class RelevantShare(Record):
-    """How many of a system's judged docs are relevant."""
-
-    share: float
-    """NaN where no doc is judged."""
-    r95: float
-    """The upper end of its one-sided 95 % interval."""
-    n_judged: int
-    from_all_systems: bool
+    if measure.spec.needs or measure.base in ("Bpref", "infAP"):  # these leave unjudged docs out
+        return False
+    about_relevance = measure.spec.about_relevance or measure.base in ("NumRelRet", "Utility")
+    return about_relevance and keeps_unjudged(measure, policies)
 
 
 class TippingTable:
@@ -112,21 +97,25 @@ class TippingTable:
         self._sign = -1.0 if measure.spec.better == "lower" else 1.0
         given = measure.arguments(rel=policies.relevance_level)
         self._depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
-        relevant = relevant_grades(qrels.ideal[1], given)
-        self._judgments = RandomJudgments(seed=seed, grades=relevant)
         self._ideal = qrels.ideal
+        relevant = qrels.ideal[1][is_relevant(qrels.ideal[1], given)]
+        if not len(relevant):  # then the lowest grade that would be relevant
+            relevant = np.array([float(given.get("rel") or 1.0)])
+        self._judgments = RandomJudgments(seed=seed, grades=relevant)
         self._hits, self._scores, self._counts = {}, {}, {}
-        for name, found in ((name, run.hits) for name, run in runs.items()):
+        for name, run in runs.items():
+            found = run.hits
             place = query_positions(found.query_ids, self.query_ids)
             self._scores[name] = np.full(len(qrels), math.nan)
             self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
-            self._hits[name] = on_all_queries(found, place, qrels)
-            self._counts[name] = judged_counts(self._hits[name], given, self._depth)
+            self._hits[name] = hits = on_all_queries(found, place, qrels)
+            judged = (hits.grades >= 0) & hits.within(self._depth)
+            parts = (judged, judged & is_relevant(hits.grades, given))
+            self._counts[name] = np.stack([hits.per_query(part) for part in parts])
         self._sampled = self._way_to_score(measure, given)
         self._retrieved: dict[str, RetrievedDocs] = {}
 
     def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
-        """Return the fastest way to score all draws."""
         relevant, (_, grades) = self._judgments.grades, self._ideal
         if is_sum(measure, self._policies):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
@@ -152,19 +141,20 @@ class TippingTable:
             return None
         behind, ahead = (a, b) if means[0] < means[1] else (b, a)
         gap = self._gap(behind, ahead, shares)
-        relevant = self.relevant_share(behind, counted=counted)
+        n_judged, n_relevant, from_all_systems = self._judged_of(behind, counted)
+        r95 = wilson_upper(n_relevant, n_judged)
         strength: Literal["stands", "cautious", "not_safe"] = "stands"
-        if gap.is_closed_at(STANDS_AT * relevant.r95):
-            strength = "not_safe" if gap.is_closed_at(CAUTIOUS_AT * relevant.r95) else "cautious"
+        if gap.is_closed_at(STANDS_AT * r95):
+            strength = "not_safe" if gap.is_closed_at(CAUTIOUS_AT * r95) else "cautious"
         return TippingCheck(
             behind=behind,
             ahead=ahead,
             difference=-abs(means[0] - means[1]),
             n_unjudged=gap.n_only_first,
-            judged_relevant=relevant.share,
-            r95=relevant.r95,
-            n_judged=relevant.n_judged,
-            from_all_systems=relevant.from_all_systems,
+            judged_relevant=n_relevant / n_judged if n_judged else math.nan,
+            r95=r95,
+            n_judged=round(n_judged),
+            from_all_systems=from_all_systems,
             strength=strength,
         )
 
@@ -185,11 +175,14 @@ class TippingTable:
             check.strength
         ]
         steps = [step / GRID for step in range(GRID) if open_at < step / GRID < end]
-        for rate in (*steps, end):
-            if gap.is_closed_at(rate):
-                return gap.lowest_closing(open_at, rate)
-            open_at = rate
-        return None
+        closed_at = next((rate for rate in (*steps, end) if gap.is_closed_at(rate)), None)
+        if closed_at is None:
+            return None
+        open_at = max(open_at, *(step for step in steps if step < closed_at), 0.0)
+        while closed_at - open_at > PRECISION:
+            middle = (open_at + closed_at) / 2
+            open_at, closed_at = (open_at, middle) if gap.is_closed_at(middle) else (middle, closed_at)
+        return closed_at
 
     def same_holds(
         self, a: str, b: str, margin: float, *, counted: Bools | None = None, weights: Floats | None = None
@@ -197,7 +190,8 @@ class TippingTable:
         """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
         counted = self._queries_of(a, b, counted, weights)
         shares = query_shares(counted, weights)
-        rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
+        of_a, of_b = (self._judged_of(name, counted) for name in (a, b))
+        rate_a, rate_b = (STANDS_AT * wilson_upper(n_relevant, n_judged) for n_judged, n_relevant, _ in (of_a, of_b))
         first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
         return SameCheck(
             first=a,
@@ -209,21 +203,13 @@ class TippingTable:
             holds=max(abs(first_gains), abs(second_gains)) <= margin + TIE,
         )
 
-    def difference_at(
-        self, rate: float, first: str, second: str, *, counted: Bools | None = None, weights: Floats | None = None
-    ) -> float:
-        """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
-        shares = query_shares(self._queries_of(first, second, counted, weights), weights)
-        return self._gap(first, second, shares).at(rate)
-
-    def relevant_share(self, name: str, *, counted: Bools) -> RelevantShare:
-        """Return the share of relevant docs among a system's judged docs; those of all systems where it has too few."""
+    def _judged_of(self, name: str, counted: Bools) -> tuple[float, float, bool]:
+        """Count a system's judged docs and the relevant ones; those of all systems (True) where it has too few."""
         n_judged, n_relevant = (self._counts[name] @ counted).tolist()
         from_all_systems = n_judged < FEWEST_JUDGED
         if from_all_systems:
             n_judged, n_relevant = (np.sum(list(self._counts.values()), axis=0) @ counted).tolist()
-        share = n_relevant / n_judged if n_judged else math.nan
-        return RelevantShare(share, wilson_upper(n_relevant, n_judged), round(n_judged), from_all_systems)
+        return n_judged, n_relevant, from_all_systems
 
     def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> Bools:
         """Return which queries count, or say what is wrong with those given."""
@@ -243,7 +229,6 @@ class TippingTable:
         return ScoreGap(self._sampled, self._judgments, systems, now, shares=shares, sign=self._sign)
 
     def _system(self, name: str) -> RetrievedDocs:
-        """Return what a system retrieved; its run is read once."""
         if name not in self._retrieved:
             hits = self._hits[name]
             docs = unjudged_docs(self._runs[name], hits, self._judgments, depth=self._depth)
@@ -266,8 +251,7 @@ class ScoreGap:
         sign: float,
     ) -> None:
         self._sampled, self._judgments, self._systems = sampled, judgments, systems
-        self._shares = shares
-        self._sign = sign
+        self._shares, self._sign = shares, sign
         first, second = (each.unjudged for each in systems)
         has_unjudged = (first.counts > 0) & (shares > 0)
         self._constant = float(shares[~has_unjudged] @ now[~has_unjudged])
@@ -280,53 +264,25 @@ class ScoreGap:
     def at(self, rate: float) -> float:
         """Return the mean difference at a rate, on average over the draws."""
         total = self._constant
-        for sample in self._samples():
+        for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
+            sample = self._kept or SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._judgments)
+            self._kept = sample if len(self._spans) == 1 else None
             differences = self._sampled.differences(sample, *self._systems, min(rate, 1.0))
             total += self._sign * float(self._shares[sample.queries] @ differences)
         return total
 
     def is_closed_at(self, rate: float) -> bool:
-        """Tell whether the first system is not behind any more at a rate."""
         return self.at(rate) >= -TIE
-
-    def lowest_closing(self, open_at: float, closed_at: float) -> float:
-        """Return a rate that closes the gap, next to one that does not, between two such rates."""
-        while closed_at - open_at > PRECISION:
-            middle = (open_at + closed_at) / 2
-            if self.is_closed_at(middle):
-                closed_at = middle
-            else:
-                open_at = middle
-        return closed_at
-
-    def _samples(self) -> Iterator[SampledDocs]:
-        """Yield the unjudged docs, some queries at a time; where they are few, they are kept."""
-        if self._kept is not None:
-            yield self._kept
-            return
-        for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
-            sample = SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._judgments)
-            self._kept = sample if len(self._spans) == 1 else None
-            yield sample
-
-
-def relevant_grades(grades: Floats, given: dict[str, Any]) -> Floats:
-    """Return the grades of relevant docs; where there are none, the lowest grade that would be one."""
-    relevant = grades[is_relevant(grades, given)]
-    return relevant if len(relevant) else np.array([float(given.get("rel") or 1.0)])
 
 
 def is_relevant(grades: Floats, given: dict[str, Any]) -> Bools:
     """Tell which grades a measure with these arguments takes for relevant: those that it counts, or that have a gain."""
     if "gain" in given:
-        gainful: Bools = gains_of(grades, given["gain"], given["rel"]) > 0
-        return gainful
-    reached: Bools = grades > 0 if given.get("rel") is None else grades >= given["rel"]
-    return reached
+        return np.asarray(gains_of(grades, given["gain"], given["rel"]) > 0)
+    return np.asarray(grades > 0 if given.get("rel") is None else grades >= given["rel"])
 
 
 def query_positions(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
-    """Return where each query stands among all of them."""
     if query_ids == all_ids:
         return np.arange(len(all_ids))
     place = {query: i for i, query in enumerate(all_ids)}
@@ -352,14 +308,7 @@ def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
     )
 
 
-def judged_counts(hits: Hits, given: dict[str, Any], depth: int | None) -> Floats:
-    """Count the judged docs of each query within a depth, and the relevant ones among them."""
-    judged = (hits.grades >= 0) & hits.within(depth)
-    return np.stack([hits.per_query(judged), hits.per_query(judged & is_relevant(hits.grades, given))])
-
-
 def query_shares(counted: Bools, weights: Floats | None) -> Floats:
-    """Return how much each query contributes to the mean."""
     parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
     return parts / parts.sum() if parts.any() else parts
 

@@ -23,14 +23,14 @@ from rankscope.analysis.validate.order import inverted_order
 from rankscope.analysis.validate.pair import PAIR_CHECKS
 from rankscope.analysis.validate.qrels import QRELS_CHECKS
 from rankscope.analysis.validate.run import RUN_CHECKS
-from rankscope.analysis.validate.tables import match_run, qrels_table, run_table
+from rankscope.analysis.validate.tables import QrelsTable, code_ids, match_run, run_table
 from rankscope.data.loading import ReadOptions
 from rankscope.data.shapes import Path
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.records import Record
 
-__all__ = ["LEVELS", "FileInfo", "Finding", "ValidationReport", "malformed_lines", "validate", "validate_rows"]
+__all__ = ["LEVELS", "FileInfo", "Finding", "ValidationReport", "validate", "validate_rows"]
 
 Rows = TypeVar("Rows", QrelsRows, RunRows)
 
@@ -127,7 +127,6 @@ def read_file(reader: Callable[..., ReadFile[Rows]], path: str, options: ReadOpt
 
 
 def file_info(file: ReadFile[Rows], kind: Literal["qrels", "run"]) -> FileInfo:
-    """Return what is known of a file before anything is checked."""
     n_queries = len({*file.rows.query, *file.rows.empty_queries})
     return FileInfo(file.path, kind, file.format, len(file.rows), n_queries)
 
@@ -136,7 +135,8 @@ def validate_rows(
     qrels_rows: QrelsRows, run_rows: Mapping[str, RunRows], *, qrels_name: str = "qrels"
 ) -> tuple[Finding, ...]:
     """Return what is odd about the qrels, about each run by its name, and about how they fit: worst first for each."""
-    qrels = qrels_table(qrels_name, qrels_rows)
+    query_codes = code_ids(qrels_rows.query, qrels_rows.empty_queries)
+    qrels = QrelsTable(qrels_name, qrels_rows, query_codes, code_ids(qrels_rows.doc))
     runs = [run_table(name, rows) for name, rows in run_rows.items()]
     judged_runs = [match_run(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
     findings = chain(

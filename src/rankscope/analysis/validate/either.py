@@ -33,7 +33,6 @@ ENCODING_TROUBLE: dict[str, tuple[str, re.Pattern[str], str]] = {
 
 
 def nothing_there(table: QrelsTable | RunTable) -> Iterator[Finding]:
-    """Find a file without any row."""
     if not len(table.rows):
         yield Finding("error", "no_rows", table.name, "there are no rows", hint="check that something was written")
 

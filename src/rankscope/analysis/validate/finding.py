@@ -19,7 +19,6 @@ def worst_first(findings: Iterable[Finding], places: Sequence[str]) -> tuple[Fin
 
 
 def malformed_lines(where: str, bad_lines: Sequence[BadLine]) -> Iterator[Finding]:
-    """Find lines that were left out when the file was read."""
     if bad_lines:
         yield Finding(
             "error",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from rankscope.records import Record
 
 CLEARLY_INVERTED = 0.65
 MIN_INVERTED_PAIRS = 100
-MIN_CODES = 3
 GRADE_RANGES = {0.0: "differently graded docs", RELEVANT: "differently graded relevant docs"}
 """All grades; then the relevant ones alone, since many docs of grade 0 hide that the others are inverted."""
 
@@ -52,39 +51,28 @@ def inverted_order(pairs: Sequence[JudgedRun]) -> Iterator[Finding]:
         total = sum(by_run.values(), OrderedPairs(0, 0))
         if total.look_inverted or (suspicious and total.lean_inverted):
             aside = "; the lowest grade is the rarest, as the best usually is" if suspicious else ""
-            yield inverted_grades(pairs[0].qrels.name, by_run, f"{total} of {what}", aside)
+            yield Finding(
+                "warning",
+                "inverted_grades",
+                pairs[0].qrels.name,
+                f"grades look inverted (1 = best?): in {total} of {what} "
+                f"the lower grade is ranked above the higher{aside}",
+                tuple(f"{name}: {ordered}" for name, ordered in by_run.items() if ordered.n_pairs)[:N_EXAMPLES],
+                "if low codes mean more relevant, turn them round; if the grades are right, are the scores distances?",
+            )
             return
         if lowest < RELEVANT:
-            yield from (inverted_scores(name, one, what) for name, one in by_run.items() if one.look_inverted)
+            hint = "other runs rank the other way: if these scores are distances, negate them"
+            for name, ordered in by_run.items():
+                if ordered.look_inverted:
+                    message = f"scores look inverted: in {ordered} of {what} the lower grade is ranked above the higher"
+                    yield Finding("warning", "inverted_scores", name, message, hint=hint)
 
 
 def lowest_grade_is_rarest(rows: QrelsRows) -> bool:
     """Tell whether grades are distributed like codes that run from 1 = best: no 0, and fewest docs with the lowest."""
     levels, n_docs = np.unique(rows.grade[rows.grade >= 0], return_counts=True)
-    return len(levels) >= MIN_CODES and bool(levels[0] >= RELEVANT) and bool(n_docs[0] < n_docs[1:].min())
-
-
-def inverted_grades(where: str, by_run: Mapping[str, OrderedPairs], total: str, aside: str) -> Finding:
-    """Say that the grades seem to run the wrong way."""
-    return Finding(
-        "warning",
-        "inverted_grades",
-        where,
-        f"grades look inverted (1 = best?): in {total} the lower grade is ranked above the higher{aside}",
-        tuple(f"{name}: {ordered}" for name, ordered in by_run.items() if ordered.n_pairs)[:N_EXAMPLES],
-        "if low codes mean more relevant, turn them round; if the grades are right, are the scores distances?",
-    )
-
-
-def inverted_scores(where: str, ordered: OrderedPairs, what: str) -> Finding:
-    """Say that one run seems to rank the wrong way, unlike the others."""
-    return Finding(
-        "warning",
-        "inverted_scores",
-        where,
-        f"scores look inverted: in {ordered} of {what} the lower grade is ranked above the higher",
-        hint="other runs rank the other way: if these scores are distances, negate them",
-    )
+    return len(levels) >= 3 and bool(levels[0] >= RELEVANT) and bool(n_docs[0] < n_docs[1:].min())
 
 
 def ordered_pairs(pair: JudgedRun, *, lowest: float) -> OrderedPairs:

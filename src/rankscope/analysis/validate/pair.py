@@ -13,11 +13,9 @@ from rankscope.analysis.validate.tables import JudgedRun
 from rankscope.arrays import safe_divide, segment_sum
 
 ENOUGH_JUDGED = 0.6
-JUDGED_DEPTHS = (10, 100)
 
 
 def queries_on_one_side(pair: JudgedRun) -> Iterator[Finding]:
-    """Find queries that only the qrels or only the run have."""
     judged, retrieved = pair.qrels.queries.ids, pair.run.queries.ids
     unanswered, unjudged = only_on_one_side(judged, retrieved)
     if not pair.overlaps:
@@ -53,8 +51,7 @@ def queries_on_one_side(pair: JudgedRun) -> Iterator[Finding]:
 def nearly_matching_queries(pair: JudgedRun) -> Iterator[Finding]:
     """Find queries that would match if both sides wrote their ids the same way."""
     unanswered, unjudged = only_on_one_side(pair.qrels.queries.ids, pair.run.queries.ids)
-    near = find_near_match(unanswered, unjudged)
-    if near:
+    if near := find_near_match(unanswered, unjudged):
         yield Finding(
             "warning" if pair.overlaps else "error",
             "query_ids_nearly_match",
@@ -67,9 +64,7 @@ def nearly_matching_queries(pair: JudgedRun) -> Iterator[Finding]:
 
 
 def nearly_matching_docs(pair: JudgedRun) -> Iterator[Finding]:
-    """Find doc ids that are written differently, or that have nothing in common."""
-    found = unmatched_docs(pair.run.name, pair.qrels.docs.ids, pair.run.docs.ids)
-    if found:
+    if found := unmatched_docs(pair.run.name, pair.qrels.docs.ids, pair.run.docs.ids):
         yield found
 
 
@@ -85,8 +80,8 @@ def share_judged(pair: JudgedRun) -> Iterator[Finding]:
     """Say how much of what is shown first anybody judged, and find runs that the qrels can hardly judge."""
     if not pair.overlaps:
         return
-    shares = {k: judged_at(pair, k) for k in JUDGED_DEPTHS}
-    is_low = shares[JUDGED_DEPTHS[0]] < ENOUGH_JUDGED
+    shares = {k: judged_at(pair, k) for k in (10, 100)}
+    is_low = shares[10] < ENOUGH_JUDGED
     message = "judged: " + ", ".join(f"{percent(share, 1)} of the first {k} docs" for k, share in shares.items())
     if judges_only_relevant(pair.qrels.rows):
         message += " (only relevant docs are judged, so this tells little)"

@@ -45,7 +45,6 @@ class RunTable(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def n_docs(self) -> Ints:
-        """How many rows each query has."""
         return np.bincount(self.queries.codes, minlength=len(self.queries.ids))
 
 
@@ -72,28 +71,17 @@ def code_ids(column: Sequence[str], more: Iterable[str] = ()) -> CodedIds:
     return CodedIds(tuple(code_of), codes)
 
 
-def qrels_table(name: str, rows: QrelsRows) -> QrelsTable:
-    """Prepare qrels for the checks."""
-    return QrelsTable(name, rows, code_ids(rows.query, rows.empty_queries), code_ids(rows.doc))
-
-
 def run_table(name: str, rows: RunRows) -> RunTable:
-    """Prepare a run for the checks."""
     queries, docs = code_ids(rows.query, rows.empty_queries), code_ids(rows.doc)
     tied = shared_rows(queries.codes, rows.score)
-    order = np.lexsort((tie_order(docs, tied), -rows.score, queries.codes))
-    position = np.empty(len(rows), dtype=np.int64)
-    position[order] = positions_in_segment(queries.codes[order], len(queries.ids))
-    return RunTable(name, rows, queries, docs, tied, order, position)
-
-
-def tie_order(docs: CodedIds, tied: Bools) -> Ints:
-    """Return a sort key per row that puts equally scored docs in trec_eval's order: by id, descending by bytes."""
-    place = np.zeros(len(docs.ids), dtype=np.int64)
+    place = np.zeros(len(docs.ids), dtype=np.int64)  # tied docs stand as in trec_eval: by id, descending by bytes
     codes = np.unique(docs.codes[tied]).tolist()
     ordered = sorted(codes, key=lambda code: byte_order(docs.ids[code]), reverse=True)
     place[ordered] = np.arange(len(ordered))
-    return place[docs.codes]
+    order = np.lexsort((place[docs.codes], -rows.score, queries.codes))
+    position = np.empty(len(rows), dtype=np.int64)
+    position[order] = positions_in_segment(queries.codes[order], len(queries.ids))
+    return RunTable(name, rows, queries, docs, tied, order, position)
 
 
 def match_run(qrels: QrelsTable, run: RunTable) -> JudgedRun:

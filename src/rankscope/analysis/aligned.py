@@ -77,7 +77,6 @@ class AlignedRun:
         return part
 
     def leading(self, query_ids: Sequence[str], depth: int | None) -> tuple[tuple[str, ...], ...]:
-        """Return the first docs of some queries, best first."""
         known = self._leading.setdefault(depth, {})
         lacking = [query for query in query_ids if query not in known]
         if lacking:
@@ -86,7 +85,6 @@ class AlignedRun:
 
 
 def on_shared_queries(a: AlignedRun, b: AlignedRun) -> tuple[AlignedRun, AlignedRun]:
-    """Return two runs with the queries that both have."""
     if a.hits.query_ids == b.hits.query_ids:
         return a, b
     shared = set(a.hits.query_ids) & set(b.hits.query_ids)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.analysis.movement import KINDS, DocMove, KindTotal, movement, supports
+from rankscope.analysis.aligned import AlignedRun, JudgedDocs
+from rankscope.analysis.movement import KINDS, DocMove, KindTotal, movement_of, supports
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
@@ -27,7 +28,10 @@ judgments = st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 3), min_size=
 
 
 def moved(judged, run_a, run_b, measure, *, limit=10, **policies):
-    return movement(Qrels(judged), Run(run_a), Run(run_b), parse_measure(measure), Policies(**policies), limit=limit)
+    qrels, decided = Qrels(judged), Policies(**policies)
+    docs = JudgedDocs.of(qrels)
+    a, b = (AlignedRun.of(qrels, Run(run), decided, docs=docs) for run in (run_a, run_b))
+    return movement_of(docs, a, b, parse_measure(measure), decided, limit=limit)
 
 
 def scores(judged, run, measure, **policies):

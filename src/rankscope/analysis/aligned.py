@@ -27,7 +27,6 @@ class JudgedDocs(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, qrels: Qrels) -> JudgedDocs:
-        """Give every judged doc a number, query by query."""
         offsets = offsets_of([len(qrels.judged[query]) for query in qrels.query_ids]).tolist()
         numbered = {
             query: dict(zip(qrels.judged[query], range(start, stop), strict=True))

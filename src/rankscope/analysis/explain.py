@@ -226,9 +226,9 @@ class QueryRanking(msgspec.Struct, frozen=True, eq=False):
         top = TopDocs((self.query,), (tuple(self.docs[:n]),))
         return Extras(self.qrels, top, **{str(need): data for need, data in self.side.items()})
 
-    def grade(self, doc: str) -> float | None:
-        """Return the grade of a doc, or None where nobody judged it."""
-        return self.qrels.judged[self.query].get(doc)
+    @property
+    def grade_of(self) -> Mapping[str, float]:
+        return self.qrels.judged[self.query]
 
 
 def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measure, policies: Policies) -> Explanation:
@@ -247,7 +247,7 @@ def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measu
     parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]
     steps = [Step(None, None, None, parts[0], counted[0], label="empty list")] if counted[0] else []
     for rank, doc in enumerate(docs, 1):
-        steps.append(Step(rank, doc, ranking.grade(doc), parts[rank], counted[rank] - counted[rank - 1]))
+        steps.append(Step(rank, doc, ranking.grade_of.get(doc), parts[rank], counted[rank] - counted[rank - 1]))
     return replace(explanation, steps=tuple(steps), total=math.fsum(step.term for step in steps))
 
 
@@ -262,7 +262,7 @@ def with_terms(
     for rank, doc in enumerate(docs, 1):
         i = hit_at.get(rank)
         parts = {} if i is None else {name: float(column[i]) for name, column in workings.columns.items()}
-        steps.append(Step(rank, doc, ranking.grade(doc), parts, 0.0 if i is None else float(workings.terms[i])))
+        steps.append(Step(rank, doc, ranking.grade_of.get(doc), parts, 0.0 if i is None else float(workings.terms[i])))
     return replace(
         explanation,
         steps=tuple(steps),
@@ -271,19 +271,17 @@ def with_terms(
         total=math.fsum(step.term for step in steps),
         divisor_name=workings.divisor_name,
         divisor=None if workings.divisor is None else float(workings.divisor[0]),
-        ideal=ideal_steps(ranking.qrels.judged[ranking.query], workings, arguments),
+        ideal=ideal_steps(ranking.grade_of, workings, arguments),
     )
 
 
 def retrieved_docs(qrels: Qrels, run: Run, query: str, policies: Policies) -> list[str]:
-    """Return the docs of one query in the order in which they were scored."""
     if query not in run.rankings or query not in qrels.judged:
         return []
     return ranked_docs(considered(run, query, policies), policies)
 
 
 def ideal_steps(grade_of: Mapping[str, float], workings: Workings, arguments: Mapping[str, Any]) -> tuple[Step, ...]:
-    """Return the steps of the ideal ranking, where the measure has one."""
     if workings.ideal_terms is None:
         return ()
     docs = sorted((doc for doc, grade in grade_of.items() if grade >= 0), key=byte_order)

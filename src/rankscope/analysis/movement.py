@@ -18,8 +18,6 @@ from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs, on_shared_queries
 from rankscope.analysis.unjudged.pool import n_unjudged
 from rankscope.arrays import Bools, Floats, Ints, in_order_sum
-from rankscope.data.qrels import Qrels
-from rankscope.data.run import Run
 from rankscope.errors import MeasureError
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.scoring import score_hits
@@ -92,15 +90,6 @@ def supports(measure: Measure, policies: Policies) -> bool:  # noqa: ARG001 (as 
     return aggregate == "mean" and (measure.spec.workings is not None or measure.base == "Success")
 
 
-def movement(
-    qrels: Qrels, run_a: Run, run_b: Run, measure: Measure, policies: Policies, *, limit: int = 10
-) -> Movement:
-    """Take the difference between two systems apart, doc by doc; the `limit` queries that moved most are listed."""
-    docs = JudgedDocs.of(qrels)
-    a, b = (AlignedRun.of(qrels, run, policies, docs=docs) for run in (run_a, run_b))
-    return movement_of(docs, a, b, measure, policies, limit=limit)
-
-
 def movement_of(
     docs: JudgedDocs,
     run_a: AlignedRun,
@@ -111,9 +100,9 @@ def movement_of(
     weight_of: Mapping[str, float] | None = None,
     limit: int = 10,
 ) -> Movement:
-    """Take the difference between two runs apart that are aligned already, their docs being numbered.
+    """Take the difference between two runs apart, doc by doc; their docs are numbered.
 
-    `weight_of` says how much each query counts.
+    `weight_of` says how much each query counts; the `limit` queries that moved most are listed.
     """
     if not supports(measure, policies):
         raise MeasureError(
@@ -194,7 +183,7 @@ def parts_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
     given = measure.arguments(rel=policies.relevance_level)
     if measure.spec.workings is None:
         is_first = first_relevant_ranks(hits, given["k"], given["rel"])[hits.segments] == hits.ranks
-        return is_first.astype(np.float64)
+        return np.asarray(is_first, dtype=np.float64)
     workings = measure.spec.workings(hits, **given)
     if workings.divisor is None:
         return workings.terms
@@ -223,7 +212,6 @@ class DocMoves:
         self.kinds = np.select(list(is_kind.values()), list(is_kind), "unmoved")
 
     def total(self, kind: str, shares: Floats) -> KindTotal:
-        """Return what the docs of a kind contribute."""
         chosen = self.kinds == kind
         changes = self.changes[chosen]
         mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else None

@@ -54,7 +54,6 @@ def scores_by_cutoff(qrels: Any, runs: Any, measure: str, **options: Any) -> tup
 
 
 def precision_by_recall(qrels: Any, runs: Any, **options: Any) -> Scores:
-    """Return interpolated precision at the eleven usual levels of recall."""
     return evaluate(qrels, runs, [f"IPrec@{recall:.1f}" for recall in RECALLS], **options)
 
 
@@ -76,7 +75,6 @@ def count_by_band(ranks: Floats) -> list[int]:
 
 
 def run_overlap(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, depth: int = SEEN_DOCS) -> RunOverlap:
-    """Return how much every two runs have in common among their first docs."""
     tops = [top_docs(run, qrels.query_ids, policies, depth=depth).docs for run in runs]
     n = len(runs)
     shared, agreed = np.full((n, n), math.nan), np.full((n, n), math.nan)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rankscope.align.finding import percent, quote_id
-from rankscope.analysis.validate.finding import malformed_lines
+from rankscope.analysis.validate import malformed_lines
 from rankscope.errors import BadLine
 
 

@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankscope._version import __version__
 from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
@@ -129,7 +131,8 @@ def diagnose_run(
         )
     if embeddings is not None:
         extras = Extras(qrels, top_docs(run, view.hits.query_ids, policies, depth=k), embeddings=embeddings)
-        view = replace(view, redundancy=parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras))
+        redundancy = parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras)
+        view = replace(view, repeated_share=np.nan_to_num(redundancy))
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
     worst = worst_queries(view)
@@ -158,7 +161,6 @@ def diagnose_run(
 
 
 def check_cuts(cuts: Sequence[Any]) -> None:
-    """Refuse cut-offs that do not count ranks."""
     for cut in cuts:
         if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
             raise OptionError(f"{cut!r} is not a cut-off: it counts ranks, so it is a whole number from 1 up")

@@ -30,8 +30,8 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
     rel: float
     cuts: tuple[int, ...]
     """Depths of the candidate pool, rising; the last is where it ends."""
-    redundancy: Floats | None = None
-    """The share of the top k that nearly repeats an earlier doc; None where no embeddings are given."""
+    repeated_share: Floats
+    """The share of each query's top k that nearly repeats an earlier doc, 0 where that is not known."""
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -56,7 +56,7 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def n_below(self) -> Ints:
         """Relevant docs that are in the pool, but not in the top k."""
-        return np.maximum(self.found(self.depth) - self.found(self.k), 0)
+        return np.asarray(np.maximum(self.found(self.depth) - self.found(self.k), 0))
 
     @cached_property
     def n_movable(self) -> Ints:
@@ -84,12 +84,10 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def n_shown(self) -> Ints:
-        """Docs in the top k: fewer than k where the list is shorter."""
         return np.minimum(self.hits.n_retrieved, self.k)
 
     @cached_property
     def n_unjudged(self) -> Ints:
-        """Docs in the top k that nobody judged."""
         judged = self.hits.per_query((self.hits.grades >= 0) & self.hits.within(self.k))
         return self.n_shown - judged.astype(np.int64)
 
@@ -127,7 +125,6 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def pool(self) -> Iterator[PoolCut]:
-        """Yield what each depth of the pool holds."""
         for depth in self.cuts:
             found = self.found(depth)
             yield PoolCut(
@@ -154,7 +151,6 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def ranks(self) -> Iterator[RankRow]:
-        """Yield what stands at each rank down to k."""
         grades, at = self.hits.grades, self.hits.ranks
         for rank in range(1, self.k + 1):
             here = grades[at == rank]
@@ -173,11 +169,6 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
         """The unjudged share of each query's top k, 0 where nothing was retrieved."""
         return np.nan_to_num(safe_divide(self.n_unjudged.astype(np.float64), self.n_shown))
 
-    @cached_property
-    def repeated_share(self) -> Floats:
-        """The share of each query's top k that nearly repeats an earlier doc, 0 where that is not known."""
-        return np.zeros(len(self)) if self.redundancy is None else np.nan_to_num(self.redundancy)
-
 
 def run_view(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence[int]) -> RunView:
     """Return the view of the queries that have relevant docs; no cut is beyond the longest list, and k is one."""
@@ -185,4 +176,4 @@ def run_view(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence
     wanted = sorted({*cuts, k})
     longest = max(int(kept.n_retrieved.max(initial=0)), 1)
     end = min(longest, wanted[-1])
-    return RunView(kept, measure, k, rel, (*(cut for cut in wanted if cut < end), end))
+    return RunView(kept, measure, k, rel, (*(cut for cut in wanted if cut < end), end), np.zeros(len(kept)))

@@ -102,11 +102,6 @@ class SameCheck(Record):
     All differences are the second system's mean less the first's, better up.
     """
 
-    first: str
-    second: str
-    margin: float
-    difference: float
-    """On the judgments there are."""
     first_gains: float
     """If the unjudged docs of the first system are relevant."""
     second_gains: float

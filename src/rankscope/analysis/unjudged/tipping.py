@@ -41,6 +41,7 @@ from rankscope.light import replace
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
 STANDS_AT, CAUTIOUS_AT = 0.8, 0.6
 """The two rates that decide, as shares of r95."""
@@ -68,6 +69,17 @@ def supports_tipping(measure: Measure, policies: Policies) -> bool:
         return False
     about_relevance = measure.spec.about_relevance or measure.base in ("NumRelRet", "Utility")
     return about_relevance and keeps_unjudged(measure, policies)
+
+
+class RelevantShare(Record):
+    """How many of a system's judged docs are relevant."""
+
+    share: float
+    """NaN where no doc is judged."""
+    r95: float
+    """The upper end of its one-sided 95 % interval."""
+    n_judged: int
+    from_all_systems: bool
 
 
 class TippingTable:
@@ -141,20 +153,19 @@ class TippingTable:
             return None
         behind, ahead = (a, b) if means[0] < means[1] else (b, a)
         gap = self._gap(behind, ahead, shares)
-        n_judged, n_relevant, from_all_systems = self._judged_of(behind, counted)
-        r95 = wilson_upper(n_relevant, n_judged)
+        relevant = self.relevant_share(behind, counted=counted)
         strength: Literal["stands", "cautious", "not_safe"] = "stands"
-        if gap.is_closed_at(STANDS_AT * r95):
-            strength = "not_safe" if gap.is_closed_at(CAUTIOUS_AT * r95) else "cautious"
+        if gap.is_closed_at(STANDS_AT * relevant.r95):
+            strength = "not_safe" if gap.is_closed_at(CAUTIOUS_AT * relevant.r95) else "cautious"
         return TippingCheck(
             behind=behind,
             ahead=ahead,
             difference=-abs(means[0] - means[1]),
             n_unjudged=gap.n_only_first,
-            judged_relevant=n_relevant / n_judged if n_judged else math.nan,
-            r95=r95,
-            n_judged=round(n_judged),
-            from_all_systems=from_all_systems,
+            judged_relevant=relevant.share,
+            r95=relevant.r95,
+            n_judged=relevant.n_judged,
+            from_all_systems=relevant.from_all_systems,
             strength=strength,
         )
 
@@ -171,14 +182,13 @@ class TippingTable:
         counted = self._queries_of(check.behind, check.ahead, counted, weights)
         gap = self._gap(check.behind, check.ahead, query_shares(counted, weights))
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
-        open_at, end = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}[
-            check.strength
-        ]
+        ends = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}
+        open_at, end = ends[check.strength]
         steps = [step / GRID for step in range(GRID) if open_at < step / GRID < end]
         closed_at = next((rate for rate in (*steps, end) if gap.is_closed_at(rate)), None)
         if closed_at is None:
             return None
-        open_at = max(open_at, *(step for step in steps if step < closed_at), 0.0)
+        open_at = max([open_at, *(step for step in steps if step < closed_at)])
         while closed_at - open_at > PRECISION:
             middle = (open_at + closed_at) / 2
             open_at, closed_at = (open_at, middle) if gap.is_closed_at(middle) else (middle, closed_at)
@@ -190,26 +200,22 @@ class TippingTable:
         """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
         counted = self._queries_of(a, b, counted, weights)
         shares = query_shares(counted, weights)
-        of_a, of_b = (self._judged_of(name, counted) for name in (a, b))
-        rate_a, rate_b = (STANDS_AT * wilson_upper(n_relevant, n_judged) for n_judged, n_relevant, _ in (of_a, of_b))
+        rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
         first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
         return SameCheck(
-            first=a,
-            second=b,
-            margin=margin,
-            difference=float(shares @ np.nan_to_num(self._scores[b] - self._scores[a])),
             first_gains=first_gains,
             second_gains=second_gains,
             holds=max(abs(first_gains), abs(second_gains)) <= margin + TIE,
         )
 
-    def _judged_of(self, name: str, counted: Bools) -> tuple[float, float, bool]:
-        """Count a system's judged docs and the relevant ones; those of all systems (True) where it has too few."""
+    def relevant_share(self, name: str, *, counted: Bools) -> RelevantShare:
+        """Return the share of relevant docs among a system's judged docs; those of all systems where it has too few."""
         n_judged, n_relevant = (self._counts[name] @ counted).tolist()
         from_all_systems = n_judged < FEWEST_JUDGED
         if from_all_systems:
             n_judged, n_relevant = (np.sum(list(self._counts.values()), axis=0) @ counted).tolist()
-        return n_judged, n_relevant, from_all_systems
+        share = n_relevant / n_judged if n_judged else math.nan
+        return RelevantShare(share, wilson_upper(n_relevant, n_judged), round(n_judged), from_all_systems)
 
     def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> Bools:
         """Return which queries count, or say what is wrong with those given."""
@@ -262,7 +268,6 @@ class ScoreGap:
         self._kept: SampledDocs | None = None
 
     def at(self, rate: float) -> float:
-        """Return the mean difference at a rate, on average over the draws."""
         total = self._constant
         for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
             sample = self._kept or SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._judgments)

@@ -38,7 +38,6 @@ def nothing_there(table: QrelsTable | RunTable) -> Iterator[Finding]:
 
 
 def encoding_trouble(table: QrelsTable | RunTable) -> Iterator[Finding]:
-    """Find ids that were damaged on their way through encodings."""
     columns = (ids for ids in (table.queries.ids, table.docs.ids) if not is_plain(" ".join(ids)))
     suspects = [name for name in chain.from_iterable(columns) if not is_plain(name)]
     for code, (what, pattern, hint) in ENCODING_TROUBLE.items():

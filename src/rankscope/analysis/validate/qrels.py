@@ -7,8 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rankscope.align.finding import Finding, Level, count_of, first_ids
-from rankscope.analysis.validate.finding import DUPLICATES_HINT, doc_examples, odd_rows
-from rankscope.analysis.validate.tables import QrelsTable, code_ids, repeated_rows
+from rankscope.analysis.validate.tables import (
+    DUPLICATES_HINT,
+    QrelsTable,
+    code_ids,
+    doc_examples,
+    odd_rows,
+    repeated_rows,
+)
 from rankscope.arrays import Bools, segment_sum
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE
 from rankscope.io.rows import QrelsRows
@@ -81,14 +87,10 @@ def queries_without_relevant(qrels: QrelsTable) -> Iterator[Finding]:
     n_relevant = segment_sum(relevant, qrels.queries.codes, len(qrels.queries.ids))
     without = np.flatnonzero(n_relevant == 0).tolist()
     if without and relevant.any():
-        yield Finding(
-            "remark",
-            "queries_without_relevant_docs",
-            qrels.name,
-            f"queries without any relevant doc: {count_of(len(without), len(n_relevant), 'queries')}",
-            first_ids(qrels.queries.ids[i] for i in without),
-            "they score 0 and count, as in trec_eval; --no-relevant exclude leaves them out of the mean",
-        )
+        message = f"queries without any relevant doc: {count_of(len(without), len(n_relevant), 'queries')}"
+        examples = first_ids(qrels.queries.ids[i] for i in without)
+        hint = "they score 0 and count, as in trec_eval; --no-relevant exclude leaves them out of the mean"
+        yield Finding("remark", "queries_without_relevant_docs", qrels.name, message, examples, hint)
 
 
 def only_relevant_judged(qrels: QrelsTable) -> Iterator[Finding]:

@@ -8,8 +8,7 @@ from operator import eq
 import numpy as np
 
 from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_and_share, count_of, first_ids, quote_id
-from rankscope.analysis.validate.finding import DUPLICATES_HINT, odd_rows
-from rankscope.analysis.validate.tables import RunTable, repeated_rows, shared_rows
+from rankscope.analysis.validate.tables import DUPLICATES_HINT, RunTable, odd_rows, repeated_rows, shared_rows
 from rankscope.arrays import Bools
 
 MAX_EXAMPLE_ROWS = 1000
@@ -39,14 +38,9 @@ def tied_scores(run: RunTable) -> Iterator[Finding]:
     n_best = np.bincount(codes[run.rows.score == best[codes]], minlength=len(n_docs))
     constant, n_compared = np.flatnonzero((n_docs > 1) & (n_best == n_docs)), int((n_docs > 1).sum())
     if len(constant) > 0.5 * n_compared:
-        yield Finding(
-            "warning",
-            "constant_scores",
-            run.name,
-            f"a constant scorer: all docs have one score in {count_of(len(constant), n_compared, 'queries')}",
-            score_examples(run, np.isin(run.queries.codes, constant)),
-            TIE_HINT,
-        )
+        message = f"a constant scorer: all docs have one score in {count_of(len(constant), n_compared, 'queries')}"
+        examples = score_examples(run, np.isin(run.queries.codes, constant))
+        yield Finding("warning", "constant_scores", run.name, message, examples, TIE_HINT)
     elif run.tied.any():
         n_queries = len(np.unique(run.queries.codes[run.tied]))
         in_queries = count_of(n_queries, len(run.queries.ids), "queries")
@@ -116,7 +110,6 @@ def repeated_ranks(run: RunTable) -> Iterator[Finding]:
 
 
 def depth(run: RunTable) -> Iterator[Finding]:
-    """Say how many docs the queries have."""
     n_docs = run.n_docs
     if len(n_docs):
         low, middle, high = n_docs.min(), np.median(n_docs), n_docs.max()
@@ -128,26 +121,19 @@ def short_rankings(run: RunTable) -> Iterator[Finding]:
     n_docs = run.n_docs
     short = np.flatnonzero(n_docs < SHORT_RANKING).tolist()
     if short:
-        yield Finding(
-            "remark",
-            "short_rankings",
-            run.name,
-            f"fewer than {SHORT_RANKING} docs: {count_of(len(short), len(n_docs), 'queries')}",
-            tuple(f"query {quote_id(run.queries.ids[i])}: {n_docs[i]}" for i in short[:N_EXAMPLES]),
-            f"P@{SHORT_RANKING} divides by {SHORT_RANKING} all the same, as in trec_eval",
-        )
+        message = f"fewer than {SHORT_RANKING} docs: {count_of(len(short), len(n_docs), 'queries')}"
+        examples = tuple(f"query {quote_id(run.queries.ids[i])}: {n_docs[i]}" for i in short[:N_EXAMPLES])
+        hint = f"P@{SHORT_RANKING} divides by {SHORT_RANKING} all the same, as in trec_eval"
+        yield Finding("remark", "short_rankings", run.name, message, examples, hint)
 
 
 def self_matches(run: RunTable) -> Iterator[Finding]:
     own = np.flatnonzero(np.fromiter(map(eq, run.rows.query, run.rows.doc), dtype=np.bool_, count=len(run.rows)))
     if len(own):
+        message = f"docs with the query's own id: {count_of(len(own), len(run.rows), 'rows')}"
+        hint = "where queries are themselves in the collection, BEIR drops these: --self-match drop"
         yield Finding(
-            "remark",
-            "self_matches",
-            run.name,
-            f"docs with the query's own id: {count_of(len(own), len(run.rows), 'rows')}",
-            first_ids(run.rows.query[i] for i in own.tolist()),
-            "where queries are themselves in the collection, BEIR drops these: --self-match drop",
+            "remark", "self_matches", run.name, message, first_ids(run.rows.query[i] for i in own.tolist()), hint
         )
 
 

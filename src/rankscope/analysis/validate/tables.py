@@ -1,16 +1,22 @@
-"""What the checks look at: qrels and runs with their ids as numbers, and runs with the grades of their docs."""
+"""What the checks look at: qrels and runs with their ids as numbers, and runs with the grades of their docs.
+
+Rows that are odd become findings here, with a few of them as examples.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
 import numpy as np
 
+from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_of, quote_id
 from rankscope.arrays import Bools, Floats, Ints, positions_in_segment
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows, RunRows
+
+DUPLICATES_HINT = "remove the repeated rows, or evaluate with --duplicates first"
 
 
 class CodedIds(msgspec.Struct, frozen=True, eq=False):
@@ -128,3 +134,24 @@ def shared_rows(*columns: Ints | Floats) -> Bools:
     shared[order[same]] = True
     shared[order[np.flatnonzero(same) - 1]] = True
     return shared
+
+
+def odd_rows(
+    level: Level,
+    code: str,
+    table: QrelsTable | RunTable,
+    picked: Ints,
+    what: str,
+    *,
+    hint: str,
+    note: Callable[[int], str] = lambda _: "",
+) -> Iterator[Finding]:
+    """Return the finding that some rows of a table are odd, where there are any; a note says more of a row."""
+    if len(picked):
+        message = f"{what}: {count_of(len(picked), len(table.rows), 'rows')}"
+        yield Finding(level, code, table.name, message, doc_examples(table.rows, picked, note), hint)
+
+
+def doc_examples(rows: QrelsRows | RunRows, picked: Ints, note: Callable[[int], str] = lambda _: "") -> tuple[str, ...]:
+    first = picked[:N_EXAMPLES].tolist()
+    return tuple(f"query {quote_id(rows.query[i])}, doc {quote_id(rows.doc[i])}{note(i)}" for i in first)

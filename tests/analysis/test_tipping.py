@@ -48,7 +48,7 @@ REFUSED = [
 class OpenTable(TippingTable):
     def difference_at(self, rate, first, second, *, counted=None, weights=None):
         """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
-        shares = tipping.query_shares(self._queries_of(first, second, counted, weights), weights)
+        _, shares = self._queries_of(first, second, counted, weights)
         return self._gap(first, second, shares).at(rate)
 
 
@@ -393,10 +393,10 @@ def test_precision_never_falls_with_the_rate(case, rates):
 def test_a_few_queries_at_a_time(case, measure):
     found = table(*case, measure)
     whole = [found.difference_at(rate, "s0", "s1") for rate in (0.2, 0.9)]
-    n_only = found._gap("s0", "s1", tipping.query_shares(np.ones(6, dtype=bool), None)).n_only_first
+    n_only = found._gap("s0", "s1", np.full(6, 1 / 6)).n_only_first
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tipping, "CELLS", 100)
-        gap = found._gap("s0", "s1", tipping.query_shares(np.ones(6, dtype=bool), None))
+        gap = found._gap("s0", "s1", np.full(6, 1 / 6))
         pieces = [gap.at(rate) for rate in (0.2, 0.9)]
         assert gap.n_only_first == n_only
         assert len(gap._spans) > 1 or len(found._system("s0").unjudged.ranks) * N_DRAWS < 100

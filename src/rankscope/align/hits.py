@@ -7,16 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankscope.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    offsets_of,
-    positions_in_segment,
-    read_only,
-    running_sum,
-    segment_sum,
-)
+from rankscope.arrays import Bools, Floats, Ints, offsets_of, positions_in_segment, read_only, running_sum, segment_sum
 from rankscope.light import LightRecord, replace
 
 

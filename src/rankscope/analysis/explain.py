@@ -18,9 +18,7 @@ from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
-from rankscope.align.ranking import ranked_docs
-from rankscope.align.reference import considered
-from rankscope.align.top import TopDocs
+from rankscope.align.top import TopDocs, top_docs
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -182,7 +180,7 @@ def explain_score(
         )
     all_hits, place = hits, hits.query_ids.index(query)
     hits = hits.select(np.arange(len(hits)) == place)
-    docs = retrieved_docs(qrels, run, query, policies)
+    docs = list(top_docs(run, [query], policies, depth=None).docs[0])
     if measure.options.get("judged_only") or policies.judged_only:
         hits, docs = hits.judged_only(), [doc for doc in docs if qrels.judged[query].get(doc, -1) >= 0]
     ranking = QueryRanking(query, docs, hits, qrels, side or {})
@@ -273,12 +271,6 @@ def with_terms(
         divisor=None if workings.divisor is None else float(workings.divisor[0]),
         ideal=ideal_steps(ranking.grade_of, workings, arguments),
     )
-
-
-def retrieved_docs(qrels: Qrels, run: Run, query: str, policies: Policies) -> list[str]:
-    if query not in run.rankings or query not in qrels.judged:
-        return []
-    return ranked_docs(considered(run, query, policies), policies)
 
 
 def ideal_steps(grade_of: Mapping[str, float], workings: Workings, arguments: Mapping[str, Any]) -> tuple[Step, ...]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs, on_shared_queries
 from rankscope.analysis.unjudged.pool import n_unjudged
-from rankscope.arrays import Bools, Floats, Ints, in_order_sum
+from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.errors import MeasureError
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.scoring import score_hits
@@ -109,9 +108,10 @@ def movement_of(
             f"a difference in {measure.name} cannot be taken apart doc by doc",
             hint="it can for nDCG, DCG, AP, RR, P, R, RBP, ERR and Success, averaged over queries",
         )
-    a, b = (SystemParts.of(run, measure, policies) for run in on_shared_queries(run_a, run_b))
+    a, b = (SystemParts(run, measure, policies) for run in on_shared_queries(run_a, run_b))
     counted = ~np.isnan(a.scores) & ~np.isnan(b.scores)
-    a, b = a.only(counted), b.only(counted)
+    for side in (a, b):
+        side.keep(counted)
     n_queries = int(counted.sum())
     shares = counted.astype(np.float64)
     if weight_of is not None:
@@ -132,45 +132,30 @@ def movement_of(
     )
 
 
-class SystemParts(msgspec.Struct, frozen=True, eq=False):
-    """One system: its scores, and where each judged doc stands and what it contributes."""
+class SystemParts:
+    """One system: its scores, and where each judged doc that the measure looks at stands and what it contributes."""
 
-    query_ids: tuple[str, ...]
-    scores: Floats
-    query: Ints
-    """The query of each judged doc that the measure looks at, by position."""
-    docs: Ints
-    """Its number."""
-    ranks: Ints
-    parts: Floats
-    n_unjudged: Floats
-    """By query."""
-
-    @classmethod
-    def of(cls, run: AlignedRun, measure: Measure, policies: Policies) -> SystemParts:
+    def __init__(self, run: AlignedRun, measure: Measure, policies: Policies) -> None:
         hits, numbers = run.hits, run.numbers
         if numbers is None:
             raise ValueError("the docs of an alignment are not numbered")
-        scores = score_hits(hits, [measure], policies)[0][:, 0]
+        self.query_ids: tuple[str, ...] = hits.query_ids
+        self.scores: Floats = score_hits(hits, [measure], policies)[0][:, 0]
         if measure.options.get("judged_only"):
             numbers, hits = numbers[hits.grades >= 0], hits.judged_only()
         k = measure.arguments(rel=policies.relevance_level).get("k")
+        self.n_unjudged = n_unjudged(hits, k)
+        """By query."""
         shown = hits.within(k)
-        return cls(
-            query_ids=hits.query_ids,
-            scores=scores,
-            query=hits.segments[shown],
-            docs=numbers[shown],
-            ranks=hits.ranks[shown],
-            parts=parts_of(hits, measure, policies)[shown],
-            n_unjudged=n_unjudged(hits, k),
-        )
+        self.query, self.docs = hits.segments[shown], numbers[shown]
+        """The query of each doc, by position, and its number."""
+        self.ranks, self.parts = hits.ranks[shown], parts_of(hits, measure, policies)[shown]
 
-    def only(self, counted: Bools) -> SystemParts:
-        """Return the docs of some of the queries; the queries stay as they are."""
+    def keep(self, counted: Bools) -> None:
+        """Drop the docs of other queries; the queries themselves stay."""
         kept = counted[self.query]
-        columns = {name: getattr(self, name)[kept] for name in ("query", "docs", "ranks", "parts")}
-        return msgspec.structs.replace(self, **columns)
+        self.query, self.docs = self.query[kept], self.docs[kept]
+        self.ranks, self.parts = self.ranks[kept], self.parts[kept]
 
     def by_rank(self, shares: Floats) -> tuple[float, ...]:
         """Return what each rank contributes to the mean score, in which each query has its share."""

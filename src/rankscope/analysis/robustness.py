@@ -76,11 +76,7 @@ def robustness(
 
 
 def robustness_of(
-    scores: ArrayLike,
-    *,
-    baseline: ArrayLike | None = None,
-    confidence: ArrayLike | None = None,
-    alpha: float = 1.0,
+    scores: ArrayLike, *, baseline: ArrayLike | None = None, confidence: ArrayLike | None = None, alpha: float = 1.0
 ) -> Robustness:
     """Return all that can be said of a run's robustness from its scores, one per query.
 

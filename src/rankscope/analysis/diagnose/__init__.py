@@ -18,7 +18,7 @@ from rankscope.analysis.diagnose.checks import findings_of
 from rankscope.analysis.diagnose.lists import best_queries, position_report, query_list, worst_queries
 from rankscope.analysis.diagnose.records import Diagnosis
 from rankscope.analysis.diagnose.summary import summary_of
-from rankscope.analysis.diagnose.view import run_view
+from rankscope.analysis.diagnose.view import RunView
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -28,7 +28,6 @@ from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scoring import check_grades, count
 from rankscope.measures.spec import Measure
-from rankscope.records import replace
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -94,7 +93,9 @@ def diagnose(
     1.0
 
     """
-    check_cuts([k, *pool_cuts])
+    for cut in (k, *pool_cuts):
+        if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
+            raise OptionError(f"{cut!r} is not a cut-off: it counts ranks, so it is a whole number from 1 up")
     chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
@@ -123,7 +124,7 @@ def diagnose_run(
     """Explain a run from its hits; `measure` is an nDCG with a cut-off, `pool_cuts` are depths of the candidate pool."""
     k = int(measure.options["k"])
     check_grades(qrels, parse_measures(f"R@{k}"), policies)
-    view = run_view(hits, measure, k=k, rel=policies.relevance_level, cuts=pool_cuts)
+    view = RunView(hits, measure, rel=policies.relevance_level, cuts=pool_cuts)
     if not len(view):
         raise InputError(
             f"no query has a doc of grade {view.rel:g} or better, so there is nothing to find",
@@ -132,7 +133,7 @@ def diagnose_run(
     if embeddings is not None:
         extras = Extras(qrels, top_docs(run, view.hits.query_ids, policies, depth=k), embeddings=embeddings)
         redundancy = parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras)
-        view = replace(view, repeated_share=np.nan_to_num(redundancy))
+        view.repeated_share = np.nan_to_num(redundancy)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
     worst = worst_queries(view)
@@ -158,9 +159,3 @@ def diagnose_run(
         worst=tuple(query_list(view, i, qrels, run, policies) for i in worst),
         best=tuple(query_list(view, i, qrels, run, policies) for i in best),
     )
-
-
-def check_cuts(cuts: Sequence[Any]) -> None:
-    for cut in cuts:
-        if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
-            raise OptionError(f"{cut!r} is not a cut-off: it counts ranks, so it is a whole number from 1 up")

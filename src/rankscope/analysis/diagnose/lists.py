@@ -9,10 +9,10 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
+from rankscope.align.top import top_docs
 from rankscope.analysis.diagnose.records import ListedDoc, MissedDoc, PositionReport, Positions, QueryList
 from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
 from rankscope.analysis.diagnose.view import RunView
-from rankscope.analysis.explain import retrieved_docs
 from rankscope.arrays import Ints
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -37,9 +37,8 @@ def best_queries(view: RunView, *, but: Sequence[int]) -> list[int]:
 def query_list(view: RunView, i: int, qrels: Qrels, run: Run, policies: Policies) -> QueryList:
     query = view.hits.query_ids[i]
     judged = {doc: grade for doc, grade in qrels.judged[query].items() if grade >= 0}
-    docs = retrieved_docs(qrels, run, query, policies)
-    if policies.judged_only:
-        docs = [doc for doc in docs if doc in judged]
+    found = top_docs(run, [query], policies, depth=None).docs[0]
+    docs = [doc for doc in found if doc in judged or not policies.judged_only]
     rank_of = {doc: rank for rank, doc in enumerate(docs, 1)}
     missed = [
         MissedDoc(doc, grade, rank_of.get(doc))

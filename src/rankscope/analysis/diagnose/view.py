@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -20,31 +19,27 @@ from rankscope.measures.sets import n_found
 from rankscope.measures.spec import Measure
 
 
-class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A run's hits, for the queries that have relevant docs, seen at a cut-off and within a candidate pool."""
+class RunView:
+    """A run's hits, for the queries that have relevant docs, seen at a cut-off and within a candidate pool.
 
-    hits: Hits
-    measure: Measure
-    """nDCG at k, as the profile has it."""
-    k: int
-    rel: float
-    cuts: tuple[int, ...]
-    """Depths of the candidate pool, rising; the last is where it ends."""
-    repeated_share: Floats
-    """The share of each query's top k that nearly repeats an earlier doc, 0 where that is not known."""
+    `measure` is nDCG at k, as the profile has it.
+    """
+
+    def __init__(self, hits: Hits, measure: Measure, *, rel: float, cuts: Sequence[int]) -> None:
+        self.measure, self.rel, self.k = measure, rel, int(measure.options["k"])
+        self.hits = hits.select(np.asarray(hits.n_relevant(rel) > 0))
+        wanted = sorted({*cuts, self.k})
+        self.depth = min(max(int(self.hits.n_retrieved.max(initial=0)), 1), wanted[-1])
+        """How many docs of each query the pool has at most."""
+        self.cuts = (*(cut for cut in wanted if cut < self.depth), self.depth)
+        """Depths of the candidate pool, rising; none is beyond the longest list."""
+        self.top = min(SURE_TOP, self.k)
+        """How many docs make the very top, of which one says that it is right or bad."""
+        self.repeated_share = np.zeros(len(self.hits))
+        """The share of each query's top k that nearly repeats an earlier doc, 0 where that is not known."""
 
     def __len__(self) -> int:
         return len(self.hits)
-
-    @property
-    def depth(self) -> int:
-        """How many docs of each query the pool has at most."""
-        return self.cuts[-1]
-
-    @property
-    def top(self) -> int:
-        """How many docs make the very top, of which one says that it is right or bad."""
-        return min(SURE_TOP, self.k)
 
     @cached_property
     def n_relevant(self) -> Ints:
@@ -168,12 +163,3 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
     def unjudged_shares(self) -> Floats:
         """The unjudged share of each query's top k, 0 where nothing was retrieved."""
         return np.nan_to_num(safe_divide(self.n_unjudged.astype(np.float64), self.n_shown))
-
-
-def run_view(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence[int]) -> RunView:
-    """Return the view of the queries that have relevant docs; no cut is beyond the longest list, and k is one."""
-    kept = hits.select(np.asarray(hits.n_relevant(rel) > 0))
-    wanted = sorted({*cuts, k})
-    longest = max(int(kept.n_retrieved.max(initial=0)), 1)
-    end = min(longest, wanted[-1])
-    return RunView(kept, measure, k, rel, (*(cut for cut in wanted if cut < end), end), np.zeros(len(kept)))

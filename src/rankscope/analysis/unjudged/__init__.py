@@ -16,6 +16,7 @@ Queries that do not count in the comparison now do not count here either.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 
@@ -24,11 +25,10 @@ from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, on_shared_queries
 from rankscope.analysis.unjudged.average_precision import AveragePrecisionBounds
 from rankscope.analysis.unjudged.first_relevant import VALUES, FirstRelevantBounds
-from rankscope.analysis.unjudged.judging_order import DifferenceBounds, JudgingQueue
-from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_own_scale, zero_is_worthless
-from rankscope.analysis.unjudged.pool import graded_hits, keeps_unjudged, pool_of
-from rankscope.analysis.unjudged.records import Sensitivity, UnjudgedEffect, straddles_zero
-from rankscope.arrays import Bools, Floats, in_order_sum
+from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_plain_gains
+from rankscope.analysis.unjudged.pool import UnjudgedPool, graded_hits, keeps_unjudged, pool_of
+from rankscope.analysis.unjudged.records import Sensitivity, SettleDoc, UnjudgedEffect, straddles_zero
+from rankscope.arrays import Bools, Floats, Ints, in_order_sum
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
@@ -51,7 +51,7 @@ def supports(measure: Measure, policies: Policies) -> bool:
     given = measure.arguments(rel=policies.relevance_level)
     aggregate = measure.options.get("agg") or measure.spec.aggregate
     known = measure.base in SUPPORTED and aggregate == "mean"
-    return known and keeps_unjudged(measure, policies) and not has_own_scale(given) and zero_is_worthless(given)
+    return known and keeps_unjudged(measure, policies) and has_plain_gains(given)
 
 
 def unjudged_effect(qrels: Qrels, run_a: Run, run_b: Run, measure: Measure, policies: Policies) -> UnjudgedEffect:
@@ -124,3 +124,57 @@ def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, count
 
 def mean(values: Floats) -> float:
     return in_order_sum(values) / len(values) if len(values) else float("nan")
+
+
+class DifferenceBounds(Protocol):
+    """The difference of one measure between two systems, for any grades of the unjudged docs."""
+
+    pool: UnjudgedPool
+    now: Floats
+    """The difference of each query if all unjudged docs get grade 0."""
+    exact: bool
+    """Whether some grades really lead to the extremes; else these are safe, but may be too far apart."""
+
+    def matters(self) -> Bools:
+        """Tell which unjudged docs can change the difference at all."""
+        ...
+
+    def alone(self) -> tuple[Floats, Floats]:
+        """Return how far each doc alone can lower and raise the difference of its query."""
+        ...
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest difference of each query."""
+        ...
+
+
+class JudgingQueue:
+    """The unjudged docs that can change the difference: first those that could reverse its present sign.
+
+    Each part is ordered by how far a doc can move the difference. Grades can bring that as close to 0 as they like, and
+    then any doc that is left might decide. So to be certain beforehand, all of these docs have to be judged; in practice
+    one judges the first few and compares again.
+    """
+
+    def __init__(self, bounds: DifferenceBounds, query_ids: tuple[str, ...], counted: Bools) -> None:
+        self.query_ids, self.pool = query_ids, bounds.pool
+        low, high = bounds.alone()
+        against, along = (-low, high) if bounds.now[counted].sum() >= 0 else (high, -low)
+        useful = np.flatnonzero(bounds.matters() & counted[bounds.pool.query])
+        self.order: Ints = useful[np.lexsort((-along[useful], -against[useful]))]
+        """Positions in the pool."""
+        self.swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)
+        """How far each doc of the pool can move the mean difference."""
+
+    def first(self, n: int | None = None) -> tuple[SettleDoc, ...]:
+        """Return the n docs to judge first, by default all."""
+        return tuple(
+            SettleDoc(
+                query_id=self.query_ids[int(self.pool.query[i])],
+                doc_id=self.pool.docs[i],
+                swing=float(self.swings[i]),
+                rank_a=int(self.pool.rank_a[i]) or None,
+                rank_b=int(self.pool.rank_b[i]) or None,
+            )
+            for i in self.order[:n].tolist()
+        )

@@ -33,17 +33,13 @@ import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.align.policies import Policies
 from rankscope.analysis.unjudged.pool import UnjudgedPool
 from rankscope.arrays import Bools, Floats, Ints, log2, offsets_of, running_sum, segment_sum
 from rankscope.measures.gain import gains_of
-from rankscope.measures.spec import Measure
 
 Arguments: TypeAlias = dict[str, Any]
 Gains: TypeAlias = Callable[[Floats], Floats]
 RankWeights: TypeAlias = Callable[[Ints], Floats]
-_MOST_STEPS = 100
-_SLACK = 1e-15
 
 
 class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,22 +138,14 @@ FORMS: dict[str, Callable[[Arguments, float], LinearForm]] = {
 """How each measure is made from its arguments and the top grade."""
 
 
-def is_sum(measure: Measure, policies: Policies) -> bool:
-    """Tell whether a measure is such a sum: no doc of grade 0 is worth anything, and one scale holds for all queries."""
-    given = measure.arguments(rel=policies.relevance_level)
-    return measure.base in FORMS and zero_is_worthless(given) and not has_own_scale(given)
-
-
-def zero_is_worthless(given: Arguments) -> bool:
-    """Tell whether grade 0 is worth nothing, and no grade less."""
+def has_plain_gains(given: Arguments) -> bool:
+    """Tell whether grade 0 is worth nothing, no grade less, and one scale of grades holds for all queries."""
+    if given.get("max_grade") == "query" and given.get("gain") != "binary":
+        return False
     gain, rel = given.get("gain", "binary"), given.get("rel")
     if isinstance(gain, tuple):
         return all(worth >= 0 for _, worth in gain) and not dict(gain).get(0)
     return gain != "binary" or rel is None or rel > 0
-
-
-def has_own_scale(given: Arguments) -> bool:
-    return given.get("max_grade") == "query" and given.get("gain") != "binary"
 
 
 class LinearBounds:
@@ -217,7 +205,7 @@ class LinearBounds:
 
     def highest(self, sign: float) -> Floats:
         """Return the highest difference of each query, or with sign -1 of the systems exchanged."""
-        sums = SlopeSums.of(self.pool.query, sign * self.slopes, self.pool.n_queries)
+        sums = SlopeSums(self.pool.query, sign * self.slopes, self.pool.n_queries)
         start = sign * self.judged_part
         numerator = start[sums.query] + float(self.levels[-1]) * sums.slope_sum
         best = sums.best(self.quotient(numerator, self.divisor(sums.n_good, sums.query)))
@@ -227,7 +215,7 @@ class LinearBounds:
 
     def refined(self, sums: SlopeSums, start: Floats, best: Floats) -> Floats:
         """Raise the highest difference where gains in between do better than nothing or the most."""
-        for _ in range(_MOST_STEPS):
+        for _ in range(100):
             numerator, divisor = start.copy(), np.full(len(start), self.form.divisor)
             for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
                 ideal = self.ideal_sums[judged[sums.query] + sums.n_good]
@@ -235,29 +223,23 @@ class LinearBounds:
                 numerator += step * sums.slope_sum[chosen]
                 divisor += step * ideal[chosen]
             better = np.where(best >= 0, np.maximum(best, self.quotient(numerator, divisor)), best)
-            if np.all(better - best <= _SLACK):
+            if np.all(better - best <= 1e-15):
                 return better
             best = better
         return best
 
 
-class SlopeSums(msgspec.Struct, frozen=True, eq=False):
+class SlopeSums:
     """For every query and every number m of unjudged docs: the sum of the m greatest slopes."""
 
-    query: Ints
-    n_good: Ints
-    slope_sum: Floats
-    starts: Ints
-
-    @classmethod
-    def of(cls, doc_query: Ints, slopes: Floats, n_queries: int) -> SlopeSums:
+    def __init__(self, doc_query: Ints, slopes: Floats, n_queries: int) -> None:
         counts = np.bincount(doc_query, minlength=n_queries) + 1
-        starts = offsets_of(counts)[:-1]
-        query = np.repeat(np.arange(n_queries), counts)
-        n_good = np.arange(len(query)) - starts[query]
-        added = np.zeros(len(query))
-        added[n_good > 0] = slopes[np.lexsort((-slopes, doc_query))]
-        return cls(query, n_good, running_sum(added, query, n_queries), starts)
+        self.starts = offsets_of(counts)[:-1]
+        self.query = np.repeat(np.arange(n_queries), counts)
+        self.n_good = np.arange(len(self.query)) - self.starts[self.query]
+        added = np.zeros(len(self.query))
+        added[self.n_good > 0] = slopes[np.lexsort((-slopes, doc_query))]
+        self.slope_sum = running_sum(added, self.query, n_queries)
 
     def best(self, values: Floats) -> Floats:
         return np.maximum.reduceat(values, self.starts)

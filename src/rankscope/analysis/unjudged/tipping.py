@@ -22,11 +22,11 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged.linear import FORMS, is_sum
+from rankscope.analysis.unjudged.linear import FORMS, has_plain_gains
 from rankscope.analysis.unjudged.pool import keeps_unjudged
 from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
 from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
-from rankscope.analysis.unjudged.sampled_docs import SampledDocs, rows_in_other, unjudged_docs
+from rankscope.analysis.unjudged.sampled_docs import SampledDocs, UnjudgedDocs, rows_in_other
 from rankscope.analysis.unjudged.sampled_scores import (
     RetrievedDocs,
     SampledHits,
@@ -90,13 +90,7 @@ class TippingTable:
     """
 
     def __init__(
-        self,
-        qrels: Qrels,
-        runs: Mapping[str, AlignedRun],
-        measure: Measure,
-        policies: Policies,
-        *,
-        seed: int = 0,
+        self, qrels: Qrels, runs: Mapping[str, AlignedRun], measure: Measure, policies: Policies, *, seed: int = 0
     ) -> None:
         if not supports_tipping(measure, policies):
             raise MeasureError(
@@ -129,7 +123,7 @@ class TippingTable:
 
     def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
         relevant, (_, grades) = self._judgments.grades, self._ideal
-        if is_sum(measure, self._policies):
+        if measure.base in FORMS and has_plain_gains(given):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
             if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
                 longest = max((int(each.n_retrieved.max(initial=0)) for each in self._hits.values()), default=0)
@@ -146,8 +140,7 @@ class TippingTable:
         `counted` says which queries count, by default those on which both systems have a score, and `weights` how much
         each of them does. None where neither system is behind.
         """
-        counted = self._queries_of(a, b, counted, weights)
-        shares = query_shares(counted, weights)
+        counted, shares = self._queries_of(a, b, counted, weights)
         means = [float(shares @ np.nan_to_num(self._scores[name])) for name in (a, b)]
         if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
             return None
@@ -179,8 +172,8 @@ class TippingTable:
         The mean over the draws need not rise with every step of the rate. So it is looked for where the check says that
         it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
         """
-        counted = self._queries_of(check.behind, check.ahead, counted, weights)
-        gap = self._gap(check.behind, check.ahead, query_shares(counted, weights))
+        _, shares = self._queries_of(check.behind, check.ahead, counted, weights)
+        gap = self._gap(check.behind, check.ahead, shares)
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
         ends = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}
         open_at, end = ends[check.strength]
@@ -198,8 +191,7 @@ class TippingTable:
         self, a: str, b: str, margin: float, *, counted: Bools | None = None, weights: Floats | None = None
     ) -> SameCheck:
         """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
-        counted = self._queries_of(a, b, counted, weights)
-        shares = query_shares(counted, weights)
+        counted, shares = self._queries_of(a, b, counted, weights)
         rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
         first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
         return SameCheck(
@@ -217,16 +209,18 @@ class TippingTable:
         share = n_relevant / n_judged if n_judged else math.nan
         return RelevantShare(share, wilson_upper(n_relevant, n_judged), round(n_judged), from_all_systems)
 
-    def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> Bools:
-        """Return which queries count, or say what is wrong with those given."""
+    def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> tuple[Bools, Floats]:
+        """Return which queries count and their shares in the mean, or say what is wrong with those given."""
         for given in (counted, weights):
             if given is not None and len(given) != len(self.query_ids):
                 raise InputError(
                     f"{len(given)} values are given for {len(self.query_ids)} queries",
                     hint="give one for each query of the qrels, in the order of `query_ids`",
                 )
-        both: Bools = ~np.isnan(self._scores[a] + self._scores[b])
-        return both if counted is None else counted
+        if counted is None:
+            counted = ~np.isnan(self._scores[a] + self._scores[b])
+        parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
+        return counted, parts / parts.sum() if parts.any() else parts
 
     def _gap(self, first: str, second: str, shares: Floats) -> ScoreGap:
         """Return how far two systems are apart, depending on the unjudged docs of the first."""
@@ -237,7 +231,7 @@ class TippingTable:
     def _system(self, name: str) -> RetrievedDocs:
         if name not in self._retrieved:
             hits = self._hits[name]
-            docs = unjudged_docs(self._runs[name], hits, self._judgments, depth=self._depth)
+            docs = UnjudgedDocs(self._runs[name], hits, self._judgments, depth=self._depth)
             judged = hits.kept((hits.grades >= 0) & hits.within(self._depth))
             self._retrieved[name] = self._sampled.prepare(judged, docs)
         return self._retrieved[name]
@@ -270,7 +264,7 @@ class ScoreGap:
     def at(self, rate: float) -> float:
         total = self._constant
         for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
-            sample = self._kept or SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._judgments)
+            sample = self._kept or SampledDocs(self._systems[0].unjudged, queries, other_rows, self._judgments)
             self._kept = sample if len(self._spans) == 1 else None
             differences = self._sampled.differences(sample, *self._systems, min(rate, 1.0))
             total += self._sign * float(self._shares[sample.queries] @ differences)
@@ -311,11 +305,6 @@ def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
         ideal_offsets=qrels.ideal[0],
         ideal_grades=qrels.ideal[1],
     )
-
-
-def query_shares(counted: Bools, weights: Floats | None) -> Floats:
-    parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
-    return parts / parts.sum() if parts.any() else parts
 
 
 def wilson_upper(n_good: float, n: float) -> float:

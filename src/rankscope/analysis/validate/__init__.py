@@ -20,7 +20,7 @@ from rankscope.analysis.validate.either import EITHER_CHECKS
 from rankscope.analysis.validate.pair import PAIR_CHECKS, inverted_order
 from rankscope.analysis.validate.qrels import QRELS_CHECKS
 from rankscope.analysis.validate.run import RUN_CHECKS
-from rankscope.analysis.validate.tables import QrelsTable, code_ids, match_run, run_table
+from rankscope.analysis.validate.tables import JudgedRun, QrelsTable, RunTable
 from rankscope.data.loading import ReadOptions
 from rankscope.data.shapes import Path
 from rankscope.errors import BadLine, shorten
@@ -132,10 +132,9 @@ def validate_rows(
     qrels_rows: QrelsRows, run_rows: Mapping[str, RunRows], *, qrels_name: str = "qrels"
 ) -> tuple[Finding, ...]:
     """Return what is odd about the qrels, about each run by its name, and about how they fit: worst first for each."""
-    query_codes = code_ids(qrels_rows.query, qrels_rows.empty_queries)
-    qrels = QrelsTable(qrels_name, qrels_rows, query_codes, code_ids(qrels_rows.doc))
-    runs = [run_table(name, rows) for name, rows in run_rows.items()]
-    judged_runs = [match_run(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
+    qrels = QrelsTable(qrels_name, qrels_rows)
+    runs = [RunTable(name, rows) for name, rows in run_rows.items()]
+    judged_runs = [JudgedRun(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
     findings = chain(
         (finding for check in (*QRELS_CHECKS, *EITHER_CHECKS) for finding in check(qrels)),
         (finding for run in runs for check in (*RUN_CHECKS, *EITHER_CHECKS) for finding in check(run)),

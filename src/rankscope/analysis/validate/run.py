@@ -23,10 +23,8 @@ def docs_listed_twice(run: RunTable) -> Iterator[Finding]:
 
 
 def scores_not_numbers(run: RunTable) -> Iterator[Finding]:
-    rows, hint = (
-        np.flatnonzero(np.isnan(run.rows.score)),
-        "every retrieved doc needs a score: remove or repair these rows",
-    )
+    rows = np.flatnonzero(np.isnan(run.rows.score))
+    hint = "every retrieved doc needs a score: remove or repair these rows"
     return odd_rows("error", "score_not_a_number", run, rows, "scores that are not numbers (NaN)", hint=hint)
 
 

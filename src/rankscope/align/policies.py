@@ -80,6 +80,7 @@ class Policies(LightRecord, kw_only=True):
 
     @property
     def relevance_level(self) -> float:
+        """The lowest grade that counts as relevant."""
         return 1.0 if self.min_rel is None else float(self.min_rel)
 
     def as_dict(self) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import pytest
 import rankscope as rs
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.analysis.diagnose import Diagnosis, DiagnosisFinding, position_report
+from rankscope.analysis.diagnose import Diagnosis
 from rankscope.analysis.diagnose.checks import CHECKS, severity_of
+from rankscope.analysis.diagnose.lists import position_report
+from rankscope.analysis.diagnose.records import DiagnosisFinding
 from rankscope.errors import GradeError, InputError, OptionError
 from rankscope.measures.parse import parse_measure
 
@@ -367,9 +369,9 @@ def test_positions_over_all_queries_are_over_all_their_docs():
 
 
 def test_positions_by_grade():
-    hits = aligned({"q": {"a": 1, "b": 2}}, {"q": ranked("a", "b")})
-    assert position_report(hits, 2).overall.average == 2.0
-    assert position_report(hits, 1, tops=[1]).overall.in_top == {1: 1}
+    hits = aligned({"q": {"a": 1, "b": 2}}, {"q": ranked("a", *fill(3), "b")})
+    assert position_report(hits, 2).overall.average == 5.0
+    assert position_report(hits, 1).overall.in_top == {3: 1, 5: 2, 10: 2}
 
 
 # ---------------------------------------------------------------------------------------- agreement with evaluate

@@ -17,8 +17,6 @@ from rankscope.analysis.robustness import (
     nauc,
     robustness_of,
     urisk,
-    worst_decile,
-    zero_share,
     zrisk,
 )
 from rankscope.errors import InputError, OptionError
@@ -27,13 +25,13 @@ SCORES = st.lists(st.floats(0, 1).map(lambda x: round(x, 3)), min_size=1, max_si
 
 
 def test_share_of_queries_that_score_0():
-    assert zero_share([0, 0.5, 0, 1]) == 0.5
-    assert zero_share([0.1]) == 0
+    assert robustness_of([0, 0.5, 0, 1]).zero_share == 0.5
+    assert robustness_of([0.1]).zero_share == 0
 
 
 def test_mean_over_the_worst_tenth():
-    assert worst_decile([i / 20 for i in range(20)]) == pytest.approx((0 + 1 / 20) / 2)  # 2 of 20
-    assert worst_decile([0.3, 0.2, 0.9]) == 0.2  # at least one
+    assert robustness_of([i / 20 for i in range(20)]).worst_decile == pytest.approx((0 + 1 / 20) / 2)  # 2 of 20
+    assert robustness_of([0.3, 0.2, 0.9]).worst_decile == 0.2  # at least one
 
 
 def test_confidence_from_the_scores_of_the_docs():
@@ -153,9 +151,9 @@ def test_all_of_it_in_one_record():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: zero_share([]), "the scores have the shape"),
-        (lambda: worst_decile([[1, 2]]), "the scores have the shape"),
-        (lambda: zero_share([0.5, math.nan]), "1 of 2 scores are undefined"),
+        (lambda: robustness_of([]), "the scores have the shape"),
+        (lambda: robustness_of([[1, 2]]), "the scores have the shape"),
+        (lambda: robustness_of([0.5, math.nan]), "1 of 2 scores are undefined"),
         (lambda: urisk([0.5, 1], [0.5]), "there are 2 scores, but 1 baseline scores"),
         (lambda: nauc([0.5, 1], [0.5, 1, 2]), "there are 2 scores, but 3 confidences"),
         (lambda: georisk([0.5], [-0.5]), "a score is below 0"),

@@ -13,6 +13,7 @@ import rankscope
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
 from rankscope.analysis.unjudged import supports, unjudged_effect
+from rankscope.analysis.unjudged.records import straddles_zero
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -155,7 +156,7 @@ def test_what_is_told_of_a_small_comparison():
     assert (found.useless, found.perfect, found.low, found.high) == (0, 0, -0.5, 0.5)
     assert (found.k, found.top_grade, found.n_unjudged) == (2, 1, 2)
     assert found.exact
-    assert found.crosses_zero
+    assert straddles_zero(found.low, found.high)
     assert {(doc.doc_id, doc.swing, doc.rank_a, doc.rank_b) for doc in found.docs()} == {
         ("x", -0.5, 2, None),
         ("y", 0.5, None, 1),
@@ -183,7 +184,7 @@ def test_complete_judgments_leave_no_doubt(monkeypatch):
     found = effect(judged, {"q": ["b", "a"]}, {"q": ["a", "b", "x"]}, "RR@2")
     assert (found.useless, found.perfect, found.low, found.high) == (0.5, 0.5, 0.5, 0.5)
     assert (found.n_unjudged, found.n_certain, found.docs()) == (0, 0, ())
-    assert not found.crosses_zero
+    assert not straddles_zero(found.low, found.high)
 
 
 def test_only_queries_that_count_count():
@@ -246,9 +247,10 @@ def test_which_measures_are_supported():
 def test_judging_the_docs_that_are_named_settles_it(measure, case, data):
     judged, *runs = case
     found = effect(judged, *runs, measure)
-    assume(found.crosses_zero)
+    assume(straddles_zero(found.low, found.high))
     docs = [(doc.query_id, doc.doc_id) for doc in found.docs()]
-    assert not effect(graded(judged, docs, [0] * len(docs)), *runs, measure).crosses_zero
+    settled = effect(graded(judged, docs, [0] * len(docs)), *runs, measure)
+    assert not straddles_zero(settled.low, settled.high)
     grades = data.draw(st.lists(st.integers(0, int(found.top_grade)), min_size=len(docs), max_size=len(docs)))
     for_certain = effect(graded(judged, docs, grades), *runs, measure)
     assert found.n_certain == len(docs)
@@ -286,7 +288,7 @@ def test_a_possible_tie_is_not_settled():
     judged = {"q": {"a": 1, "b": 0, "c": 0}}
     tie = effect(judged, {"q": ["b", "u"]}, {"q": ["a", "c"]}, "P@2")
     assert (tie.useless, tie.low, tie.high) == (0.5, 0.0, 0.5)
-    assert tie.crosses_zero
+    assert straddles_zero(tie.low, tie.high)
     assert tie.n_certain == 1
     equal = effect(judged, {"q": ["b", "u"]}, {"q": ["v", "c"]}, "P@2")
     assert (equal.useless, equal.low, equal.high) == (0.0, -0.5, 0.5)

@@ -10,7 +10,8 @@ import pytest
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
 from rankscope.align.top import leading_docs, top_docs
-from rankscope.analysis.movement import movement
+from rankscope.analysis.aligned import AlignedRun, JudgedDocs
+from rankscope.analysis.movement import movement_of
 from rankscope.analysis.unjudged import unjudged_effect
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
@@ -44,7 +45,10 @@ def test_the_official_difference(qrels, measure, pair):
     official = leaderboard()
     a, b = (float(official[name][OFFICIAL[measure]]) for name in pair)
     wanted = parse_measure(measure)
-    moved = movement(qrels, *runs_of(pair), wanted, POLICIES)
+    docs = JudgedDocs.of(qrels)
+    moved = movement_of(
+        docs, *(AlignedRun.of(qrels, run, POLICIES, docs=docs) for run in runs_of(pair)), wanted, POLICIES
+    )
     effect = unjudged_effect(qrels, *runs_of(pair), wanted, POLICIES)
     assert moved.difference == pytest.approx(b - a, abs=1.01e-4)  # both are rounded to four decimals
     assert sum(part.mean for part in moved.by_class.values()) == pytest.approx(moved.difference, abs=1e-12)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankscope.align.hits import Hits, KernelHits
+from rankscope.align.hits import Hits
 from rankscope.align.kernel import find_with_kernel
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, offsets_of
@@ -30,20 +30,8 @@ def align(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = N
         answered = answered_queries(qrels, run)
         check_answered(qrels, answered, run.query_ids[:N_OTHERS_SHOWN], len(run), policies)
         found = find_in_python(qrels, run, policies, answered)
-    return apply_policies(hits_of(qrels, found), policies)
-
-
-def apply_policies(hits: Hits, policies: Policies) -> Hits:
-    """Remove unjudged docs and missing queries where the policies say so."""
-    if policies.judged_only:
-        hits = hits.judged_only()
-    return hits.select(hits.answered) if policies.missing == "skip" else hits
-
-
-def hits_of(qrels: Qrels, found: KernelHits) -> Hits:
-    """Put what was found beside what there is to be found."""
     ideal_offsets, ideal_grades = qrels.ideal
-    return Hits(
+    hits = Hits(
         query_ids=qrels.query_ids,
         answered=found.answered,
         n_retrieved=found.n_retrieved,
@@ -56,12 +44,34 @@ def hits_of(qrels: Qrels, found: KernelHits) -> Hits:
         n_missing=int((~found.answered).sum()),
         n_other_queries=found.n_other_queries,
     )
+    return apply_policies(hits, policies)
+
+
+def apply_policies(hits: Hits, policies: Policies) -> Hits:
+    """Remove unjudged docs and missing queries where the policies say so."""
+    if policies.judged_only:
+        hits = hits.judged_only()
+    return hits.select(hits.answered) if policies.missing == "skip" else hits
 
 
 def check_answered(qrels: Qrels, answered: Bools, theirs: Sequence[str], n_theirs: int, policies: Policies) -> None:
     """Refuse a run that answers none of the judged queries, or not all where the policy asks for all."""
     if not answered.any():
-        raise_no_overlap(qrels, theirs, n_theirs)
+        from rankscope.align.near_ids import find_near_match  # only wanted when something is wrong
+
+        near = find_near_match(qrels.query_ids, theirs)
+        first = qrels.query_ids[0]
+        close = did_you_mean(first, theirs)
+        raise NoOverlapError(
+            "the run answers none of the queries of the qrels\n"
+            f"  queries of the qrels: {', '.join(map(repr, qrels.query_ids[:3]))} ({len(qrels)} in all)\n"
+            f"  queries of the run:   {', '.join(map(repr, theirs[:3]))} ({n_theirs} in all)",
+            hint=f"query ids differ only by {near.difference} ({near.examples[0]}): write them the same way in both"
+            if near
+            else f"for query {first!r} of the qrels, {close}"
+            if close
+            else "are the ids written the same way (prefixes, zero padding), and do both files belong together?",
+        )
     if policies.missing == "error" and not answered.all():
         missing = [query for query, there in zip(qrels.query_ids, answered.tolist(), strict=True) if not there]
         raise MissingQueriesError(
@@ -69,22 +79,3 @@ def check_answered(qrels: Qrels, answered: Bools, theirs: Sequence[str], n_their
             f"{', …' if len(missing) > 3 else ''}",
             hint="add them, or choose missing='zero' (they count as empty) or missing='skip'",
         )
-
-
-def raise_no_overlap(qrels: Qrels, theirs: Sequence[str], n_theirs: int) -> None:
-    """Raise, showing what the ids of either side look like, and how they differ, if that is clear."""
-    from rankscope.align.near_ids import find_near_match  # only wanted when something is wrong
-
-    near = find_near_match(qrels.query_ids, theirs)
-    first = qrels.query_ids[0]
-    close = did_you_mean(first, theirs)
-    raise NoOverlapError(
-        "the run answers none of the queries of the qrels\n"
-        f"  queries of the qrels: {', '.join(map(repr, qrels.query_ids[:3]))} ({len(qrels)} in all)\n"
-        f"  queries of the run:   {', '.join(map(repr, theirs[:3]))} ({n_theirs} in all)",
-        hint=f"query ids differ only by {near.difference} ({near.examples[0]}): write them the same way in both"
-        if near
-        else f"for query {first!r} of the qrels, {close}"
-        if close
-        else "are the ids written the same way (prefixes, zero padding), and do both files belong together?",
-    )

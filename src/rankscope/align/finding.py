@@ -34,7 +34,6 @@ class Finding(Record):
 
     @property
     def in_one_line(self) -> str:
-        """The message with its examples."""
         return f"{self.message} ({'; '.join(self.examples)})" if self.examples else self.message
 
 
@@ -44,7 +43,6 @@ def quote_id(text: str) -> str:
 
 
 def first_ids(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the first few ids, in quotes, as examples."""
     return tuple(map(quote_id, islice(names, N_EXAMPLES)))
 
 

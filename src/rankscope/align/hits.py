@@ -7,16 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rankscope.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    offsets_of,
-    positions_in_segment,
-    read_only,
-    running_sum,
-    segment_sum,
-)
+from rankscope.arrays import Bools, Floats, Ints, offsets_of, positions_in_segment, read_only, running_sum, segment_sum
 from rankscope.light import LightRecord, replace
 
 
@@ -119,7 +110,6 @@ class Hits(LightRecord, eq=False):
         return {}
 
     def select(self, keep: Bools) -> Hits:
-        """Return the hits of some of the queries."""
         kept = np.flatnonzero(keep)
         mine, ideal = keep[self.segments], keep[self.ideal_segments]
         return replace(

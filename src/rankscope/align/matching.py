@@ -24,8 +24,6 @@ from rankscope.errors import InputError, RankscopeWarning
 if TYPE_CHECKING:
     from rankscope.align.finding import Finding  # loaded where there is something to find
 
-ANYWAY = "--anyway (in Python anyway=True) scores it all the same"
-JSON = "json"
 USUAL_GRADES = frozenset(range(-2, int(HIGHEST_USUAL_GRADE) + 1))
 """Grades as qrels have them; below 0 are docs that were pooled but not judged."""
 MOST_REPEATED, MOST_REPEATED_IF_FINE = 1 / 10, 1 / 3
@@ -38,7 +36,6 @@ DEEP = 10
 FEW_DOCS = 3
 """In so few docs a 0 is a grade; in longer lists it may be the last of n-1 … 0, which are ranks turned into scores."""
 ENOUGH_QUERIES = 5
-_ROUNDING = 1e-6
 
 
 def find_mismatch(qrels: Qrels, run: Run, counts: Counts) -> Finding | None:
@@ -80,7 +77,7 @@ def find_swap(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
 
     So neither fractional grades nor scores that are whole numbers, such as n … 1 down a list, are enough.
     """
-    if not policies.relevance_level.is_integer() or (qrels.origin is not None and qrels.origin.format != JSON):
+    if not policies.relevance_level.is_integer() or (qrels.origin is not None and qrels.origin.format != "json"):
         return None
     if not hold_scores(qrels) or not holds_grades(run, is_sparse=n_per_query(qrels) >= DEEP):
         return None
@@ -105,7 +102,7 @@ def hold_scores(qrels: Qrels) -> bool:
     if not most_are_fractions and (grades.max() <= HIGHEST_USUAL_GRADE or n_per_query(qrels) < DEEP):
         return False
     in_percent = 100 * grades
-    are_fine = np.count_nonzero(np.abs(in_percent - np.rint(in_percent)) > _ROUNDING) > len(grades) / 2
+    are_fine = np.count_nonzero(np.abs(in_percent - np.rint(in_percent)) > 1e-6) > len(grades) / 2
     is_repeated = grades[1:] == grades[:-1]  # they are in order within a query
     starts = offsets[1:-1]
     is_repeated[starts[(starts > 0) & (starts < len(grades))] - 1] = False
@@ -114,7 +111,6 @@ def hold_scores(qrels: Qrels) -> bool:
 
 
 def n_per_query(qrels: Qrels) -> float:
-    """Return how many docs are judged per query."""
     offsets, grades = qrels.ideal
     return len(grades) / (len(offsets) - 1)
 
@@ -124,12 +120,18 @@ def holds_grades(run: Run, *, is_sparse: bool) -> bool:
 
     `is_sparse` says whether one doc per query would be much less than the other side has.
     """
-    if isinstance(run.source, TableSource) or (run.origin is not None and run.origin.format != JSON):
+    if isinstance(run.source, TableSource) or (run.origin is not None and run.origin.format != "json"):
         return False
+    by_query: Iterator[list[Any]]
+    if isinstance(run.source, DictSource):
+        by_query = (list(docs.values()) for docs in run.source.docs_of.values() if docs)
+    else:
+        rows = zip(run.rows.query, run.rows.score.tolist(), strict=True)
+        by_query = ([score for _, score in group] for _, group in itertools.groupby(rows, key=lambda row: row[0]))
     look_graded = False
     single: list[Any] = []
     n_queries = 0
-    for values in values_by_query(run):
+    for values in by_query:
         if not all(isinstance(value, int | float | np.number) and value in USUAL_GRADES for value in values):
             return False
         n_queries += 1
@@ -140,22 +142,13 @@ def holds_grades(run: Run, *, is_sparse: bool) -> bool:
     return look_graded or (all_single and is_sparse)
 
 
-def values_by_query(run: Run) -> Iterator[list[Any]]:
-    """Yield the numbers of each query of a run that has any."""
-    if isinstance(run.source, DictSource):
-        yield from (list(docs.values()) for docs in run.source.docs_of.values() if docs)
-    else:
-        rows = zip(run.rows.query, run.rows.score.tolist(), strict=True)
-        for _, group in itertools.groupby(rows, key=lambda row: row[0]):
-            yield [score for _, score in group]
-
-
 def notes_or_raise(found: Finding | None, *, anyway: bool = False) -> tuple[str, ...]:
     """Raise what was found where it is an error; return it as a note where it is not, or is to be scored anyway."""
     if found is None:
         return ()
     if found.level == "error" and not anyway:
-        joined = f"{found.hint}{' ' if found.hint.endswith('?') else '; '}{ANYWAY}"
+        anyway_hint = "--anyway (in Python anyway=True) scores it all the same"
+        joined = f"{found.hint}{' ' if found.hint.endswith('?') else '; '}{anyway_hint}"
         raise InputError("\n  ".join((f"{found.where}: {found.message}", *found.examples)), hint=joined)
     return (f"{found.where}: {found.in_one_line}",)
 

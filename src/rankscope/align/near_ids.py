@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from itertools import product, starmap, takewhile
+from itertools import product, takewhile
 
-from rankscope.align.finding import N_EXAMPLES, Finding, count_of, first_ids, quote_id
+from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_of, first_ids, quote_id
 from rankscope.records import Record
 
 HARDLY_ANY_DOCS = 0.01
@@ -17,7 +17,6 @@ SPELLING_HINT = "write the ids of both files the same way"
 MIN_AFFIX_MATCHES = 2
 MAX_AFFIX_CUTS = 6
 N_AFFIX_SAMPLE = 1000
-_QUOTES_AND_BLANKS = " \t\r\n\v\f\u00a0\ufeff\"'`´‘’“”«»"  # noqa: RUF001 (quotes of all kinds are meant)
 _LEADING_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
 _FLOAT_TAIL = re.compile(r"(?<=\d)\.0+$")
 
@@ -35,7 +34,6 @@ class NearMatch(Record):
 
     @property
     def n_matched(self) -> int:
-        """How many ids of the qrels would be matched."""
         return len({judged for _, judged in self.matches})
 
     @property
@@ -49,7 +47,6 @@ class NearMatch(Record):
 
 
 def without_leading_zeros(name: str) -> str:
-    """Return an id whose numbers are not padded."""
     return _LEADING_ZEROS.sub("", name) if "0" in name else name
 
 
@@ -59,18 +56,11 @@ def without_float_tail(name: str) -> str:
 
 
 def compose_accents(name: str) -> str:
-    """Return an id with accents composed (NFC)."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def trim(name: str) -> str:
-    """Return an id without blanks and quotes around it."""
-    return name.strip(_QUOTES_AND_BLANKS)
-
-
-def normalise_fully(name: str) -> str:
-    """Return an id with all these differences of spelling removed."""
-    return without_leading_zeros(without_float_tail(compose_accents(trim(name)).casefold()))
+    return name.strip(" \t\r\n\v\f\u00a0\ufeff\"'`´‘’“”«»")  # noqa: RUF001 (quotes of all kinds are meant)
 
 
 SPELLINGS: dict[str, Callable[[str], str]] = {
@@ -79,7 +69,9 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "Unicode normalisation (NFC and NFD)": compose_accents,
     "blanks or quotes around them": trim,
     "a final .0, as of numbers saved as floats": without_float_tail,
-    "several differences of spelling (case, zeros, blanks, quotes, .0)": normalise_fully,
+    "several differences of spelling (case, zeros, blanks, quotes, .0)": lambda name: without_leading_zeros(
+        without_float_tail(compose_accents(trim(name)).casefold())
+    ),
 }
 
 
@@ -101,59 +93,30 @@ def find_near_match(judged: Sequence[str], retrieved: Sequence[str], *, side: st
     return best if best.n_matched else None
 
 
-class Affixes(Record):
-    """What surrounds the ids of each side: it is removed from those of the qrels, and added to those of the run."""
-
-    judged_prefix: str
-    judged_suffix: str
-    retrieved_prefix: str
-    retrieved_suffix: str
-
-    def run_id(self, judged: str) -> str:
-        """Return the id that the run has for an id of the qrels."""
-        core = judged.removeprefix(self.judged_prefix).removesuffix(self.judged_suffix)
-        return f"{self.retrieved_prefix}{core}{self.retrieved_suffix}"
-
-    @property
-    def are_on_both_sides(self) -> bool:
-        """Whether one prefix or suffix would have to be replaced by another, instead of being added or removed."""
-        return bool(self.judged_prefix + self.judged_suffix) and bool(self.retrieved_prefix + self.retrieved_suffix)
-
-    @property
-    def n_chars(self) -> int:
-        """How many characters are added and removed."""
-        return sum(map(len, (self.judged_prefix, self.judged_suffix, self.retrieved_prefix, self.retrieved_suffix)))
-
-    def in_words(self, side: str) -> str:
-        """Say what surrounds the ids of either side."""
-        texts = []
-        for where, prefix, suffix in (
-            (side, self.judged_prefix, self.judged_suffix),
-            ("run", self.retrieved_prefix, self.retrieved_suffix),
-        ):
-            affixes = [
-                f"the {kind} {quote_id(text)}" for kind, text in (("prefix", prefix), ("suffix", suffix)) if text
-            ]
-            if affixes:
-                texts.append(f"{' and '.join(affixes)} in the {where}")
-        return " and ".join(texts)
-
-
 def affix_matches(judged: Sequence[str], retrieved: Sequence[str], side: str) -> list[NearMatch]:
     """Match ids to which one side, or each side its own, adds a prefix or suffix common to all."""
     known = set(retrieved)
     sample = judged[:: max(1, len(judged) // N_AFFIX_SAMPLE)]
-    combinations = product(prefixes(judged), suffixes(judged), prefixes(retrieved), suffixes(retrieved))
-    tried = [
-        (sum(affixes.run_id(name) in known for name in sample), -affixes.n_chars, affixes)
-        for affixes in starmap(Affixes, combinations)
-    ]
+    tried = []
+    for affixes in product(prefixes(judged), suffixes(judged), prefixes(retrieved), suffixes(retrieved)):
+        n_matched = sum(run_id(name, *affixes) in known for name in sample)
+        tried.append((n_matched, -sum(map(len, affixes)), affixes))
     n_matched, _, best = max(tried, key=lambda one: one[:2])
     if n_matched < MIN_AFFIX_MATCHES:
         return []
-    pairs = ((best.run_id(name), name) for name in judged)
+    pairs = ((run_id(name, *best), name) for name in judged)
     matches = tuple(pair for pair in pairs if pair[0] in known)
-    return [NearMatch(best.in_words(side), matches, side, best.are_on_both_sides)]
+    words = []
+    for where, prefix, suffix in ((side, *best[:2]), ("run", *best[2:])):
+        texts = [f"the {kind} {quote_id(text)}" for kind, text in (("prefix", prefix), ("suffix", suffix)) if text]
+        if texts:
+            words.append(f"{' and '.join(texts)} in the {where}")
+    return [NearMatch(" and ".join(words), matches, side, both_have_affixes=len(words) == 2)]
+
+
+def run_id(judged: str, prefix: str, suffix: str, run_prefix: str, run_suffix: str) -> str:
+    """Return the id that the run has for an id of the qrels, whose own prefix and suffix are replaced."""
+    return f"{run_prefix}{judged.removeprefix(prefix).removesuffix(suffix)}{run_suffix}"
 
 
 def prefixes(names: Sequence[str]) -> list[str]:
@@ -181,13 +144,11 @@ def ends_word(common: str, i: int) -> bool:
 
 
 def only_on_one_side(left: Sequence[str], right: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return what only the left has, and what only the right has."""
     in_left, in_right = set(left), set(right)
     return [name for name in left if name not in in_right], [name for name in right if name not in in_left]
 
 
 def examples_of_both(judged: Iterable[str], retrieved: Iterable[str]) -> tuple[str, ...]:
-    """Show what the ids of either side look like."""
     return f"qrels: {', '.join(first_ids(judged))}", f"run: {', '.join(first_ids(retrieved))}"
 
 
@@ -200,23 +161,14 @@ def unmatched_docs(where: str, judged: Sequence[str], retrieved: Sequence[str]) 
     near = find_near_match(missed, unjudged)
     found = count_of(n_found, len(judged), "judged docs are retrieved")
     are_enough = min(len(judged), len(retrieved)) >= ENOUGH_IDS
+    level: Level
     if near and near.n_matched > n_found:
         is_sure = not n_found and (are_enough or not near.both_have_affixes)
-        return Finding(
-            "error" if is_sure else "warning",
-            "doc_ids_nearly_match",
-            where,
-            f"doc ids differ only by {near.difference}: {found}, {near.n_matched:,} would match",
-            near.examples,
-            SPELLING_HINT,
-        )
+        level = "error" if is_sure else "warning"
+        message = f"doc ids differ only by {near.difference}: {found}, {near.n_matched:,} would match"
+        return Finding(level, "doc_ids_nearly_match", where, message, near.examples, SPELLING_HINT)
     if n_found:
         return None
-    return Finding(
-        "error" if are_enough else "warning",
-        "no_judged_docs",
-        where,
-        found,
-        examples_of_both(missed, unjudged),
-        "every score will be 0: do both files belong to the same collection?",
-    )
+    hint = "every score will be 0: do both files belong to the same collection?"
+    level = "error" if are_enough else "warning"
+    return Finding(level, "no_judged_docs", where, found, examples_of_both(missed, unjudged), hint)

@@ -65,10 +65,14 @@ class Policies(LightRecord, kw_only=True):
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
+            value = getattr(self, name)
+            if value not in choices:
+                message = f"{name} = {value!r} is not one of {', '.join(choices)}"
+                raise OptionError(message, hint=did_you_mean(str(value), choices))
         if self.depth is not None:
             object.__setattr__(self, "depth", checked_depth(self.depth))
-        if self.min_rel is not None and not is_grade(self.min_rel):
+        grade: Any = self.min_rel
+        if grade is not None and not (isinstance(grade, Real) and 0 <= float(grade) < math.inf):
             raise OptionError(
                 f"min_rel = {self.min_rel!r}: it is a grade from 0 up",
                 hint="negative grades mean pooled but unjudged, so they cannot be relevant",
@@ -94,17 +98,3 @@ def checked_depth(depth: Any) -> int:
     if counted < 1 or isinstance(depth, bool):
         raise OptionError(f"depth = {depth!r}: it counts ranks, so it is a whole number from 1 up")
     return counted
-
-
-def is_grade(value: Any) -> bool:
-    """Tell whether a value is a number that a judged doc's grade can reach."""
-    return isinstance(value, Real) and 0 <= float(value) < math.inf
-
-
-def check_choice(name: str, value: object, choices: dict[str, str]) -> None:
-    """Refuse a value that is not one of the choices, naming them."""
-    if value not in choices:
-        raise OptionError(
-            f"{name} = {value!r} is not one of {', '.join(choices)}",
-            hint=did_you_mean(str(value), choices),
-        )

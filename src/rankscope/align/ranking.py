@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -46,10 +46,18 @@ def ranks_of(found: list[str], ranking: Ranking, policies: Policies) -> Ints:
     n_above = len(ascending) - np.searchsorted(ascending, asked, side="right")
     n_tied = len(ascending) - np.searchsorted(ascending, asked, side="left") - n_above
     ranks = n_above + 1
-    tied = n_tied > 1
-    if tied.any():
-        place = places_among_tied(set(asked[tied].tolist()), ranking, scores, policies)
-        ranks[tied] += [place[found[i]] for i in np.flatnonzero(tied).tolist()]
+    is_tied = n_tied > 1
+    if is_tied.any():
+        docs = list(ranking.score_of)
+        n_before: dict[str, int] = {}
+        for value in set(asked[is_tied].tolist()):
+            tied = np.flatnonzero(scores == value)
+            if policies.ties == "given":
+                in_order = tied[np.argsort(given_order(ranking)[tied], kind="stable")].tolist()
+            else:
+                in_order = sorted(tied.tolist(), key=lambda i: byte_order(docs[i]), reverse=policies.ties == "trec")
+            n_before.update((docs[i], n) for n, i in enumerate(in_order))
+        ranks[is_tied] += [n_before[found[i]] for i in np.flatnonzero(is_tied).tolist()]
     return ranks
 
 
@@ -59,26 +67,6 @@ def compared_scores(scores: Floats, policies: Policies) -> Floats:
         return scores
     with np.errstate(over="ignore"):  # beyond the range of 32 bits a score is infinite, as in C
         return scores.astype(np.float32).astype(np.float64)
-
-
-def places_among_tied(
-    values: Iterable[float], ranking: Ranking, scores: Floats, policies: Policies
-) -> Mapping[str, int]:
-    """Return, for every doc whose score is one of the values, how many equally scored docs stand before it."""
-    docs = list(ranking.score_of)
-    place: dict[str, int] = {}
-    for value in values:
-        tied = np.flatnonzero(scores == value)
-        place.update((docs[i], n_before) for n_before, i in enumerate(order_of_tied(tied, docs, ranking, policies)))
-    return place
-
-
-def order_of_tied(tied: Ints, docs: list[str], ranking: Ranking, policies: Policies) -> list[int]:
-    """Put equally scored docs (given by position) into the order of the policy."""
-    positions = tied.tolist()
-    if policies.ties == "given":
-        return [positions[i] for i in np.argsort(given_order(ranking)[tied], kind="stable").tolist()]
-    return sorted(positions, key=lambda i: byte_order(docs[i]), reverse=policies.ties == "trec")
 
 
 def given_order(ranking: Ranking) -> Ints:

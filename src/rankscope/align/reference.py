@@ -19,7 +19,6 @@ _NOTHING: tuple[int, Ints, Floats] = (0, np.empty(0, dtype=np.int64), np.empty(0
 
 
 def answered_queries(qrels: Qrels, run: Run) -> Bools:
-    """Tell which of the judged queries the run has."""
     require_rows(run)
     return np.array([query in run.rankings for query in qrels.query_ids], dtype=np.bool_)
 

@@ -16,7 +16,7 @@ import numpy as np
 from rankscope.align.policies import Policies
 from rankscope.align.ranking import compared_scores, ranked_docs
 from rankscope.align.reference import considered
-from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.arrays import offsets_of
 from rankscope.data.run import Ranking, Run
 from rankscope.data.sources import RowsSource, TableSource
 from rankscope.io.rows import RunRows
@@ -24,12 +24,9 @@ from rankscope.light import LightRecord
 
 _BLOCK_BYTES = 1 << 23
 _LONGEST_LINE = 1 << 16
-_OTHER_BLANKS = (b"\t", b"\v", b"\f")
 _ALL_FIELDS = tuple(f"column_{i}" for i in range(1, 7))
 _FIELDS = {"query": "column_1", "doc": "column_3", "rank": "column_4", "score": "column_5"}
 """What is needed of a line of TREC text, and the names that polars gives to columns without a name."""
-_FRAGMENTED = 4
-"""Rows of one query that lie together number at least this many on average, or else they are brought together."""
 
 
 class TopDocs(LightRecord, eq=False):
@@ -39,7 +36,6 @@ class TopDocs(LightRecord, eq=False):
     docs: tuple[tuple[str, ...], ...]
 
     def cut(self, k: int | None) -> tuple[tuple[str, ...], ...]:
-        """Return at most k docs of every query."""
         return self.docs if k is None else tuple(docs[:k] for docs in self.docs)
 
 
@@ -90,16 +86,31 @@ def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept:
     kept = []
     needed = [name for name in _FIELDS if name != "rank" or policies.ties == "given"]
     for frame in frames_of(run.source, needed):
-        if frame is None or not is_usable(frame):
+        if frame is None or any(column.null_count() for column in frame.get_columns()) or frame["score"].is_nan().any():
             return run
         kept.append(first_rows(frame, policies, n_kept))
-    return Run(RowsSource(rows_of(kept)), name=run.name) if kept else run
+    if not kept:
+        return run
+    import polars as pl
+
+    frame = pl.concat(kept)
+    ranks = frame["rank"].to_numpy() if "rank" in frame.columns else None
+    in_a_row = frame["query"].rle().struct.unnest()  # ids that follow one another become one text, not one for each row
+    queries = chain.from_iterable(map(repeat, in_a_row["value"].to_list(), in_a_row["len"].to_list()))
+    rows = RunRows(list(queries), frame["doc"].to_list(), frame["score"].to_numpy(), ranks)
+    return Run(RowsSource(rows), name=run.name)
 
 
 def frames_of(source: Any, needed: Sequence[str]) -> Iterator[Any]:
     """Yield a run as polars frames with the columns that are needed; None for what cannot be one."""
     if isinstance(source, TableSource):
-        yield table_frame(source, needed) if hasattr(source.original, "get_columns") else None
+        if not hasattr(source.original, "get_columns"):
+            yield None
+            return
+        import polars as pl
+
+        columns, at = source.original.get_columns(), source.column_of
+        yield with_our_types(pl.DataFrame({name: columns[at[name]] for name in needed if name in at}))
         return
     text = source.trec_text() if hasattr(source, "trec_text") else None
     yield from (None,) if text is None else (text_frame(block, needed) for block in blocks_of(text))
@@ -122,7 +133,6 @@ def blocks_of(text: Any) -> Iterator[bytes]:
 
 
 def blocks_of_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield blocks of text that arrives in small chunks."""
     held: list[bytes] = []
     for chunk in chunks:
         held.append(chunk)
@@ -136,13 +146,6 @@ def blocks_of_stream(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield rest
 
 
-def is_evenly_spaced(block: bytes, n_rows: int) -> bool:
-    """Tell whether six fields stand on each line with a single space between them."""
-    is_space = np.frombuffer(block, dtype=np.uint8) == ord(" ")
-    n_between = len(_ALL_FIELDS) - 1
-    return int(np.count_nonzero(is_space)) == n_between * n_rows and not (is_space[1:] & is_space[:-1]).any()
-
-
 def text_frame(block: bytes, needed: Sequence[str]) -> Any | None:
     """Return lines of TREC text as a frame, or None where a line is out of the ordinary."""
     import polars as pl
@@ -153,18 +156,13 @@ def text_frame(block: bytes, needed: Sequence[str]) -> Any | None:
         frame = pl.read_csv(block, has_header=False, separator=" ", quote_char=None, schema=types, columns=fields)
     except pl.exceptions.PolarsError:
         return None
-    if any(blank in block for blank in _OTHER_BLANKS) or not is_evenly_spaced(block, len(frame)):
+    if any(blank in block for blank in (b"\t", b"\v", b"\f")):
         return None
+    is_space = np.frombuffer(block, dtype=np.uint8) == ord(" ")
+    n_between = (len(_ALL_FIELDS) - 1) * len(frame)
+    if np.count_nonzero(is_space) != n_between or (is_space[1:] & is_space[:-1]).any():
+        return None  # some line has not six fields with a single space between them
     return with_our_types(frame.rename({_FIELDS[name]: name for name in needed}))
-
-
-def table_frame(source: TableSource, needed: Sequence[str]) -> Any:
-    """Return a polars table under names of our own."""
-    import polars as pl
-
-    columns = source.original.get_columns()
-    at = source.column_of
-    return with_our_types(pl.DataFrame({name: columns[at[name]] for name in needed if name in at}))
 
 
 def with_our_types(frame: Any) -> Any:
@@ -175,44 +173,17 @@ def with_our_types(frame: Any) -> Any:
     return frame.with_columns(pl.col(name).cast(types[name], strict=False) for name in frame.columns)
 
 
-def is_usable(frame: Any) -> bool:
-    """Tell whether nothing is missing, and all scores can be compared."""
-    return all(column.null_count() == 0 for column in frame.get_columns()) and not frame["score"].is_nan().any()
-
-
 def first_rows(frame: Any, policies: Policies, n_kept: int) -> Any:
     """Return the rows that may be among the first of their query, by what this frame has of it."""
     import polars as pl
 
     groups = frame["query"].rle_id().to_numpy().astype(np.int64)
-    if len(groups) and len(groups) < _FRAGMENTED * (int(groups[-1]) + 1):
+    if len(groups) and len(groups) < 4 * (int(groups[-1]) + 1):  # rows of a query hardly lie together
         groups = frame["query"].rank("dense").to_numpy().astype(np.int64) - 1
     scores = compared_scores(frame["score"].to_numpy(), policies)
-    return frame.filter(pl.Series(scores >= lowest_kept(groups, scores, n_kept)[groups]))
-
-
-def lowest_kept(groups: Ints, scores: Floats, n_kept: int) -> Floats:
-    """Return, for every group, the score of its n-th best row, or of its last one where there are fewer."""
+    same_group = groups[1:] == groups[:-1]
+    is_in_order = np.all((groups[1:] > groups[:-1]) | (same_group & (scores[1:] <= scores[:-1])))
+    best_first = scores if is_in_order else scores[np.lexsort((-scores, groups))]
     offsets = offsets_of(np.bincount(groups))
-    last = np.minimum(offsets[:-1] + n_kept, offsets[1:]) - 1
-    if not in_order(groups, scores):
-        scores = scores[np.lexsort((-scores, groups))]
-    lowest: Floats = scores[last]
-    return lowest
-
-
-def in_order(groups: Ints, scores: Floats) -> bool:
-    """Tell whether the rows of each group lie together, best score first."""
-    same_group: Bools = groups[1:] == groups[:-1]
-    return bool(np.all((groups[1:] > groups[:-1]) | (same_group & (scores[1:] <= scores[:-1]))))
-
-
-def rows_of(frames: Sequence[Any]) -> RunRows:
-    """Return the rows of frames."""
-    import polars as pl
-
-    frame = pl.concat(frames)
-    ranks = frame["rank"].to_numpy() if "rank" in frame.columns else None
-    in_a_row = frame["query"].rle().struct.unnest()  # ids that follow one another become one text, not one for each row
-    queries = chain.from_iterable(map(repeat, in_a_row["value"].to_list(), in_a_row["len"].to_list()))
-    return RunRows(list(queries), frame["doc"].to_list(), frame["score"].to_numpy(), ranks)
+    lowest = best_first[np.minimum(offsets[:-1] + n_kept, offsets[1:]) - 1]  # of the n-th best, or of the last one
+    return frame.filter(pl.Series(scores >= lowest[groups]))

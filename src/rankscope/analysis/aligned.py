@@ -27,7 +27,6 @@ class JudgedDocs(msgspec.Struct, frozen=True, eq=False):
 
     @classmethod
     def of(cls, qrels: Qrels) -> JudgedDocs:
-        """Give every judged doc a number, query by query."""
         offsets = offsets_of([len(qrels.judged[query]) for query in qrels.query_ids]).tolist()
         numbered = {
             query: dict(zip(qrels.judged[query], range(start, stop), strict=True))
@@ -77,7 +76,6 @@ class AlignedRun:
         return part
 
     def leading(self, query_ids: Sequence[str], depth: int | None) -> tuple[tuple[str, ...], ...]:
-        """Return the first docs of some queries, best first."""
         known = self._leading.setdefault(depth, {})
         lacking = [query for query in query_ids if query not in known]
         if lacking:
@@ -86,7 +84,6 @@ class AlignedRun:
 
 
 def on_shared_queries(a: AlignedRun, b: AlignedRun) -> tuple[AlignedRun, AlignedRun]:
-    """Return two runs with the queries that both have."""
     if a.hits.query_ids == b.hits.query_ids:
         return a, b
     shared = set(a.hits.query_ids) & set(b.hits.query_ids)

@@ -22,7 +22,6 @@ from rankscope.records import Record
 SCHEMA_HINT = 'write `[bands]`, then `"nDCG@10" = [[0, 0.5, "poor"], [0.5, 0.8, "good"], [0.8, 1, "very good"]]`'
 ROUNDING = 1e-9
 """How far a score may lie beyond the ends of its range: sums of fractions do not always end at 1."""
-N_FIELDS = 3
 
 
 class Band(Record):
@@ -136,7 +135,6 @@ BANDS: dict[str, BandProfile] = {
 
 
 def find_bands(name: str) -> BandProfile:
-    """Return a band profile by its name."""
     if name not in BANDS:
         raise OptionError(
             f"there are no bands {name!r}; there are {', '.join(BANDS)}",
@@ -178,38 +176,31 @@ def band_key(written: str, where: str) -> tuple[str, tuple[float, float]]:
     if implied:
         raise MeasureError(f"{where}: {alias} is a form of {base}, and bands are for all of them", hint=f"write {base}")
     spec = REGISTRY[base]
-    if at:
-        return Measure.of(spec, {str(spec.cutoff): cutoff}).name if spec.cutoff else no_cutoff(written), spec.range
-    return base, spec.range
-
-
-def no_cutoff(written: str) -> str:
-    """Refuse a cut-off where there is none."""
-    raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
+    if at and not spec.cutoff:
+        raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
+    return Measure.of(spec, {str(spec.cutoff): cutoff}).name if at else base, spec.range
 
 
 def check_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:
     """Return bands that follow one another over the whole range of a measure, or say where they do not."""
     if not isinstance(rows, list) or not rows:
         raise OptionError(f"{where}: bands are a list of [low, high, word]", hint=SCHEMA_HINT)
-    bands = sorted((parse_band(row, where) for row in rows), key=lambda band: (band.low, band.high))
-    for problem, hint in itertools.chain(breaks(bands), open_ends(bands, measure_range)):
+    bands = []
+    for row in rows:
+        if not isinstance(row, Sequence) or len(row) != 3 or not isinstance(row[2], str) or not row[2].strip():
+            raise OptionError(f"{where}: {row!r} is not [low, high, word]", hint=SCHEMA_HINT)
+        low, high = row[0], row[1]
+        if not all(isinstance(limit, Real) and not isinstance(limit, bool) for limit in (low, high)) or not low < high:
+            raise OptionError(f"{where}: {row!r} does not go from a number up to a larger one", hint=SCHEMA_HINT)
+        bands.append(Band(float(low), float(high), row[2].strip()))
+    bands.sort(key=lambda band: (band.low, band.high))
+    for problem, hint in gaps(bands, *measure_range):
         raise OptionError(f"{where}: {problem}", hint=hint)
     return tuple(bands)
 
 
-def parse_band(row: Any, where: str) -> Band:
-    """Return one band from `[low, high, word]`."""
-    if not isinstance(row, Sequence) or len(row) != N_FIELDS or not isinstance(row[2], str) or not row[2].strip():
-        raise OptionError(f"{where}: {row!r} is not [low, high, word]", hint=SCHEMA_HINT)
-    low, high = row[0], row[1]
-    if not all(isinstance(limit, Real) and not isinstance(limit, bool) for limit in (low, high)) or not low < high:
-        raise OptionError(f"{where}: {row!r} does not go from a number up to a larger one", hint=SCHEMA_HINT)
-    return Band(float(low), float(high), row[2].strip())
-
-
-def breaks(bands: Sequence[Band]) -> Iterator[tuple[str, str]]:
-    """Yield where neighbouring bands leave a gap or overlap, and what to do."""
+def gaps(bands: Sequence[Band], low: float, high: float) -> Iterator[tuple[str, str]]:
+    """Yield where bands leave a gap, overlap, or end before the measure's range does, and what to do."""
     for one, other in itertools.pairwise(bands):
         if one.high < other.low:
             yield (
@@ -221,11 +212,6 @@ def breaks(bands: Sequence[Band]) -> Iterator[tuple[str, str]]:
                 f"{one.word!r} ({one.span}) and {other.word!r} ({other.span}) overlap",
                 f"end {one.word!r} at {other.low:g}: a limit belongs to the band above it",
             )
-
-
-def open_ends(bands: Sequence[Band], measure_range: tuple[float, float]) -> Iterator[tuple[str, str]]:
-    """Yield where the bands end before the measure's range does, and what to do."""
-    low, high = measure_range
     first, last = bands[0], bands[-1]
     if first.low > low:
         yield f"there is no word below {first.low:g}, but scores start at {low:g}", f"start {first.word!r} at {low:g}"

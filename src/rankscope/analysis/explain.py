@@ -18,20 +18,12 @@ from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
-from rankscope.align.ranking import ranked_docs
-from rankscope.align.reference import considered
-from rankscope.align.top import TopDocs
+from rankscope.align.top import TopDocs, top_docs
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import (
-    check_side_data,
-    chosen_profile,
-    decide_measures,
-    decide_policies,
-    load_side_data,
-)
+from rankscope.evaluation import check_side_data, chosen_profile, decide_measures, decide_policies, load_side_data
 from rankscope.io.ids import as_id, byte_order
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
@@ -44,9 +36,6 @@ if TYPE_CHECKING:
 
     from rankscope.data.shapes import QrelsLike, RunLike
     from rankscope.typing import PolicyOptions
-
-EMPTY_LIST = "empty list"
-"""The label of the row for what a list without any doc scores."""
 
 
 class Step(Record):
@@ -184,9 +173,14 @@ def explain_score(
     `hits` are those of all queries, `side` is what the measure needs beyond grades.
     """
     check_grades(qrels, [measure], policies)
-    all_hits = hits
-    hits = one_query(all_hits, query)
-    docs = retrieved_docs(qrels, run, query, policies)
+    if query not in hits.query_ids:
+        raise InputError(
+            f"there is no query {query!r} to explain",
+            hint=did_you_mean(query, hits.query_ids) or f"queries are {', '.join(hits.query_ids[:3])}, …",
+        )
+    all_hits, place = hits, hits.query_ids.index(query)
+    hits = hits.select(np.arange(len(hits)) == place)
+    docs = list(top_docs(run, [query], policies, depth=None).docs[0])
     if measure.options.get("judged_only") or policies.judged_only:
         hits, docs = hits.judged_only(), [doc for doc in docs if qrels.judged[query].get(doc, -1) >= 0]
     ranking = QueryRanking(query, docs, hits, qrels, side or {})
@@ -194,15 +188,18 @@ def explain_score(
         extras = extras_for(qrels, run, all_hits.query_ids, [measure], policies, side=ranking.side)
         scored = score_hits(all_hits, [measure], policies, extras)
     else:
-        scored = score_hits(hits, [measure], policies, ranking.extras(len(docs)))
-    place = all_hits.query_ids.index(query) if measure.spec.over_all_queries else 0
+        scored, place = score_hits(hits, [measure], policies, ranking.extras(len(docs))), 0
     score, is_undefined = float(scored[0][place, 0]), bool(scored[1][place, 0])
+    why_undefined = measure.spec.undefined if is_undefined else ""
+    may_be_left_out = measure.spec.about_relevance and policies.no_relevant == "exclude"
+    if is_undefined and math.isnan(score) and may_be_left_out and lacks_relevant(hits, measure, policies).all():
+        why_undefined = "the query has no relevant doc, and such queries are left out (no_relevant=exclude)"
     explanation = Explanation(
         query=query,
         measure=measure.name,
         formula=measure.spec.formula,
         score=None if math.isnan(score) else score,
-        why_undefined=reason(measure, score, hits, policies) if is_undefined else "",
+        why_undefined=why_undefined,
         n_retrieved=len(docs),
         judged_only=hits.only_judged,
     )
@@ -227,9 +224,9 @@ class QueryRanking(msgspec.Struct, frozen=True, eq=False):
         top = TopDocs((self.query,), (tuple(self.docs[:n]),))
         return Extras(self.qrels, top, **{str(need): data for need, data in self.side.items()})
 
-    def grade(self, doc: str) -> float | None:
-        """Return the grade of a doc, or None where nobody judged it."""
-        return self.qrels.judged[self.query].get(doc)
+    @property
+    def grade_of(self) -> Mapping[str, float]:
+        return self.qrels.judged[self.query]
 
 
 def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measure, policies: Policies) -> Explanation:
@@ -246,13 +243,10 @@ def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measu
     ]
     counted = [0.0 if math.isnan(score) else score for score in reached]
     parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]
-    empty = [Step(None, None, None, parts[0], counted[0], label=EMPTY_LIST)] if counted[0] else []
-    changes = [
-        Step(rank, doc, ranking.grade(doc), parts[rank], counted[rank] - counted[rank - 1])
-        for rank, doc in enumerate(docs, 1)
-    ]
-    steps = (*empty, *changes)
-    return replace(explanation, steps=steps, total=math.fsum(step.term for step in steps))
+    steps = [Step(None, None, None, parts[0], counted[0], label="empty list")] if counted[0] else []
+    for rank, doc in enumerate(docs, 1):
+        steps.append(Step(rank, doc, ranking.grade_of.get(doc), parts[rank], counted[rank] - counted[rank - 1]))
+    return replace(explanation, steps=tuple(steps), total=math.fsum(step.term for step in steps))
 
 
 def with_terms(
@@ -266,7 +260,7 @@ def with_terms(
     for rank, doc in enumerate(docs, 1):
         i = hit_at.get(rank)
         parts = {} if i is None else {name: float(column[i]) for name, column in workings.columns.items()}
-        steps.append(Step(rank, doc, ranking.grade(doc), parts, 0.0 if i is None else float(workings.terms[i])))
+        steps.append(Step(rank, doc, ranking.grade_of.get(doc), parts, 0.0 if i is None else float(workings.terms[i])))
     return replace(
         explanation,
         steps=tuple(steps),
@@ -275,50 +269,19 @@ def with_terms(
         total=math.fsum(step.term for step in steps),
         divisor_name=workings.divisor_name,
         divisor=None if workings.divisor is None else float(workings.divisor[0]),
-        ideal=ideal_steps(ranking.qrels.judged[ranking.query], workings, arguments),
+        ideal=ideal_steps(ranking.grade_of, workings, arguments),
     )
 
 
-def one_query(hits: Hits, query: str) -> Hits:
-    """Return the hits of one query."""
-    if query not in hits.query_ids:
-        raise InputError(
-            f"there is no query {query!r} to explain",
-            hint=did_you_mean(query, hits.query_ids) or f"queries are {', '.join(hits.query_ids[:3])}, …",
-        )
-    return hits.select(np.array([other == query for other in hits.query_ids]))
-
-
-def retrieved_docs(qrels: Qrels, run: Run, query: str, policies: Policies) -> list[str]:
-    """Return the docs of one query in the order in which they were scored."""
-    if query not in run.rankings or query not in qrels.judged:
-        return []
-    return ranked_docs(considered(run, query, policies), policies)
-
-
-def reason(measure: Measure, score: float, hits: Hits, policies: Policies) -> str:
-    """Say why a score is undefined: the query may be left out, as it has no relevant doc."""
-    left_out = measure.spec.about_relevance and policies.no_relevant == "exclude"
-    if math.isnan(score) and left_out and lacks_relevant(hits, measure, policies).all():
-        return "the query has no relevant doc, and such queries are left out (no_relevant=exclude)"
-    return measure.spec.undefined
-
-
 def ideal_steps(grade_of: Mapping[str, float], workings: Workings, arguments: Mapping[str, Any]) -> tuple[Step, ...]:
-    """Return the steps of the ideal ranking, where the measure has one."""
     if workings.ideal_terms is None:
         return ()
-    docs = ideal_docs(grade_of, arguments.get("gain", "linear"), arguments.get("rel"))
-    steps = []
-    for i, (doc, term) in enumerate(zip(docs, workings.ideal_terms.tolist(), strict=True)):
-        parts = {name: float(column[i]) for name, column in workings.ideal_columns.items()}
-        steps.append(Step(i + 1, doc, grade_of[doc], parts, term))
-    return tuple(step for step in steps[: arguments.get("k")] if step.term)
-
-
-def ideal_docs(grade_of: Mapping[str, float], gain: Any, rel: float | None) -> list[str]:
-    """Return the judged docs of a query, the most gainful first."""
     docs = sorted((doc for doc, grade in grade_of.items() if grade >= 0), key=byte_order)
     docs.sort(key=lambda doc: -grade_of[doc])
-    gains = gains_of(np.array([grade_of[doc] for doc in docs]), gain, rel)
-    return [docs[i] for i in np.argsort(-gains, kind="stable").tolist()]
+    gains = gains_of(np.array([grade_of[doc] for doc in docs]), arguments.get("gain", "linear"), arguments.get("rel"))
+    order = np.argsort(-gains, kind="stable").tolist()
+    steps = []
+    for i, (at, term) in enumerate(zip(order, workings.ideal_terms.tolist(), strict=True)):
+        parts = {name: float(column[i]) for name, column in workings.ideal_columns.items()}
+        steps.append(Step(i + 1, docs[at], grade_of[docs[at]], parts, term))
+    return tuple(step for step in steps[: arguments.get("k")] if step.term)

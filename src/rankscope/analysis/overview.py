@@ -27,7 +27,6 @@ from rankscope.stats.agreement import overlap_share, rbo
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 RECALLS = tuple(i / 10 for i in range(11))
 RANK_BANDS = ("1", "2-3", "4-10", "11-100", "101+", "not found")
-BAND_STARTS = (2, 4, 11, 101)
 SEEN_DOCS = 10
 """How many docs of each run are compared, where nothing else is asked for."""
 
@@ -48,15 +47,13 @@ def scores_by_cutoff(qrels: Any, runs: Any, measure: str, **options: Any) -> tup
     deepest = max(parsed.options.get("k") or 0, 100)
     cuts = sorted({k for k in CUTOFFS if k <= deepest} | {deepest})
     base = measure.partition("@")[0]
-    names = [f"{base}@{k}" for k in cuts]
     try:
-        return cuts, evaluate(qrels, runs, names, **options)
+        return cuts, evaluate(qrels, runs, [f"{base}@{k}" for k in cuts], **options)
     except MeasureError as error:
         raise MeasureError(f"{base} has no cut-off to draw it over: {error.message}", hint="try nDCG, P or R") from None
 
 
 def precision_by_recall(qrels: Any, runs: Any, **options: Any) -> Scores:
-    """Return interpolated precision at the eleven usual levels of recall."""
     return evaluate(qrels, runs, [f"IPrec@{recall:.1f}" for recall in RECALLS], **options)
 
 
@@ -73,12 +70,11 @@ def first_hit_bands(qrels: Any, runs: Any, **options: Any) -> dict[str, list[int
 def count_by_band(ranks: Floats) -> list[int]:
     """Count ranks by band; a rank that is undefined was not found."""
     found = ranks[~np.isnan(ranks)]
-    places = np.searchsorted(BAND_STARTS, found, side="right")
+    places = np.searchsorted((2, 4, 11, 101), found, side="right")
     return [*np.bincount(places, minlength=len(RANK_BANDS) - 1).tolist(), int(np.isnan(ranks).sum())]
 
 
 def run_overlap(qrels: Qrels, runs: Sequence[Run], policies: Policies, *, depth: int = SEEN_DOCS) -> RunOverlap:
-    """Return how much every two runs have in common among their first docs."""
     tops = [top_docs(run, qrels.query_ids, policies, depth=depth).docs for run in runs]
     n = len(runs)
     shared, agreed = np.full((n, n), math.nan), np.full((n, n), math.nan)

@@ -6,7 +6,6 @@ Each function takes one score per query, higher being better, and gives one numb
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,6 @@ from rankscope.records import Record, or_none
 
 ABSTENTION_RATES = tuple(i / 10 for i in range(10))
 """The shares of queries that are dropped, one after another: 0, 10 %, …, 90 %."""
-CONFIDENCES = ("max", "gap", "std")
 
 
 class Robustness(Record):
@@ -27,9 +25,9 @@ class Robustness(Record):
     n_queries: int
     mean: float
     zero_share: float
-    """The share of queries that score 0."""
+    """The share of queries that score 0, such as those that find nothing within the cut-off."""
     worst_decile: float
-    """The mean over the worst tenth of the queries."""
+    """The mean over the worst tenth of the queries, at least one of them."""
     nauc: float | None = None
     """How well the confidence tells which queries go wrong: 0 not at all, 1 perfectly; None if none is given, or
     if all queries score the same."""
@@ -78,11 +76,7 @@ def robustness(
 
 
 def robustness_of(
-    scores: ArrayLike,
-    *,
-    baseline: ArrayLike | None = None,
-    confidence: ArrayLike | None = None,
-    alpha: float = 1.0,
+    scores: ArrayLike, *, baseline: ArrayLike | None = None, confidence: ArrayLike | None = None, alpha: float = 1.0
 ) -> Robustness:
     """Return all that can be said of a run's robustness from its scores, one per query.
 
@@ -93,8 +87,8 @@ def robustness_of(
     return Robustness(
         n_queries=len(checked),
         mean=summarise(checked, "mean"),
-        zero_share=zero_share(checked),
-        worst_decile=worst_decile(checked),
+        zero_share=float(np.mean(checked == 0)),
+        worst_decile=summarise(checked, "worst"),
         nauc=None if confidence is None else or_none(nauc(checked, confidence)),
         urisk=None if baseline is None else urisk(checked, baseline, alpha=alpha),
         georisk=None if baseline is None else georisk(checked, baseline, alpha=alpha),
@@ -120,24 +114,14 @@ def check_scores(scores: ArrayLike, *, n_queries: int | None = None, what: str =
     return values
 
 
-def zero_share(scores: ArrayLike) -> float:
-    """Return the share of queries that score 0, such as those that find nothing within the cut-off."""
-    return float(np.mean(check_scores(scores) == 0))
-
-
-def worst_decile(scores: ArrayLike) -> float:
-    """Return the mean over the worst tenth of the queries, at least one of them."""
-    return summarise(check_scores(scores), "worst")
-
-
 def confidence_of(scores: ArrayLike, *, by: str = "max") -> float:
     """Return how sure a system seems of one query, from the scores it gave the docs it retrieved.
 
     `max` is the top score, `gap` the difference between the first and the second, `std` the standard deviation: the
     three that MTEB has as max, diff1 and std. A query for which nothing was retrieved is the least confident of all.
     """
-    if by not in CONFIDENCES:
-        raise OptionError(f"by = {by!r} is not one of {', '.join(CONFIDENCES)}")
+    if by not in ("max", "gap", "std"):
+        raise OptionError(f"by = {by!r} is not one of max, gap, std")
     best_first = np.sort(np.asarray(scores, dtype=np.float64))[::-1]
     if not len(best_first):
         return -math.inf
@@ -168,13 +152,9 @@ def nauc(scores: ArrayLike, confidence: ArrayLike) -> float:
     if values.min() == values.max():
         return math.nan
     oracle = abstention_curve(values, values)
-    gained, possible = (area(ABSTENTION_RATES, one - oracle[0]) for one in (curve, oracle))
+    gains = (one - oracle[0] for one in (curve, oracle))
+    gained, possible = (float(np.sum(np.diff(ABSTENTION_RATES) * (y[1:] + y[:-1]) / 2)) for y in gains)
     return gained / possible
-
-
-def area(x: Sequence[float], y: Floats) -> float:
-    """Return the area under a curve by trapezoids."""
-    return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
 
 
 def weigh_losses(differences: Floats, alpha: float) -> Floats:

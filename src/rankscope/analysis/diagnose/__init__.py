@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankscope._version import __version__
 from rankscope.align.alignment import align
 from rankscope.align.hits import Hits
@@ -13,11 +15,10 @@ from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
 from rankscope.analysis.diagnose.checks import findings_of
-from rankscope.analysis.diagnose.lists import best_queries, query_list, worst_queries
-from rankscope.analysis.diagnose.positions import position_report
-from rankscope.analysis.diagnose.records import SEVERITIES, Diagnosis, DiagnosisFinding, PositionReport, Positions
+from rankscope.analysis.diagnose.lists import best_queries, position_report, query_list, worst_queries
+from rankscope.analysis.diagnose.records import Diagnosis
 from rankscope.analysis.diagnose.summary import summary_of
-from rankscope.analysis.diagnose.view import run_view
+from rankscope.analysis.diagnose.view import RunView
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -27,7 +28,6 @@ from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scoring import check_grades, count
 from rankscope.measures.spec import Measure
-from rankscope.records import replace
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -35,17 +35,7 @@ if TYPE_CHECKING:
     from rankscope.data.shapes import QrelsLike, RunLike
     from rankscope.typing import PolicyOptions
 
-__all__ = [
-    "SEVERITIES",
-    "Diagnosis",
-    "DiagnosisFinding",
-    "PositionReport",
-    "Positions",
-    "check_cuts",
-    "diagnose",
-    "diagnose_run",
-    "position_report",
-]
+__all__ = ["POOL_CUTS", "SEEN_DOCS", "Diagnosis", "diagnose"]
 
 SEEN_DOCS = 10
 """How many docs a reader sees, by default."""
@@ -103,7 +93,9 @@ def diagnose(
     1.0
 
     """
-    check_cuts([k, *pool_cuts])
+    for cut in (k, *pool_cuts):
+        if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
+            raise OptionError(f"{cut!r} is not a cut-off: it counts ranks, so it is a whole number from 1 up")
     chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
@@ -131,9 +123,8 @@ def diagnose_run(
 ) -> Diagnosis:
     """Explain a run from its hits; `measure` is an nDCG with a cut-off, `pool_cuts` are depths of the candidate pool."""
     k = int(measure.options["k"])
-    check_cuts([k, *pool_cuts])
     check_grades(qrels, parse_measures(f"R@{k}"), policies)
-    view = run_view(hits, measure, k=k, rel=policies.relevance_level, cuts=pool_cuts)
+    view = RunView(hits, measure, rel=policies.relevance_level, cuts=pool_cuts)
     if not len(view):
         raise InputError(
             f"no query has a doc of grade {view.rel:g} or better, so there is nothing to find",
@@ -141,7 +132,8 @@ def diagnose_run(
         )
     if embeddings is not None:
         extras = Extras(qrels, top_docs(run, view.hits.query_ids, policies, depth=k), embeddings=embeddings)
-        view = replace(view, redundancy=parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras))
+        redundancy = parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras)
+        view.repeated_share = np.nan_to_num(redundancy)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
     worst = worst_queries(view)
@@ -155,7 +147,7 @@ def diagnose_run(
         min_rel=view.rel,
         n_queries=len(view),
         n_other_queries=len(hits) - len(view),
-        recall=view.recall,
+        recall=float((view.found(k) / view.n_relevant).mean()),
         unjudged_share=view.unjudged_share,
         summary=summary_of(view, findings),
         losses=view.losses,
@@ -167,10 +159,3 @@ def diagnose_run(
         worst=tuple(query_list(view, i, qrels, run, policies) for i in worst),
         best=tuple(query_list(view, i, qrels, run, policies) for i in best),
     )
-
-
-def check_cuts(cuts: Sequence[Any]) -> None:
-    """Refuse cut-offs that do not count ranks."""
-    for cut in cuts:
-        if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
-            raise OptionError(f"{cut!r} is not a cut-off: it counts ranks, so it is a whole number from 1 up")

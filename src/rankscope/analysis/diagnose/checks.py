@@ -5,7 +5,6 @@ Another symptom is one more entry of CHECKS.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -15,6 +14,7 @@ from rankscope.analysis.diagnose import thresholds as limit
 from rankscope.analysis.diagnose.records import SEVERITIES, DiagnosisFinding, FindingExample, Severity
 from rankscope.analysis.diagnose.view import RunView
 from rankscope.arrays import Bools, Floats, Ints
+from rankscope.records import or_none
 
 NUMBERS: Mapping[str, Callable[[RunView], Floats | Ints]] = {
     "relevant": lambda view: view.n_relevant,
@@ -37,7 +37,7 @@ SCORES = ("score", "reordered", "ceiling", *POSITIONS)
 JUDGMENTS = ("bad_in_top_3", "unjudged_in_top", "shown", *POSITIONS)
 
 
-class Check(msgspec.Struct, frozen=True):
+class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One symptom: how to see it, how to word it, and what usually helps."""
 
     code: str
@@ -47,30 +47,13 @@ class Check(msgspec.Struct, frozen=True):
     """Which queries show it."""
     worst: Callable[[RunView], Floats | Ints]
     """How badly; the queries with the highest numbers become the examples."""
-    example: str
+    example: str = ""
     """The numbers of an example in words; without it there are no examples."""
     helps: str
     numbers: tuple[str, ...] = POSITIONS
     """What is to be known of an example."""
     severity: Severity | None = None
     """Where it does not depend on how many queries are concerned."""
-
-
-def shows_incomplete(view: RunView) -> Bools:
-    """Tell where the top is right, yet much was not retrieved at all."""
-    is_right = view.found(view.top) >= limit.SURE_SHARE * view.top
-    return is_right & (view.found(view.depth) < limit.LOW_RECALL * view.n_relevant)
-
-
-def shows_few_relevant(view: RunView) -> Bools:
-    """Tell where relevant docs are few, if that is so for a good part of the queries."""
-    few: Bools = view.n_relevant < limit.FEW_RELEVANT
-    return few & bool(few.mean() >= limit.FEW_RELEVANT_SHARE)
-
-
-def all_if(view: RunView, condition: bool) -> Bools:
-    """Return a symptom of the whole collection, which all queries show or none."""
-    return np.full(len(view), condition)
 
 
 CHECKS: tuple[Check, ...] = (
@@ -104,7 +87,10 @@ CHECKS: tuple[Check, ...] = (
         code="precise_but_incomplete",
         what="high precision, low recall: the first {top} docs are right, but under {recall:.0%} of the relevant docs "
         "were retrieved at all",
-        shows=shows_incomplete,
+        shows=lambda view: (
+            (view.found(view.top) >= limit.SURE_SHARE * view.top)
+            & (view.found(view.depth) < limit.LOW_RECALL * view.n_relevant)
+        ),
         worst=lambda view: view.n_relevant - view.found(view.depth),
         example="{in_pool} of {relevant} relevant docs among {retrieved} retrieved",
         helps="widen the pool: retrieve deeper, expand the query, match less strictly",
@@ -176,28 +162,28 @@ CHECKS: tuple[Check, ...] = (
         code="relevant_only",
         what="the qrels hold relevant docs only: a bad result cannot be told from one that nobody looked at, "
         "so scores are lower bounds",
-        shows=lambda view: all_if(view, not view.has_nonrelevant),
+        shows=lambda view: np.full(len(view), not view.has_nonrelevant),
         worst=lambda view: view.n_unjudged,
         numbers=JUDGMENTS,
-        example="",
         helps="judge the first few docs of some queries: it shows how much better the run is than its scores",
         severity="remark",
     ),
     Check(
         code="few_relevant",
         what="few relevant docs: queries with fewer than {few} of them have scores that jump with a single doc",
-        shows=shows_few_relevant,
+        shows=lambda view: (
+            (view.n_relevant < limit.FEW_RELEVANT)
+            & bool((view.n_relevant < limit.FEW_RELEVANT).mean() >= limit.FEW_RELEVANT_SHARE)
+        ),
         worst=lambda view: -view.n_relevant,
-        example="",
         helps="read means, not single queries, and RR or Success rather than P@{k}",
         severity="remark",
     ),
     Check(
         code="few_queries",
         what="few queries: under {few_queries}, small differences between runs are chance",
-        shows=lambda view: all_if(view, len(view) < limit.FEW_QUERIES),
+        shows=lambda view: np.full(len(view), len(view) < limit.FEW_QUERIES),
         worst=lambda view: view.n_relevant,
-        example="",
         helps="add queries before deciding on small differences; {few_queries} is a start, 200 is comfortable",
         severity="remark",
     ),
@@ -207,36 +193,7 @@ CHECKS: tuple[Check, ...] = (
 def findings_of(view: RunView, without_relevant: Sequence[str]) -> tuple[DiagnosisFinding, ...]:
     """Return all findings, the most serious first, then those that concern most queries."""
     findings = []
-    limits = limits_in_words(view)
-    for check in CHECKS:
-        shows = check.shows(view)
-        n_queries = int(shows.sum())
-        if n_queries:
-            finding = DiagnosisFinding(
-                code=check.code,
-                severity=check.severity or severity_of(n_queries / len(view)),
-                what=check.what.format(**limits),
-                n_queries=n_queries,
-                of_queries=len(view),
-                examples=tuple(examples_of(check, view, shows)) if check.example else (),
-                helps=check.helps.format(**limits),
-            )
-            findings.append(finding)
-    if without_relevant:
-        findings.append(no_relevant(without_relevant, len(view) + len(without_relevant)))
-    return tuple(sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), -one.n_queries / one.of_queries)))
-
-
-def severity_of(share: float) -> Severity:
-    """Return how much a finding matters, by the share of queries that it concerns."""
-    if share >= limit.SERIOUS_SHARE:
-        return "serious"
-    return "moderate" if share >= limit.MODERATE_SHARE else "remark"
-
-
-def limits_in_words(view: RunView) -> dict[str, float]:
-    """Return what can be filled into the words of a check."""
-    return {
+    limits = {
         "k": view.k,
         "depth": view.depth,
         "top": view.top,
@@ -249,37 +206,52 @@ def limits_in_words(view: RunView) -> dict[str, float]:
         "few": limit.FEW_RELEVANT,
         "few_queries": limit.FEW_QUERIES,
     }
+    for check in CHECKS:
+        shows = check.shows(view)
+        if n_queries := int(shows.sum()):
+            finding = DiagnosisFinding(
+                code=check.code,
+                severity=check.severity or severity_of(n_queries / len(view)),
+                what=check.what.format(**limits),
+                n_queries=n_queries,
+                of_queries=len(view),
+                examples=tuple(examples_of(check, view, shows, limits)) if check.example else (),
+                helps=check.helps.format(**limits),
+            )
+            findings.append(finding)
+    if without_relevant:
+        named = without_relevant[: limit.N_EXAMPLES]
+        finding = DiagnosisFinding(
+            code="no_relevant",
+            severity="remark",
+            what="no relevant doc is judged for the query: left out of this diagnosis",
+            n_queries=len(without_relevant),
+            of_queries=len(view) + len(without_relevant),
+            examples=tuple(FindingExample(query, {}, "no relevant doc") for query in named),
+            helps="judge more docs for them, or leave them out of means with --no-relevant exclude",
+        )
+        findings.append(finding)
+    return tuple(sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), -one.n_queries / one.of_queries)))
 
 
-def examples_of(check: Check, view: RunView, shows: Bools) -> Iterator[FindingExample]:
+def severity_of(share: float) -> Severity:
+    """Return how much a finding matters, by the share of queries that it concerns."""
+    if share >= limit.SERIOUS_SHARE:
+        return "serious"
+    return "moderate" if share >= limit.MODERATE_SHARE else "remark"
+
+
+def examples_of(check: Check, view: RunView, shows: Bools, limits: Mapping[str, float]) -> Iterator[FindingExample]:
     """Yield the queries that show it worst, in numbers and in words."""
     picked = np.flatnonzero(shows)
     order = np.argsort(-check.worst(view)[picked].astype(np.float64), kind="stable")
     columns = {name: NUMBERS[name](view)[picked] for name in check.numbers}
     for i in order[: limit.N_EXAMPLES].tolist():
-        numbers = {name: none_if_nan(values[i].item()) for name, values in columns.items()}
+        numbers = {name: or_none(values[i].item()) for name, values in columns.items()}
         first = numbers["first"]
         words = {
             "first_words": "no relevant doc retrieved" if first is None else f"first relevant doc at rank {first:.0f}",
             "in_pool": int(numbers["in_top"] or 0) + int(numbers["below"] or 0),
         }
-        text = check.example.format(**{**limits_in_words(view), **numbers, **words})
+        text = check.example.format(**{**limits, **numbers, **words})
         yield FindingExample(view.hits.query_ids[picked[i]], numbers, text)
-
-
-def no_relevant(queries: Sequence[str], n_all: int) -> DiagnosisFinding:
-    """Return the finding that queries have no relevant doc, so that nothing can be said about them."""
-    return DiagnosisFinding(
-        code="no_relevant",
-        severity="remark",
-        what="no relevant doc is judged for the query: left out of this diagnosis",
-        n_queries=len(queries),
-        of_queries=n_all,
-        examples=tuple(FindingExample(query, {}, "no relevant doc") for query in queries[: limit.N_EXAMPLES]),
-        helps="judge more docs for them, or leave them out of means with --no-relevant exclude",
-    )
-
-
-def none_if_nan(value: float) -> float | int | None:
-    """Return None for what is not a number; a whole number stays one."""
-    return None if isinstance(value, float) and math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""The lists of single queries: what stands in the top k with which grade, and what is missing there."""
+"""Single queries: their docs in the top k, what is missing there, and at which ranks the relevant ones stand."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.diagnose.records import ListedDoc, MissedDoc, QueryList
+from rankscope.align.top import top_docs
+from rankscope.analysis.diagnose.records import ListedDoc, MissedDoc, PositionReport, Positions, QueryList
 from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
 from rankscope.analysis.diagnose.view import RunView
-from rankscope.analysis.explain import retrieved_docs
+from rankscope.arrays import Ints
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
-
-PERFECT = 1 - 1e-9
 
 
 def worst_queries(view: RunView) -> list[int]:
@@ -25,7 +25,7 @@ def worst_queries(view: RunView) -> list[int]:
     """
     first = np.nan_to_num(view.first, nan=math.inf)
     order = np.lexsort((-view.n_relevant, -first, view.score))
-    return [i for i in order.tolist() if view.score[i] < PERFECT][:N_LISTS]
+    return [i for i in order.tolist() if view.score[i] < 1 - 1e-9][:N_LISTS]
 
 
 def best_queries(view: RunView, *, but: Sequence[int]) -> list[int]:
@@ -35,16 +35,14 @@ def best_queries(view: RunView, *, but: Sequence[int]) -> list[int]:
 
 
 def query_list(view: RunView, i: int, qrels: Qrels, run: Run, policies: Policies) -> QueryList:
-    """Return one query with its docs."""
     query = view.hits.query_ids[i]
-    grade_of = qrels.judged[query]
-    docs = retrieved_docs(qrels, run, query, policies)
-    if policies.judged_only:
-        docs = [doc for doc in docs if grade_of.get(doc, -1) >= 0]
+    judged = {doc: grade for doc, grade in qrels.judged[query].items() if grade >= 0}
+    found = top_docs(run, [query], policies, depth=None).docs[0]
+    docs = [doc for doc in found if doc in judged or not policies.judged_only]
     rank_of = {doc: rank for rank, doc in enumerate(docs, 1)}
     missed = [
         MissedDoc(doc, grade, rank_of.get(doc))
-        for doc, grade in grade_of.items()
+        for doc, grade in judged.items()
         if grade >= view.rel and rank_of.get(doc, view.k + 1) > view.k
     ]
     missed.sort(key=lambda one: (-one.grade, one.rank is None, one.rank or 0, one.doc))
@@ -53,11 +51,31 @@ def query_list(view: RunView, i: int, qrels: Qrels, run: Run, policies: Policies
         score=float(view.score[i]),
         n_found=int(view.found(view.k)[i]),
         n_relevant=int(view.n_relevant[i]),
-        docs=tuple(ListedDoc(rank, doc, judged_grade(grade_of.get(doc))) for rank, doc in enumerate(docs[: view.k], 1)),
+        docs=tuple(ListedDoc(rank, doc, judged.get(doc)) for rank, doc in enumerate(docs[: view.k], 1)),
         missed=tuple(missed[:N_MISSED]),
     )
 
 
-def judged_grade(grade: float | None) -> float | None:
-    """Return a grade, None also where it stands for pooled but unjudged."""
-    return None if grade is None or grade < 0 else grade
+def position_report(hits: Hits, rel: float) -> PositionReport:
+    """Return where the docs with at least grade `rel` stand, over all queries and by query."""
+    relevant = hits.grades >= rel
+    ranks, segments = hits.ranks[relevant], hits.segments[relevant]
+    ends = np.cumsum(np.bincount(segments, minlength=len(hits)))
+    totals = hits.n_relevant(rel).astype(np.int64).tolist()
+    by_query = np.split(ranks, ends[:-1]) if len(hits) else []
+    queries = {
+        query: positions_of(mine, total) for query, mine, total in zip(hits.query_ids, by_query, totals, strict=True)
+    }
+    return PositionReport(positions_of(ranks, sum(totals)), queries)
+
+
+def positions_of(ranks: Ints, total: int) -> Positions:
+    some = len(ranks) > 0
+    return Positions(
+        found=len(ranks),
+        total=total,
+        average=float(ranks.mean()) if some else None,
+        best=int(ranks.min()) if some else None,
+        worst=int(ranks.max()) if some else None,
+        in_top={top: int((ranks <= top).sum()) for top in (3, 5, 10)},
+    )

@@ -34,28 +34,22 @@ def summary_of(view: RunView, findings: Sequence[DiagnosisFinding]) -> str:
     if all(finding.severity == "remark" for finding in findings):
         sentences.append("Nothing to complain about: no check concerns more than a few queries.")
     else:
-        part = max(
-            WHERE_LOST, key=lambda name: round(float(getattr(losses, name)), 9)
-        )  # of equals the easiest to regain
+        # of equals the easiest to regain
+        part = max(WHERE_LOST, key=lambda name: round(float(getattr(losses, name)), 9))
         where, advice = WHERE_LOST[part]
         missing, lost = 1 - losses.score, getattr(losses, part)
         share = "Most" if lost > missing / 2 else "The largest part"
         place = where.format(k=view.k, depth=view.depth)
         sentences.append(f"{share} of what is missing to 1 ({lost:.2f} of {missing:.2f}) is lost {place}.")
-        depth, reached = reach_of(part, view)
+        depth, reached = view.k, float(view.reordered.mean())
+        if part != "order":  # how deep to re-rank, and what that could reach at best
+            low, high = reached, float(view.ceiling.mean())
+            target = low + WORTHWHILE * (high - low) if part == "ranked_low" else high
+            by_depth = ((cut, float(view.best_score(cut).mean())) for cut in view.cuts if cut >= view.k)
+            depth, reached = next((one for one in by_depth if one[1] >= target), (view.depth, high))
         sentences.append(advice.format(k=view.k, depth=depth, reached=reached))
     if any(finding.code == "unjudged" and finding.severity != "remark" for finding in findings):
         sentences.append(
             f"But {view.unjudged_share:.0%} of the docs in the top {view.k} are unjudged: the scores may be too low."
         )
     return " ".join(sentences)
-
-
-def reach_of(part: str, view: RunView) -> tuple[int, float]:
-    """Return the depth to which docs should be re-ranked against a loss, and what nDCG that could reach at best."""
-    if part == "order":
-        return view.k, float(view.reordered.mean())
-    low, high = float(view.reordered.mean()), float(view.ceiling.mean())
-    target = low + WORTHWHILE * (high - low) if part == "ranked_low" else high
-    reached = ((depth, float(view.best_score(depth).mean())) for depth in view.cuts if depth >= view.k)
-    return next((one for one in reached if one[1] >= target), (view.depth, high))

@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.analysis.diagnose.records import Losses, PoolCut, RankBand, RankRow
 from rankscope.analysis.diagnose.thresholds import SURE_TOP
-from rankscope.arrays import Bools, Floats, Ints, positions_in_segment, safe_divide
+from rankscope.arrays import Floats, Ints, positions_in_segment, safe_divide
 from rankscope.light import replace
 from rankscope.measures.gain import gains_of
 from rankscope.measures.rank import first_relevant_ranks
@@ -20,46 +19,39 @@ from rankscope.measures.sets import n_found
 from rankscope.measures.spec import Measure
 
 
-class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A run's hits, for the queries that have relevant docs, seen at a cut-off and within a candidate pool."""
+class RunView:
+    """A run's hits, for the queries that have relevant docs, seen at a cut-off and within a candidate pool.
 
-    hits: Hits
-    measure: Measure
-    """nDCG at k, as the profile has it."""
-    k: int
-    rel: float
-    cuts: tuple[int, ...]
-    """Depths of the candidate pool, rising; the last is where it ends."""
-    redundancy: Floats | None = None
-    """The share of the top k that nearly repeats an earlier doc; None where no embeddings are given."""
+    `measure` is nDCG at k, as the profile has it.
+    """
+
+    def __init__(self, hits: Hits, measure: Measure, *, rel: float, cuts: Sequence[int]) -> None:
+        self.measure, self.rel, self.k = measure, rel, int(measure.options["k"])
+        self.hits = hits.select(np.asarray(hits.n_relevant(rel) > 0))
+        wanted = sorted({*cuts, self.k})
+        self.depth = min(max(int(self.hits.n_retrieved.max(initial=0)), 1), wanted[-1])
+        """How many docs of each query the pool has at most."""
+        self.cuts = (*(cut for cut in wanted if cut < self.depth), self.depth)
+        """Depths of the candidate pool, rising; none is beyond the longest list."""
+        self.top = min(SURE_TOP, self.k)
+        """How many docs make the very top, of which one says that it is right or bad."""
+        self.repeated_share = np.zeros(len(self.hits))
+        """The share of each query's top k that nearly repeats an earlier doc, 0 where that is not known."""
 
     def __len__(self) -> int:
         return len(self.hits)
 
-    @property
-    def depth(self) -> int:
-        """How many docs of each query the pool has at most."""
-        return self.cuts[-1]
-
-    @property
-    def top(self) -> int:
-        """How many docs make the very top, of which one says that it is right or bad."""
-        return min(SURE_TOP, self.k)
-
     @cached_property
     def n_relevant(self) -> Ints:
-        """Relevant docs of each query, found or not."""
         return self.hits.n_relevant(self.rel).astype(np.int64)
 
     def found(self, k: int) -> Ints:
-        """Count the relevant docs in the top k."""
         return n_found(self.hits, k, self.rel).astype(np.int64)
 
     @cached_property
     def n_below(self) -> Ints:
         """Relevant docs that are in the pool, but not in the top k."""
-        below: Ints = np.maximum(self.found(self.depth) - self.found(self.k), 0)
-        return below
+        return np.asarray(np.maximum(self.found(self.depth) - self.found(self.k), 0))
 
     @cached_property
     def n_movable(self) -> Ints:
@@ -87,12 +79,10 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def n_shown(self) -> Ints:
-        """Docs in the top k: fewer than k where the list is shorter."""
         return np.minimum(self.hits.n_retrieved, self.k)
 
     @cached_property
     def n_unjudged(self) -> Ints:
-        """Docs in the top k that nobody judged."""
         judged = self.hits.per_query((self.hits.grades >= 0) & self.hits.within(self.k))
         return self.n_shown - judged.astype(np.int64)
 
@@ -103,12 +93,15 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def score(self) -> Floats:
-        """NDCG at k; 0 where nothing can be gained."""
         return np.nan_to_num(self.measure.score(self.hits, rel=self.rel))
 
     def best_score(self, depth: int) -> Floats:
         """NDCG at k of the best order of the first `depth` docs: what a perfect re-ranker of them would reach."""
-        return np.nan_to_num(self.measure.score(self.best_order(depth), rel=self.rel))
+        pool = self.hits.first(depth)
+        arguments = self.measure.arguments(rel=self.rel)
+        order = np.lexsort((-gains_of(pool.grades, arguments["gain"], arguments["rel"]), pool.segments))
+        ranks = positions_in_segment(pool.segments, len(pool)) + 1
+        return np.nan_to_num(self.measure.score(replace(pool, grades=pool.grades[order], ranks=ranks), rel=self.rel))
 
     @cached_property
     def reordered(self) -> Floats:
@@ -120,22 +113,13 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
         """NDCG at k if the whole pool stood in its best order."""
         return self.best_score(max(self.depth, self.k))
 
-    def best_order(self, depth: int) -> Hits:
-        """Return the hits as if the first `depth` docs were sorted by what they are worth."""
-        pool = self.hits.first(depth)
-        arguments = self.measure.arguments(rel=self.rel)
-        order = np.lexsort((-gains_of(pool.grades, arguments["gain"], arguments["rel"]), pool.segments))
-        return replace(pool, grades=pool.grades[order], ranks=positions_in_segment(pool.segments, len(pool)) + 1)
-
     @property
     def losses(self) -> Losses:
-        """Where nDCG is lost, on the mean."""
         score, reordered, ceiling = (float(part.mean()) for part in (self.score, self.reordered, self.ceiling))
         return Losses(score, reordered - score, ceiling - reordered, 1 - ceiling)
 
     @property
     def pool(self) -> Iterator[PoolCut]:
-        """Yield what each depth of the pool holds."""
         for depth in self.cuts:
             found = self.found(depth)
             yield PoolCut(
@@ -162,18 +146,12 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def ranks(self) -> Iterator[RankRow]:
-        """Yield what stands at each rank down to k."""
         grades, at = self.hits.grades, self.hits.ranks
         for rank in range(1, self.k + 1):
             here = grades[at == rank]
             n_relevant, n_judged = int((here >= self.rel).sum()), int((here >= 0).sum())
             n_filled = int((self.hits.n_retrieved >= rank).sum())
             yield RankRow(rank, n_relevant, n_judged - n_relevant, n_filled - n_judged, len(self) - n_filled)
-
-    @property
-    def recall(self) -> float:
-        """Mean recall at k."""
-        return float((self.found(self.k) / self.n_relevant).mean())
 
     @property
     def unjudged_share(self) -> float | None:
@@ -185,23 +163,3 @@ class RunView(msgspec.Struct, frozen=True, eq=False, dict=True):
     def unjudged_shares(self) -> Floats:
         """The unjudged share of each query's top k, 0 where nothing was retrieved."""
         return np.nan_to_num(safe_divide(self.n_unjudged.astype(np.float64), self.n_shown))
-
-    @cached_property
-    def repeated_share(self) -> Floats:
-        """The share of each query's top k that nearly repeats an earlier doc, 0 where that is not known."""
-        return np.zeros(len(self)) if self.redundancy is None else np.nan_to_num(self.redundancy)
-
-
-def run_view(hits: Hits, measure: Measure, *, k: int, rel: float, cuts: Sequence[int]) -> RunView:
-    """Return the view of the queries that have relevant docs."""
-    with_relevant: Bools = hits.n_relevant(rel) > 0
-    kept = hits.select(with_relevant)
-    return RunView(kept, measure, k, rel, pool_cuts(kept, k, cuts))
-
-
-def pool_cuts(hits: Hits, k: int, cuts: Sequence[int]) -> tuple[int, ...]:
-    """Return the depths to look at: k among them, and none beyond the longest list."""
-    wanted = sorted({*cuts, k})
-    longest = max(int(hits.n_retrieved.max(initial=0)), 1)
-    end = min(longest, wanted[-1])
-    return (*(cut for cut in wanted if cut < end), end)

@@ -16,7 +16,7 @@ Queries that do not count in the comparison now do not count here either.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
@@ -25,19 +25,10 @@ from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, on_shared_queries
 from rankscope.analysis.unjudged.average_precision import AveragePrecisionBounds
 from rankscope.analysis.unjudged.first_relevant import VALUES, FirstRelevantBounds
-from rankscope.analysis.unjudged.judging_order import DifferenceBounds, judging_queue
-from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_own_scale, zero_is_worthless
+from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_plain_gains
 from rankscope.analysis.unjudged.pool import UnjudgedPool, graded_hits, keeps_unjudged, pool_of
-from rankscope.analysis.unjudged.records import (
-    SameCheck,
-    Sensitivity,
-    SettleDoc,
-    TippingCheck,
-    UnjudgedEffect,
-    straddles_zero,
-)
-from rankscope.analysis.unjudged.tipping import TippingTable, supports_tipping
-from rankscope.arrays import Bools, Floats, in_order_sum
+from rankscope.analysis.unjudged.records import Sensitivity, SettleDoc, UnjudgedEffect, straddles_zero
+from rankscope.arrays import Bools, Floats, Ints, in_order_sum
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
@@ -45,19 +36,7 @@ from rankscope.measures.registry import REGISTRY
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
-__all__ = [
-    "SUPPORTED",
-    "SameCheck",
-    "Sensitivity",
-    "SettleDoc",
-    "TippingCheck",
-    "TippingTable",
-    "UnjudgedEffect",
-    "supports",
-    "supports_tipping",
-    "unjudged_effect",
-    "unjudged_effect_of",
-]
+__all__ = ["UnjudgedEffect", "supports", "unjudged_effect", "unjudged_effect_of"]
 
 SUPPORTED = (*FORMS, *VALUES, "AP")
 """The measures whose difference can be bounded."""
@@ -72,11 +51,10 @@ def supports(measure: Measure, policies: Policies) -> bool:
     given = measure.arguments(rel=policies.relevance_level)
     aggregate = measure.options.get("agg") or measure.spec.aggregate
     known = measure.base in SUPPORTED and aggregate == "mean"
-    return known and keeps_unjudged(measure, policies) and not has_own_scale(given) and zero_is_worthless(given)
+    return known and keeps_unjudged(measure, policies) and has_plain_gains(given)
 
 
 def unjudged_effect(qrels: Qrels, run_a: Run, run_b: Run, measure: Measure, policies: Policies) -> UnjudgedEffect:
-    """Bound what unjudged docs among the first k could do to the difference of two systems, the second minus the first."""
     a, b = (AlignedRun.of(qrels, run, policies) for run in (run_a, run_b))
     return unjudged_effect_of(qrels, a, b, measure, policies)
 
@@ -98,13 +76,19 @@ def unjudged_effect_of(
     top = max(hits[0].max_grade, lowest_relevant)  # where no judged doc is relevant, others may be
     pool = pool_of(qrels, runs, k=k)
     counted = np.all([~np.isnan(scores_of(each, measure, policies)) for each in hits], axis=0)
-    bounds = difference_bounds(measure, arguments, pool, hits, top=top)
+    bounds: DifferenceBounds
+    if measure.base in FORMS:
+        bounds = LinearBounds(FORMS[measure.base](arguments, top), pool, hits, top=top)
+    elif measure.base in VALUES:
+        bounds = FirstRelevantBounds(measure.base, arguments, pool, hits)
+    else:
+        bounds = AveragePrecisionBounds(arguments, pool, hits)
     low, high = bounds.extremes()
-    queue = judging_queue(bounds, hits[0].query_ids, counted)
-    perfect = [
-        graded_hits(hits[0], pool, pool.rank_a, grade=top, k=k),
-        graded_hits(hits[1], pool, pool.rank_b, grade=top, k=k),
-    ]
+    queue = JudgingQueue(bounds, hits[0].query_ids, counted)
+    sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)
+    perfect = [graded_hits(each, pool, ranks, grade=top, k=k) for each, ranks in sides]
+    has_threshold = qrels.fractional_row is None or policies.min_rel is not None
+    bpref = Measure.of(REGISTRY["Bpref"], {})
     is_open = counted.any() and straddles_zero(float(low[counted].mean()), float(high[counted].mean()))
     return UnjudgedEffect(
         k=k,
@@ -119,38 +103,17 @@ def unjudged_effect_of(
         query_low=np.where(counted, low, np.nan),
         query_high=np.where(counted, high, np.nan),
         n_certain=len(queue.order) if is_open else 0,
-        sensitivity=sensitivity_of(qrels, hits, measure, policies, counted),
+        sensitivity=Sensitivity(
+            judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
+            bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
+        ),
         docs=queue.first,
-    )
-
-
-def difference_bounds(
-    measure: Measure, arguments: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits], *, top: float
-) -> DifferenceBounds:
-    """Return how the difference by a measure depends on the unjudged docs."""
-    if measure.base in FORMS:
-        return LinearBounds(FORMS[measure.base](arguments, top), pool, hits, top=top)
-    if measure.base in VALUES:
-        return FirstRelevantBounds(measure.base, arguments, pool, hits)
-    return AveragePrecisionBounds(arguments, pool, hits)
-
-
-def sensitivity_of(
-    qrels: Qrels, hits: tuple[Hits, Hits], measure: Measure, policies: Policies, counted: Bools
-) -> Sensitivity:
-    """Compare by other ways of dealing with unjudged docs."""
-    has_threshold = qrels.fractional_row is None or policies.min_rel is not None
-    bpref = Measure.of(REGISTRY["Bpref"], {})
-    return Sensitivity(
-        judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
-        bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
     )
 
 
 def scores_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
     """Return each query's score; NaN where the query does not count."""
-    column: Floats = score_hits(hits, [measure], policies)[0][:, 0]
-    return column
+    return np.asarray(score_hits(hits, [measure], policies)[0][:, 0])
 
 
 def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, counted: Bools) -> float:
@@ -160,5 +123,58 @@ def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, count
 
 
 def mean(values: Floats) -> float:
-    """Return the mean, NaN of nothing."""
     return in_order_sum(values) / len(values) if len(values) else float("nan")
+
+
+class DifferenceBounds(Protocol):
+    """The difference of one measure between two systems, for any grades of the unjudged docs."""
+
+    pool: UnjudgedPool
+    now: Floats
+    """The difference of each query if all unjudged docs get grade 0."""
+    exact: bool
+    """Whether some grades really lead to the extremes; else these are safe, but may be too far apart."""
+
+    def matters(self) -> Bools:
+        """Tell which unjudged docs can change the difference at all."""
+        ...
+
+    def alone(self) -> tuple[Floats, Floats]:
+        """Return how far each doc alone can lower and raise the difference of its query."""
+        ...
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the lowest and the highest difference of each query."""
+        ...
+
+
+class JudgingQueue:
+    """The unjudged docs that can change the difference: first those that could reverse its present sign.
+
+    Each part is ordered by how far a doc can move the difference. Grades can bring that as close to 0 as they like, and
+    then any doc that is left might decide. So to be certain beforehand, all of these docs have to be judged; in practice
+    one judges the first few and compares again.
+    """
+
+    def __init__(self, bounds: DifferenceBounds, query_ids: tuple[str, ...], counted: Bools) -> None:
+        self.query_ids, self.pool = query_ids, bounds.pool
+        low, high = bounds.alone()
+        against, along = (-low, high) if bounds.now[counted].sum() >= 0 else (high, -low)
+        useful = np.flatnonzero(bounds.matters() & counted[bounds.pool.query])
+        self.order: Ints = useful[np.lexsort((-along[useful], -against[useful]))]
+        """Positions in the pool."""
+        self.swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)
+        """How far each doc of the pool can move the mean difference."""
+
+    def first(self, n: int | None = None) -> tuple[SettleDoc, ...]:
+        """Return the n docs to judge first, by default all."""
+        return tuple(
+            SettleDoc(
+                query_id=self.query_ids[int(self.pool.query[i])],
+                doc_id=self.pool.docs[i],
+                swing=float(self.swings[i]),
+                rank_a=int(self.pool.rank_a[i]) or None,
+                rank_b=int(self.pool.rank_b[i]) or None,
+            )
+            for i in self.order[:n].tolist()
+        )

@@ -41,9 +41,8 @@ class AveragePrecisionBounds:
         self.sums = tuple(each.per_query(precision_terms(each, k, rel)) for each in hits)
         ranks = (pool.rank_a, pool.rank_b)
         self.closeness = tuple(np.where(each > 0, 1 / np.maximum(each, 1), 0.0) for each in ranks)
-        self.added = tuple(
-            own_parts(each, pool, places, k=k, rel=rel) for each, places in zip(hits, ranks, strict=True)
-        )
+        sides = zip(hits, ranks, strict=True)
+        self.added = tuple(own_parts(each, pool, places, k=k, rel=rel) for each, places in sides)
         self.now = self.over_relevant(self.sums[1] - self.sums[0], np.zeros(pool.n_queries))
         self.exact = bool((pool.counts <= 1).all())
 
@@ -56,21 +55,17 @@ class AveragePrecisionBounds:
         return np.divide(numerator, n_relevant, out=np.zeros_like(numerator), where=n_relevant > 0)
 
     def matters(self) -> Bools:
-        """Tell which unjudged docs can change the difference at all."""
         moved: Bools = self.pool.rank_a != self.pool.rank_b
         moves = segment_sum(moved, self.pool.query, self.pool.n_queries) + (self.sums[0] != self.sums[1])
-        matters: Bools = moved | (moves[self.pool.query] > 0) | (self.added[0] != self.added[1])
-        return matters
+        return np.asarray(moved | (moves[self.pool.query] > 0) | (self.added[0] != self.added[1]))
 
     def alone(self) -> tuple[Floats, Floats]:
-        """Return how far each doc alone can lower and raise the difference of its query."""
         query = self.pool.query
         numerator = (self.sums[1] - self.sums[0])[query] + self.added[1] - self.added[0]
         change = self.over_relevant(numerator, np.ones(len(query)), query) - self.now[query]
         return np.minimum(change, 0.0), np.maximum(change, 0.0)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return bounds of the difference of each query."""
         low, high = self.now.copy(), self.now.copy()
         for queries, docs in batches(self.pool.query, self.pool.n_queries):
             high[queries] = self.limit(queries, docs, better=1)
@@ -94,8 +89,7 @@ class AveragePrecisionBounds:
             queries,
         )
         possible = n_more <= is_doc.sum(axis=1)[:, None]
-        highest: Floats = np.where(possible, reached, -np.inf).max(axis=1)
-        return highest
+        return np.asarray(np.where(possible, reached, -np.inf).max(axis=1))
 
 
 def own_parts(hits: Hits, pool: UnjudgedPool, ranks: Ints, *, k: int | None, rel: float) -> Floats:
@@ -140,8 +134,7 @@ def pair_limits(z_better: Floats, z_worse: Floats, added: Floats, is_doc: Bools)
     share = added[:, None, :] + np.minimum(n_others * best_pair[:, None, :], all_pairs[:, None, :]) / 2
     share = np.where(is_doc[:, None, :], share, -np.inf)
     best_first = -np.sort(-share, axis=2)
-    totals: Floats = np.cumsum(best_first, axis=2)[:, np.arange(n), np.arange(n)]
-    return totals
+    return np.asarray(np.cumsum(best_first, axis=2)[:, np.arange(n), np.arange(n)])
 
 
 def list_limits(z_better: Floats, added_better: Floats, z_worse: Floats, added_worse: Floats, is_doc: Bools) -> Floats:

@@ -30,34 +30,23 @@ class FirstRelevantBounds:
 
     def __init__(self, base: str, given: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits]) -> None:
         self.pool = pool
-        value, k, rel = VALUES[base], given["k"], given["rel"]
-        scores_a, scores_b = (judged_scores(value, each, k, rel) for each in hits)
-        self.now = scores_b - scores_a
-        rise_a = np.maximum(doc_values(value, pool.rank_a) - scores_a[pool.query], 0.0)
-        rise_b = np.maximum(doc_values(value, pool.rank_b) - scores_b[pool.query], 0.0)
-        self.change = rise_b - rise_a
-        self.lifts_any = (rise_a > 0) | (rise_b > 0)
+        value = VALUES[base]
+        scores, rises = [], []
+        for each, ranks in zip(hits, (pool.rank_a, pool.rank_b), strict=True):
+            relevant = (each.grades >= given["rel"]) & each.within(given["k"])
+            judged = segment_max(np.where(relevant, value(each.ranks), 0.0), each.segments, len(each))
+            if_relevant = np.where(ranks > 0, value(np.maximum(ranks, 1)), 0.0)
+            scores.append(judged)
+            rises.append(np.maximum(if_relevant - judged[pool.query], 0.0))
+        self.now, self.change = scores[1] - scores[0], rises[1] - rises[0]
+        self.lifts_any = (rises[0] > 0) | (rises[1] > 0)
 
     def matters(self) -> Bools:
-        """Tell which unjudged docs can change the difference at all."""
         return self.lifts_any
 
     def alone(self) -> tuple[Floats, Floats]:
-        """Return how far each doc alone can lower and raise the difference of its query."""
         return np.minimum(self.change, 0.0), np.maximum(self.change, 0.0)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest difference of each query."""
         query, n = self.pool.query, self.pool.n_queries
         return self.now - segment_max(-self.change, query, n), self.now + segment_max(self.change, query, n)
-
-
-def judged_scores(value: Callable[[Ints], Floats], hits: Hits, k: int | None, rel: float) -> Floats:
-    """Return each query's score by its judged docs."""
-    relevant = (hits.grades >= rel) & hits.within(k)
-    return segment_max(np.where(relevant, value(hits.ranks), 0.0), hits.segments, len(hits))
-
-
-def doc_values(value: Callable[[Ints], Floats], ranks: Ints) -> Floats:
-    """Return what each doc would be worth if it were relevant; nothing where it is not listed."""
-    return np.where(ranks > 0, value(np.maximum(ranks, 1)), 0.0)

@@ -33,19 +33,13 @@ import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.align.policies import Policies
 from rankscope.analysis.unjudged.pool import UnjudgedPool
 from rankscope.arrays import Bools, Floats, Ints, log2, offsets_of, running_sum, segment_sum
 from rankscope.measures.gain import gains_of
-from rankscope.measures.spec import Measure
 
 Arguments: TypeAlias = dict[str, Any]
 Gains: TypeAlias = Callable[[Floats], Floats]
-"""What grades are worth."""
 RankWeights: TypeAlias = Callable[[Ints], Floats]
-"""What ranks from 1 up count."""
-_MOST_STEPS = 100
-_SLACK = 1e-15
 
 
 class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,27 +58,22 @@ class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def every_rank(ranks: Ints) -> Floats:
-    """Return a weight of 1 for every rank."""
     return np.ones(len(ranks))
 
 
 def log_discount(ranks: Ints) -> Floats:
-    """Return the weights of DCG."""
     return 1 / log2(ranks + 1)
 
 
 def first_ranks(k: int | None, weight: RankWeights) -> RankWeights:
-    """Return weights that are 0 below rank k."""
     return weight if k is None else lambda ranks: np.where(ranks <= k, weight(ranks), 0.0)
 
 
 def binary_gain(given: Arguments) -> Gains:
-    """Return a gain of 1 for relevant docs."""
     return lambda grades: (grades >= given["rel"]).astype(np.float64)
 
 
 def graded_gain(given: Arguments) -> Gains:
-    """Return the gains that the measure asks for."""
     return lambda grades: gains_of(grades, given["gain"], given["rel"])
 
 
@@ -96,7 +85,6 @@ def scaled_gain(given: Arguments, top: float, *, gain: Any) -> Gains:
 
 
 def recall_form(given: Arguments, ideal_weight: RankWeights = every_rank) -> LinearForm:
-    """Return recall, whose divisor is the number of relevant docs."""
     return LinearForm(
         gain=binary_gain(given), weight=every_rank, k=given.get("k"), ideal_weight=ideal_weight, divisor=0.0
     )
@@ -115,26 +103,18 @@ def f_form(given: Arguments) -> LinearForm:
     )
 
 
-def cumulative_form(given: Arguments, weight: RankWeights) -> LinearForm:
-    """Return cumulated gain."""
-    return LinearForm(gain=graded_gain(given), weight=weight, k=given["k"])
-
-
 def normalised_form(given: Arguments, weight: RankWeights) -> LinearForm:
-    """Return cumulated gain as a share of that of the ideal list."""
     k = given["k"]
     return LinearForm(gain=graded_gain(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
 
 
 def rank_biased_form(given: Arguments, top: float) -> LinearForm:
-    """Return rank-biased precision."""
     gain, p = given["gain"], float(given["p"])
     gains = binary_gain(given) if gain == "binary" else scaled_gain(given, top, gain=gain)
     return LinearForm(gain=gains, weight=lambda ranks: (1 - p) * np.power(p, ranks - 1.0), k=given["k"])
 
 
 def share_of_shown(given: Arguments, gain: Gains) -> LinearForm:
-    """Return the mean gain of the docs shown."""
     return LinearForm(gain=gain, weight=every_rank, k=given.get("k"), over_shown=True)
 
 
@@ -148,9 +128,9 @@ FORMS: dict[str, Callable[[Arguments, float], LinearForm]] = {
     "SetR": lambda given, _: recall_form(given),
     "R_cap": lambda given, _: recall_form(given, first_ranks(given["k"], every_rank)),
     "F": lambda given, _: f_form(given),
-    "CG": lambda given, _: cumulative_form(given, every_rank),
+    "CG": lambda given, _: LinearForm(gain=graded_gain(given), weight=every_rank, k=given["k"]),
     "NCG": lambda given, _: normalised_form(given, every_rank),
-    "DCG": lambda given, _: cumulative_form(given, log_discount),
+    "DCG": lambda given, _: LinearForm(gain=graded_gain(given), weight=log_discount, k=given["k"]),
     "nDCG": lambda given, _: normalised_form(given, log_discount),
     "RBP": rank_biased_form,
     "MeanGain": lambda given, top: share_of_shown(given, scaled_gain(given, top, gain="linear")),
@@ -158,23 +138,14 @@ FORMS: dict[str, Callable[[Arguments, float], LinearForm]] = {
 """How each measure is made from its arguments and the top grade."""
 
 
-def is_sum(measure: Measure, policies: Policies) -> bool:
-    """Tell whether a measure is such a sum: no doc of grade 0 is worth anything, and one scale holds for all queries."""
-    given = measure.arguments(rel=policies.relevance_level)
-    return measure.base in FORMS and zero_is_worthless(given) and not has_own_scale(given)
-
-
-def zero_is_worthless(given: Arguments) -> bool:
-    """Tell whether grade 0 is worth nothing, and no grade less."""
+def has_plain_gains(given: Arguments) -> bool:
+    """Tell whether grade 0 is worth nothing, no grade less, and one scale of grades holds for all queries."""
+    if given.get("max_grade") == "query" and given.get("gain") != "binary":
+        return False
     gain, rel = given.get("gain", "binary"), given.get("rel")
     if isinstance(gain, tuple):
         return all(worth >= 0 for _, worth in gain) and not dict(gain).get(0)
     return gain != "binary" or rel is None or rel > 0
-
-
-def has_own_scale(given: Arguments) -> bool:
-    """Tell whether the scale of grades is each query's own."""
-    return given.get("max_grade") == "query" and given.get("gain") != "binary"
 
 
 class LinearBounds:
@@ -187,17 +158,19 @@ class LinearBounds:
         weights_a = doc_weights(form, hits[0], pool.query, pool.rank_a)
         self.slopes = doc_weights(form, hits[1], pool.query, pool.rank_b) - weights_a
         self.judged_part = judged_sum(form, hits[1]) - judged_sum(form, hits[0])
-        self.levels = gain_levels(form, hits[0], top)
+        grades = np.concatenate([np.arange(0.0, top + 1), hits[0].ideal_grades, [top]])
+        levels = np.unique(form.gain(np.unique(grades[grades <= top])))
+        self.levels = levels[levels > 0] if levels[-1] > 0 else levels[-1:]
+        """The gains above 0 that a grade from 0 to the top can have, rising: whole grades, and those of the qrels."""
         self.steps = np.diff(self.levels, prepend=0.0)
         gains = form.gain(hits[0].ideal_grades)
         self.n_judged = [hits[0].per_ideal(gains >= level).astype(np.int64) for level in self.levels.tolist()]
-        self.ideal_sums = ideal_sums(form, hits[0], pool)
+        longest = int((np.diff(hits[0].ideal_offsets) + pool.counts).max(initial=0)) + 1
+        self.ideal_sums = np.zeros(longest + 1)
+        """What an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
+        if form.ideal_weight is not None:
+            self.ideal_sums[1:] = np.cumsum(form.ideal_weight(np.arange(1, longest + 1)))
         self.now = self.quotient(self.judged_part, self.divisor(np.zeros(pool.n_queries, dtype=np.int64)))
-
-    @property
-    def is_normalised(self) -> bool:
-        """Whether the divisor depends on judgments."""
-        return self.form.ideal_weight is not None
 
     def divisor(self, n_good: Ints, queries: Ints | None = None) -> Floats:
         """Return the divisor of queries (by default of all) in which so many unjudged docs are worth the most."""
@@ -211,16 +184,13 @@ class LinearBounds:
         return np.divide(numerator, divisor, out=np.zeros_like(numerator), where=divisor > 0)
 
     def matters(self) -> Bools:
-        """Tell which unjudged docs can change the difference at all."""
         tilts: Bools = self.slopes != 0
-        if not self.is_normalised:
+        if self.form.ideal_weight is None:
             return tilts
         moves = segment_sum(tilts, self.pool.query, self.pool.n_queries) + (self.judged_part != 0)
-        matters: Bools = tilts | (moves[self.pool.query] > 0)
-        return matters
+        return np.asarray(tilts | (moves[self.pool.query] > 0))
 
     def alone(self) -> tuple[Floats, Floats]:
-        """Return how far each doc alone can lower and raise the difference of its query."""
         low, high = np.zeros(len(self.pool)), np.zeros(len(self.pool))
         query = self.pool.query
         divisor = self.divisor(np.zeros(len(query), dtype=np.int64), query)
@@ -231,21 +201,21 @@ class LinearBounds:
         return low, high
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest difference of each query."""
         return -self.highest(-1.0), self.highest(1.0)
 
     def highest(self, sign: float) -> Floats:
         """Return the highest difference of each query, or with sign -1 of the systems exchanged."""
-        sums = SlopeSums.of(self.pool.query, sign * self.slopes, self.pool.n_queries)
+        sums = SlopeSums(self.pool.query, sign * self.slopes, self.pool.n_queries)
         start = sign * self.judged_part
-        most = float(self.levels[-1])
-        divisor = self.divisor(sums.n_good, sums.query)
-        best = sums.best(self.quotient(start[sums.query] + most * sums.slope_sum, divisor))
-        return self.refined(sums, start, best) if self.is_normalised and len(self.levels) > 1 else best
+        numerator = start[sums.query] + float(self.levels[-1]) * sums.slope_sum
+        best = sums.best(self.quotient(numerator, self.divisor(sums.n_good, sums.query)))
+        if self.form.ideal_weight is None or len(self.levels) == 1:
+            return best
+        return self.refined(sums, start, best)
 
     def refined(self, sums: SlopeSums, start: Floats, best: Floats) -> Floats:
         """Raise the highest difference where gains in between do better than nothing or the most."""
-        for _ in range(_MOST_STEPS):
+        for _ in range(100):
             numerator, divisor = start.copy(), np.full(len(start), self.form.divisor)
             for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
                 ideal = self.ideal_sums[judged[sums.query] + sums.n_good]
@@ -253,33 +223,25 @@ class LinearBounds:
                 numerator += step * sums.slope_sum[chosen]
                 divisor += step * ideal[chosen]
             better = np.where(best >= 0, np.maximum(best, self.quotient(numerator, divisor)), best)
-            if np.all(better - best <= _SLACK):
+            if np.all(better - best <= 1e-15):
                 return better
             best = better
         return best
 
 
-class SlopeSums(msgspec.Struct, frozen=True, eq=False):
+class SlopeSums:
     """For every query and every number m of unjudged docs: the sum of the m greatest slopes."""
 
-    query: Ints
-    n_good: Ints
-    slope_sum: Floats
-    starts: Ints
-
-    @classmethod
-    def of(cls, doc_query: Ints, slopes: Floats, n_queries: int) -> SlopeSums:
-        """Return the sums of all queries, those of no doc included."""
+    def __init__(self, doc_query: Ints, slopes: Floats, n_queries: int) -> None:
         counts = np.bincount(doc_query, minlength=n_queries) + 1
-        starts = offsets_of(counts)[:-1]
-        query = np.repeat(np.arange(n_queries), counts)
-        n_good = np.arange(len(query)) - starts[query]
-        added = np.zeros(len(query))
-        added[n_good > 0] = slopes[np.lexsort((-slopes, doc_query))]
-        return cls(query, n_good, running_sum(added, query, n_queries), starts)
+        self.starts = offsets_of(counts)[:-1]
+        self.query = np.repeat(np.arange(n_queries), counts)
+        self.n_good = np.arange(len(self.query)) - self.starts[self.query]
+        added = np.zeros(len(self.query))
+        added[self.n_good > 0] = slopes[np.lexsort((-slopes, doc_query))]
+        self.slope_sum = running_sum(added, self.query, n_queries)
 
     def best(self, values: Floats) -> Floats:
-        """Return the highest value of each query."""
         return np.maximum.reduceat(values, self.starts)
 
     def last_best(self, values: Floats) -> Ints:
@@ -302,18 +264,3 @@ def judged_sum(form: LinearForm, hits: Hits) -> Floats:
     """Return what the judged docs of each query add up to."""
     gains = np.where(hits.grades >= 0, form.gain(np.maximum(hits.grades, 0.0)), 0.0)
     return hits.per_query(gains * doc_weights(form, hits, hits.segments, hits.ranks))
-
-
-def gain_levels(form: LinearForm, hits: Hits, top: float) -> Floats:
-    """Return the gains above 0 that a grade from 0 to the top can have, rising: whole grades, and those of the qrels."""
-    grades = np.concatenate([np.arange(0.0, top + 1), hits.ideal_grades, [top]])
-    gains = np.unique(form.gain(np.unique(grades[grades <= top])))
-    return gains[gains > 0] if gains[-1] > 0 else gains[-1:]
-
-
-def ideal_sums(form: LinearForm, hits: Hits, pool: UnjudgedPool) -> Floats:
-    """Return what an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
-    longest = int((np.diff(hits.ideal_offsets) + pool.counts).max(initial=0)) + 1
-    if form.ideal_weight is None:
-        return np.zeros(longest + 1)
-    return np.concatenate(([0.0], np.cumsum(form.ideal_weight(np.arange(1, longest + 1)))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
@@ -34,7 +34,6 @@ class UnjudgedPool(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def counts(self) -> Ints:
-        """How many unjudged docs each query has."""
         return np.bincount(self.query, minlength=self.n_queries)
 
 
@@ -56,28 +55,21 @@ def pool_of(qrels: Qrels, runs: tuple[AlignedRun, AlignedRun], *, k: int | None)
     docs: list[str] = []
     columns = (array("q"), array("q"), array("q"))
     for i, query, docs_a, docs_b in zip(places, query_ids, *lists, strict=True):
-        ranks = unjudged_ranks(qrels.judged[query], docs_a, docs_b)
-        docs.extend(ranks)
-        columns[0].extend([i] * len(ranks))
-        columns[1].extend(rank for rank, _ in ranks.values())
-        columns[2].extend(rank for _, rank in ranks.values())
+        grade_of = qrels.judged[query]
+        in_a = {doc: rank for rank, doc in enumerate(docs_a, 1) if grade_of.get(doc, -1) < 0}
+        in_b = {doc: rank for rank, doc in enumerate(docs_b, 1) if grade_of.get(doc, -1) < 0}
+        found = in_a | in_b
+        docs.extend(found)
+        columns[0].extend([i] * len(found))
+        columns[1].extend(in_a.get(doc, 0) for doc in found)
+        columns[2].extend(in_b.get(doc, 0) for doc in found)
     queries, ranks_a, ranks_b = (np.array(column, dtype=np.int64) for column in columns)
     return UnjudgedPool(len(hits_a), queries, docs, ranks_a, ranks_b)
 
 
 def n_unjudged(hits: Hits, k: int | None) -> Floats:
-    """Count the unjudged docs in the first k ranks of each query."""
     shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
     return shown - hits.per_query(hits.within(k) & (hits.grades >= 0))
-
-
-def unjudged_ranks(
-    grade_of: Mapping[str, float], docs_a: Sequence[str], docs_b: Sequence[str]
-) -> dict[str, tuple[int, int]]:
-    """Return the unjudged docs of one query with their ranks in both lists, 0 where a list does not have them."""
-    in_a = {doc: rank for rank, doc in enumerate(docs_a, 1) if grade_of.get(doc, -1) < 0}
-    in_b = {doc: rank for rank, doc in enumerate(docs_b, 1) if grade_of.get(doc, -1) < 0}
-    return {doc: (in_a.get(doc, 0), in_b.get(doc, 0)) for doc in in_a | in_b}
 
 
 def graded_hits(hits: Hits, pool: UnjudgedPool, ranks: Ints, *, grade: float, k: int | None) -> Hits:

@@ -68,11 +68,6 @@ class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
     docs: Callable[..., tuple[SettleDoc, ...]]
     """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
 
-    @property
-    def crosses_zero(self) -> bool:
-        """Whether unjudged docs could turn the better system into the worse one, or make both equal."""
-        return straddles_zero(self.low, self.high)
-
 
 def straddles_zero(low: float, high: float) -> bool:
     """Tell whether 0 lies within bounds or on one of them, rounding errors aside; bounds that coincide are certain."""
@@ -107,11 +102,6 @@ class SameCheck(Record):
     All differences are the second system's mean less the first's, better up.
     """
 
-    first: str
-    second: str
-    margin: float
-    difference: float
-    """On the judgments there are."""
     first_gains: float
     """If the unjudged docs of the first system are relevant."""
     second_gains: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import chain, compress
 
-import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -15,68 +14,50 @@ from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.errors import InputError
 
 
-class UnjudgedDocs(msgspec.Struct, frozen=True, eq=False):
-    """The unjudged docs that one system retrieved within the depth of a measure, query by query, by rank."""
+class UnjudgedDocs:
+    """The unjudged docs that one system retrieved within the depth of a measure, query by query, by rank.
 
-    ranks: Ints
-    keys: Keys
-    """A number for each pair of query and doc: the same one in every system."""
-    offsets: Ints
-    """Where each query's docs start."""
+    The run is read only where the hits say that there are any.
+    """
 
-    @property
-    def counts(self) -> Ints:
+    def __init__(self, run: AlignedRun, hits: Hits, judgments: RandomJudgments, *, depth: int | None) -> None:
+        n_shown = hits.n_retrieved if depth is None else np.minimum(hits.n_retrieved, depth)
+        starts = offsets_of(n_shown)
+        query = np.repeat(np.arange(len(hits)), n_shown)
+        judged = (hits.grades >= 0) & hits.within(depth)
+        unjudged = np.ones(len(query), dtype=np.bool_)
+        unjudged[starts[hits.segments[judged]] + hits.ranks[judged] - 1] = False
+        self.ranks = (np.arange(len(query)) - starts[query] + 1)[unjudged]
+        self.counts = np.bincount(query[unjudged], minlength=len(hits))
         """How many docs each query has."""
-        return np.diff(self.offsets)
+        self.offsets = offsets_of(self.counts)
+        self.keys: Keys = np.empty(0, dtype=np.uint64)
+        """A number for each pair of query and doc: the same one in every system."""
+        places = np.flatnonzero(self.counts)
+        if len(places):
+            query_ids = [hits.query_ids[i] for i in places.tolist()]
+            lists = run.leading(query_ids, int(n_shown.max()) if depth is None else depth)
+            if [len(docs) for docs in lists] != n_shown[places].tolist():
+                raise InputError(
+                    f"the hits of {run.run.name or 'a run'} do not belong to it",
+                    hint="give what align returns for the same run under the same policies",
+                )
+            doc_ids = list(compress(chain.from_iterable(lists), unjudged[(self.counts > 0)[query]].tolist()))
+            self.keys = judgments.keys(hits.query_ids, query[unjudged], doc_ids)
 
 
-def unjudged_docs(run: AlignedRun, hits: Hits, judgments: RandomJudgments, *, depth: int | None) -> UnjudgedDocs:
-    """Return the unjudged docs of a system; the run is read only where the hits say that there are any."""
-    n_shown = hits.n_retrieved if depth is None else np.minimum(hits.n_retrieved, depth)
-    starts = offsets_of(n_shown)
-    query = np.repeat(np.arange(len(hits)), n_shown)
-    ranks = np.arange(len(query)) - starts[query] + 1
-    judged = (hits.grades >= 0) & hits.within(depth)
-    unjudged = np.ones(len(query), dtype=np.bool_)
-    unjudged[starts[hits.segments[judged]] + hits.ranks[judged] - 1] = False
-    counts = np.bincount(query[unjudged], minlength=len(hits))
-    keys: Keys = np.empty(0, dtype=np.uint64)
-    places = np.flatnonzero(counts)
-    if len(places):
-        query_ids = [hits.query_ids[i] for i in places.tolist()]
-        lists = run.leading(query_ids, int(n_shown.max()) if depth is None else depth)
-        if [len(docs) for docs in lists] != n_shown[places].tolist():
-            raise InputError(
-                f"the hits of {run.run.name or 'a run'} do not belong to it",
-                hint="give what align returns for the same run under the same policies",
-            )
-        doc_ids = list(compress(chain.from_iterable(lists), unjudged[(counts > 0)[query]].tolist()))
-        keys = judgments.keys(hits.query_ids, query[unjudged], doc_ids)
-    return UnjudgedDocs(ranks[unjudged], keys, offsets_of(counts))
+class SampledDocs:
+    """The unjudged docs of one system for some queries, each of which has some, with their random judgments."""
 
-
-class SampledDocs(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """The unjudged docs of one system for some queries, with their random judgments."""
-
-    queries: Ints
-    """The queries, by position; each has at least one doc."""
-    query: Ints
-    """The query of each doc, by its place in `queries`."""
-    starts: Ints
-    """Where the docs of each query start."""
-    rows: Ints
-    """Where each doc stands among the unjudged docs of its system."""
-    other_rows: Ints
-    """Where it stands among those of the other system; -1 where the other did not retrieve it."""
-    keys: Keys
-    judgments: RandomJudgments
-
-    @classmethod
-    def of(cls, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, judgments: RandomJudgments) -> SampledDocs:
-        """Return the unjudged docs of some queries."""
-        rows, query = rows_of(docs.offsets, queries)
-        starts = offsets_of(docs.counts[queries])[:-1]
-        return cls(queries, query, starts, rows, other_rows, docs.keys[rows], judgments)
+    def __init__(self, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, judgments: RandomJudgments) -> None:
+        self.queries, self.judgments = queries, judgments
+        self.rows, self.query = rows_of(docs.offsets, queries)
+        """Where each doc stands among the unjudged docs of its system, and its query by its place in `queries`."""
+        self.other_rows = other_rows
+        """Where it stands among those of the other system; -1 where the other did not retrieve it."""
+        self.starts = offsets_of(docs.counts[queries])[:-1]
+        """Where the docs of each query start."""
+        self.keys = docs.keys[self.rows]
 
     @cached_property
     def chances(self) -> Floats:

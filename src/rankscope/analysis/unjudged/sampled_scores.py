@@ -28,9 +28,9 @@ class RetrievedDocs(msgspec.Struct, frozen=True, eq=False):
 
     judged: Hits
     unjudged: UnjudgedDocs
-    weights: Floats
+    weights: Floats = np.empty(0)
     """What each unjudged doc counts at its rank, where the measure is a sum over docs; else empty."""
-    judged_sums: Floats
+    judged_sums: Floats = np.empty(0)
     """What the judged docs of each query add up to, where the measure is such a sum; else empty."""
 
 
@@ -66,7 +66,7 @@ class SampledHits:
 
     def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
         top = max(judged.max_grade, float(self.relevant.max()))  # where no judged doc is relevant, others are
-        return RetrievedDocs(replace(judged, max_grade=top), unjudged, np.empty(0), np.empty(0))
+        return RetrievedDocs(replace(judged, max_grade=top), unjudged)
 
     def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         n_judged = np.diff(first.judged.offsets) + np.diff(second.judged.offsets) + np.diff(self.ideal_offsets)
@@ -189,7 +189,7 @@ class SampledPrecisions:
         self.n_relevant = np.diff(np.concatenate([[0.0], np.cumsum(grades >= rel)])[offsets])
 
     def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
-        return RetrievedDocs(judged.kept(judged.grades >= self.rel), unjudged, np.empty(0), np.empty(0))
+        return RetrievedDocs(judged.kept(judged.grades >= self.rel), unjudged)
 
     def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
         return np.asarray(first.unjudged.counts + np.diff(first.judged.offsets) + np.diff(second.judged.offsets))

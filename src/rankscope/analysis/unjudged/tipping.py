@@ -22,11 +22,11 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged.linear import FORMS, is_sum
+from rankscope.analysis.unjudged.linear import FORMS, has_plain_gains
 from rankscope.analysis.unjudged.pool import keeps_unjudged
 from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
 from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
-from rankscope.analysis.unjudged.sampled_docs import SampledDocs, rows_in_other, unjudged_docs
+from rankscope.analysis.unjudged.sampled_docs import SampledDocs, UnjudgedDocs, rows_in_other
 from rankscope.analysis.unjudged.sampled_scores import (
     RetrievedDocs,
     SampledHits,
@@ -58,10 +58,6 @@ CELLS = 1 << 18
 """About how many numbers an array over all draws may hold; results do not depend on it."""
 MOST_LEVELS = 16
 """With more different gains than this, the way by sums is not worth its while."""
-COUNTS_ONLY = ("NumRelRet", "Utility")
-"""Measures of relevance that are defined where no doc is relevant, too."""
-OF_JUDGED_DOCS = ("Bpref", "infAP")
-"""Measures that do not take an unjudged doc for not relevant."""
 
 
 def supports_tipping(measure: Measure, policies: Policies) -> bool:
@@ -69,9 +65,10 @@ def supports_tipping(measure: Measure, policies: Policies) -> bool:
 
     It can for every measure that looks at nothing but ranks and grades, and takes an unjudged doc for not relevant.
     """
-    about_relevance = measure.spec.about_relevance or measure.base in COUNTS_ONLY
-    of_grades = about_relevance and not measure.spec.needs and measure.base not in OF_JUDGED_DOCS
-    return of_grades and keeps_unjudged(measure, policies)
+    if measure.spec.needs or measure.base in ("Bpref", "infAP"):  # these leave unjudged docs out
+        return False
+    about_relevance = measure.spec.about_relevance or measure.base in ("NumRelRet", "Utility")
+    return about_relevance and keeps_unjudged(measure, policies)
 
 
 class RelevantShare(Record):
@@ -93,13 +90,7 @@ class TippingTable:
     """
 
     def __init__(
-        self,
-        qrels: Qrels,
-        runs: Mapping[str, AlignedRun],
-        measure: Measure,
-        policies: Policies,
-        *,
-        seed: int = 0,
+        self, qrels: Qrels, runs: Mapping[str, AlignedRun], measure: Measure, policies: Policies, *, seed: int = 0
     ) -> None:
         if not supports_tipping(measure, policies):
             raise MeasureError(
@@ -112,23 +103,27 @@ class TippingTable:
         self._sign = -1.0 if measure.spec.better == "lower" else 1.0
         given = measure.arguments(rel=policies.relevance_level)
         self._depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
-        relevant = relevant_grades(qrels.ideal[1], given)
-        self._judgments = RandomJudgments(seed=seed, grades=relevant)
         self._ideal = qrels.ideal
+        relevant = qrels.ideal[1][is_relevant(qrels.ideal[1], given)]
+        if not len(relevant):  # then the lowest grade that would be relevant
+            relevant = np.array([float(given.get("rel") or 1.0)])
+        self._judgments = RandomJudgments(seed=seed, grades=relevant)
         self._hits, self._scores, self._counts = {}, {}, {}
-        for name, found in ((name, run.hits) for name, run in runs.items()):
+        for name, run in runs.items():
+            found = run.hits
             place = query_positions(found.query_ids, self.query_ids)
             self._scores[name] = np.full(len(qrels), math.nan)
             self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
-            self._hits[name] = on_all_queries(found, place, qrels)
-            self._counts[name] = judged_counts(self._hits[name], given, self._depth)
+            self._hits[name] = hits = on_all_queries(found, place, qrels)
+            judged = (hits.grades >= 0) & hits.within(self._depth)
+            parts = (judged, judged & is_relevant(hits.grades, given))
+            self._counts[name] = np.stack([hits.per_query(part) for part in parts])
         self._sampled = self._way_to_score(measure, given)
         self._retrieved: dict[str, RetrievedDocs] = {}
 
     def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
-        """Return the fastest way to score all draws."""
         relevant, (_, grades) = self._judgments.grades, self._ideal
-        if is_sum(measure, self._policies):
+        if measure.base in FORMS and has_plain_gains(given):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
             if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
                 longest = max((int(each.n_retrieved.max(initial=0)) for each in self._hits.values()), default=0)
@@ -145,8 +140,7 @@ class TippingTable:
         `counted` says which queries count, by default those on which both systems have a score, and `weights` how much
         each of them does. None where neither system is behind.
         """
-        counted = self._queries_of(a, b, counted, weights)
-        shares = query_shares(counted, weights)
+        counted, shares = self._queries_of(a, b, counted, weights)
         means = [float(shares @ np.nan_to_num(self._scores[name])) for name in (a, b)]
         if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
             return None
@@ -178,43 +172,33 @@ class TippingTable:
         The mean over the draws need not rise with every step of the rate. So it is looked for where the check says that
         it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
         """
-        counted = self._queries_of(check.behind, check.ahead, counted, weights)
-        gap = self._gap(check.behind, check.ahead, query_shares(counted, weights))
+        _, shares = self._queries_of(check.behind, check.ahead, counted, weights)
+        gap = self._gap(check.behind, check.ahead, shares)
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
-        open_at, end = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}[
-            check.strength
-        ]
+        ends = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}
+        open_at, end = ends[check.strength]
         steps = [step / GRID for step in range(GRID) if open_at < step / GRID < end]
-        for rate in (*steps, end):
-            if gap.is_closed_at(rate):
-                return gap.lowest_closing(open_at, rate)
-            open_at = rate
-        return None
+        closed_at = next((rate for rate in (*steps, end) if gap.is_closed_at(rate)), None)
+        if closed_at is None:
+            return None
+        open_at = max([open_at, *(step for step in steps if step < closed_at)])
+        while closed_at - open_at > PRECISION:
+            middle = (open_at + closed_at) / 2
+            open_at, closed_at = (open_at, middle) if gap.is_closed_at(middle) else (middle, closed_at)
+        return closed_at
 
     def same_holds(
         self, a: str, b: str, margin: float, *, counted: Bools | None = None, weights: Floats | None = None
     ) -> SameCheck:
         """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
-        counted = self._queries_of(a, b, counted, weights)
-        shares = query_shares(counted, weights)
+        counted, shares = self._queries_of(a, b, counted, weights)
         rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
         first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
         return SameCheck(
-            first=a,
-            second=b,
-            margin=margin,
-            difference=float(shares @ np.nan_to_num(self._scores[b] - self._scores[a])),
             first_gains=first_gains,
             second_gains=second_gains,
             holds=max(abs(first_gains), abs(second_gains)) <= margin + TIE,
         )
-
-    def difference_at(
-        self, rate: float, first: str, second: str, *, counted: Bools | None = None, weights: Floats | None = None
-    ) -> float:
-        """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
-        shares = query_shares(self._queries_of(first, second, counted, weights), weights)
-        return self._gap(first, second, shares).at(rate)
 
     def relevant_share(self, name: str, *, counted: Bools) -> RelevantShare:
         """Return the share of relevant docs among a system's judged docs; those of all systems where it has too few."""
@@ -225,16 +209,18 @@ class TippingTable:
         share = n_relevant / n_judged if n_judged else math.nan
         return RelevantShare(share, wilson_upper(n_relevant, n_judged), round(n_judged), from_all_systems)
 
-    def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> Bools:
-        """Return which queries count, or say what is wrong with those given."""
+    def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> tuple[Bools, Floats]:
+        """Return which queries count and their shares in the mean, or say what is wrong with those given."""
         for given in (counted, weights):
             if given is not None and len(given) != len(self.query_ids):
                 raise InputError(
                     f"{len(given)} values are given for {len(self.query_ids)} queries",
                     hint="give one for each query of the qrels, in the order of `query_ids`",
                 )
-        both: Bools = ~np.isnan(self._scores[a] + self._scores[b])
-        return both if counted is None else counted
+        if counted is None:
+            counted = ~np.isnan(self._scores[a] + self._scores[b])
+        parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
+        return counted, parts / parts.sum() if parts.any() else parts
 
     def _gap(self, first: str, second: str, shares: Floats) -> ScoreGap:
         """Return how far two systems are apart, depending on the unjudged docs of the first."""
@@ -243,10 +229,9 @@ class TippingTable:
         return ScoreGap(self._sampled, self._judgments, systems, now, shares=shares, sign=self._sign)
 
     def _system(self, name: str) -> RetrievedDocs:
-        """Return what a system retrieved; its run is read once."""
         if name not in self._retrieved:
             hits = self._hits[name]
-            docs = unjudged_docs(self._runs[name], hits, self._judgments, depth=self._depth)
+            docs = UnjudgedDocs(self._runs[name], hits, self._judgments, depth=self._depth)
             judged = hits.kept((hits.grades >= 0) & hits.within(self._depth))
             self._retrieved[name] = self._sampled.prepare(judged, docs)
         return self._retrieved[name]
@@ -266,8 +251,7 @@ class ScoreGap:
         sign: float,
     ) -> None:
         self._sampled, self._judgments, self._systems = sampled, judgments, systems
-        self._shares = shares
-        self._sign = sign
+        self._shares, self._sign = shares, sign
         first, second = (each.unjudged for each in systems)
         has_unjudged = (first.counts > 0) & (shares > 0)
         self._constant = float(shares[~has_unjudged] @ now[~has_unjudged])
@@ -278,55 +262,26 @@ class ScoreGap:
         self._kept: SampledDocs | None = None
 
     def at(self, rate: float) -> float:
-        """Return the mean difference at a rate, on average over the draws."""
         total = self._constant
-        for sample in self._samples():
+        for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
+            sample = self._kept or SampledDocs(self._systems[0].unjudged, queries, other_rows, self._judgments)
+            self._kept = sample if len(self._spans) == 1 else None
             differences = self._sampled.differences(sample, *self._systems, min(rate, 1.0))
             total += self._sign * float(self._shares[sample.queries] @ differences)
         return total
 
     def is_closed_at(self, rate: float) -> bool:
-        """Tell whether the first system is not behind any more at a rate."""
         return self.at(rate) >= -TIE
-
-    def lowest_closing(self, open_at: float, closed_at: float) -> float:
-        """Return a rate that closes the gap, next to one that does not, between two such rates."""
-        while closed_at - open_at > PRECISION:
-            middle = (open_at + closed_at) / 2
-            if self.is_closed_at(middle):
-                closed_at = middle
-            else:
-                open_at = middle
-        return closed_at
-
-    def _samples(self) -> Iterator[SampledDocs]:
-        """Yield the unjudged docs, some queries at a time; where they are few, they are kept."""
-        if self._kept is not None:
-            yield self._kept
-            return
-        for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
-            sample = SampledDocs.of(self._systems[0].unjudged, queries, other_rows, self._judgments)
-            self._kept = sample if len(self._spans) == 1 else None
-            yield sample
-
-
-def relevant_grades(grades: Floats, given: dict[str, Any]) -> Floats:
-    """Return the grades of relevant docs; where there are none, the lowest grade that would be one."""
-    relevant = grades[is_relevant(grades, given)]
-    return relevant if len(relevant) else np.array([float(given.get("rel") or 1.0)])
 
 
 def is_relevant(grades: Floats, given: dict[str, Any]) -> Bools:
     """Tell which grades a measure with these arguments takes for relevant: those that it counts, or that have a gain."""
     if "gain" in given:
-        gainful: Bools = gains_of(grades, given["gain"], given["rel"]) > 0
-        return gainful
-    reached: Bools = grades > 0 if given.get("rel") is None else grades >= given["rel"]
-    return reached
+        return np.asarray(gains_of(grades, given["gain"], given["rel"]) > 0)
+    return np.asarray(grades > 0 if given.get("rel") is None else grades >= given["rel"])
 
 
 def query_positions(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
-    """Return where each query stands among all of them."""
     if query_ids == all_ids:
         return np.arange(len(all_ids))
     place = {query: i for i, query in enumerate(all_ids)}
@@ -350,18 +305,6 @@ def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
         ideal_offsets=qrels.ideal[0],
         ideal_grades=qrels.ideal[1],
     )
-
-
-def judged_counts(hits: Hits, given: dict[str, Any], depth: int | None) -> Floats:
-    """Count the judged docs of each query within a depth, and the relevant ones among them."""
-    judged = (hits.grades >= 0) & hits.within(depth)
-    return np.stack([hits.per_query(judged), hits.per_query(judged & is_relevant(hits.grades, given))])
-
-
-def query_shares(counted: Bools, weights: Floats | None) -> Floats:
-    """Return how much each query contributes to the mean."""
-    parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
-    return parts / parts.sum() if parts.any() else parts
 
 
 def wilson_upper(n_good: float, n: float) -> float:

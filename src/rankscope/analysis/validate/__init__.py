@@ -1,36 +1,34 @@
 """What is odd about qrels and runs, found without scoring: one small function per check.
 
 Rows are looked at as they were read, since what is wrong with them may be what `Qrels` and `Run` refuse. There are
-checks of either file (`either`), of the qrels (`qrels`), of one run (`run`), of one run against the qrels (`pair`, with
-`align.near_ids`), and of all runs together (`order`); `validate_rows` makes them all. `tables` holds what they look at,
-`finding` how they are worded.
+checks of either file (`either`), of the qrels (`qrels`), of one run (`run`), and of runs against the qrels (`pair`, with
+`align.near_ids`); `validate_rows` makes them all. `tables` holds what they look at.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from rankscope._version import __version__
-from rankscope.align.finding import LEVELS, Finding
+from rankscope.align.finding import LEVELS, N_EXAMPLES, Finding, quote_id
 from rankscope.analysis.validate.either import EITHER_CHECKS
-from rankscope.analysis.validate.finding import malformed_lines, worst_first
-from rankscope.analysis.validate.order import inverted_order
-from rankscope.analysis.validate.pair import PAIR_CHECKS
+from rankscope.analysis.validate.pair import PAIR_CHECKS, inverted_order
 from rankscope.analysis.validate.qrels import QRELS_CHECKS
 from rankscope.analysis.validate.run import RUN_CHECKS
-from rankscope.analysis.validate.tables import match_run, qrels_table, run_table
+from rankscope.analysis.validate.tables import JudgedRun, QrelsTable, RunTable
 from rankscope.data.loading import ReadOptions
 from rankscope.data.shapes import Path
+from rankscope.errors import BadLine, shorten
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.records import Record
 
-__all__ = ["LEVELS", "FileInfo", "Finding", "ValidationReport", "malformed_lines", "validate", "validate_rows"]
+__all__ = ["LEVELS", "FileInfo", "Finding", "ValidationReport", "validate", "validate_rows"]
 
 Rows = TypeVar("Rows", QrelsRows, RunRows)
 
@@ -120,14 +118,12 @@ def validate(
 
 
 def read_file(reader: Callable[..., ReadFile[Rows]], path: str, options: ReadOptions) -> ReadFile[Rows]:
-    """Read one file with `read_qrels` or `read_run`."""
     return reader(
         path, format=options.format, columns=options.columns, lenient=options.lenient, progress=options.progress
     )
 
 
 def file_info(file: ReadFile[Rows], kind: Literal["qrels", "run"]) -> FileInfo:
-    """Return what is known of a file before anything is checked."""
     n_queries = len({*file.rows.query, *file.rows.empty_queries})
     return FileInfo(file.path, kind, file.format, len(file.rows), n_queries)
 
@@ -136,9 +132,9 @@ def validate_rows(
     qrels_rows: QrelsRows, run_rows: Mapping[str, RunRows], *, qrels_name: str = "qrels"
 ) -> tuple[Finding, ...]:
     """Return what is odd about the qrels, about each run by its name, and about how they fit: worst first for each."""
-    qrels = qrels_table(qrels_name, qrels_rows)
-    runs = [run_table(name, rows) for name, rows in run_rows.items()]
-    judged_runs = [match_run(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
+    qrels = QrelsTable(qrels_name, qrels_rows)
+    runs = [RunTable(name, rows) for name, rows in run_rows.items()]
+    judged_runs = [JudgedRun(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
     findings = chain(
         (finding for check in (*QRELS_CHECKS, *EITHER_CHECKS) for finding in check(qrels)),
         (finding for run in runs for check in (*RUN_CHECKS, *EITHER_CHECKS) for finding in check(run)),
@@ -146,3 +142,16 @@ def validate_rows(
         inverted_order(judged_runs),
     )
     return worst_first(findings, [qrels_name, *run_rows])
+
+
+def worst_first(findings: Iterable[Finding], places: Sequence[str]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda found: (places.index(found.where), LEVELS.index(found.level))))
+
+
+def malformed_lines(where: str, bad_lines: Sequence[BadLine]) -> Iterator[Finding]:
+    if bad_lines:
+        message = f"malformed lines, left out here: {len(bad_lines):,}"
+        some = bad_lines[:N_EXAMPLES]
+        examples = tuple(f"{where}:{bad.line}: {bad.problem}: {quote_id(shorten(bad.text))}" for bad in some)
+        hint = "repair them; `rankscope evaluate` stops at them unless --lenient is given"
+        yield Finding("error", "malformed_lines", where, message, examples, hint)

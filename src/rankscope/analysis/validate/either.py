@@ -33,13 +33,11 @@ ENCODING_TROUBLE: dict[str, tuple[str, re.Pattern[str], str]] = {
 
 
 def nothing_there(table: QrelsTable | RunTable) -> Iterator[Finding]:
-    """Find a file without any row."""
     if not len(table.rows):
         yield Finding("error", "no_rows", table.name, "there are no rows", hint="check that something was written")
 
 
 def encoding_trouble(table: QrelsTable | RunTable) -> Iterator[Finding]:
-    """Find ids that were damaged on their way through encodings."""
     columns = (ids for ids in (table.queries.ids, table.docs.ids) if not is_plain(" ".join(ids)))
     suspects = [name for name in chain.from_iterable(columns) if not is_plain(name)]
     for code, (what, pattern, hint) in ENCODING_TROUBLE.items():

@@ -7,8 +7,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rankscope.align.finding import Finding, Level, count_of, first_ids
-from rankscope.analysis.validate.finding import DUPLICATES_HINT, doc_examples, odd_rows
-from rankscope.analysis.validate.tables import QrelsTable, code_ids, repeated_rows
+from rankscope.analysis.validate.tables import (
+    DUPLICATES_HINT,
+    QrelsTable,
+    code_ids,
+    doc_examples,
+    odd_rows,
+    repeated_rows,
+)
 from rankscope.arrays import Bools, segment_sum
 from rankscope.data.qrels import HIGHEST_USUAL_GRADE
 from rankscope.io.rows import QrelsRows
@@ -38,87 +44,56 @@ def docs_judged_twice(qrels: QrelsTable) -> Iterator[Finding]:
         )
 
 
-def grades_not_numbers(qrels: QrelsTable) -> Iterator[Finding]:
-    """Find grades that are NaN or infinite."""
-    odd = ~np.isfinite(qrels.rows.grade)
-    return odd_grades(
-        "error", "grade_not_a_number", qrels, odd, "grades that are not finite numbers", hint="leave these rows out"
+def odd_grades(qrels: QrelsTable) -> Iterator[Finding]:
+    """Find grades that are no numbers, not whole, or far above the usual scales."""
+    grade, is_finite = qrels.rows.grade, np.isfinite(qrels.rows.grade)
+    kinds: tuple[tuple[Level, str, Bools, str, str], ...] = (
+        ("error", "grade_not_a_number", ~is_finite, "grades that are not finite numbers", "leave these rows out"),
+        (
+            "remark",
+            "fractional_grades",
+            is_finite & (np.floor(grade) != grade),
+            "grades that are not whole numbers",
+            "measures that count relevant docs need --min-rel GRADE; measures of graded gain take them as they are",
+        ),
+        (
+            "warning",
+            "high_grades",
+            is_finite & (grade > HIGHEST_USUAL_GRADE),
+            f"grades above {HIGHEST_USUAL_GRADE:g}",
+            "is the right column read as the grade? Gains that grow as 2^grade become huge",
+        ),
     )
-
-
-def fractional_grades(qrels: QrelsTable) -> Iterator[Finding]:
-    """Find grades that are not whole numbers."""
-    grade = qrels.rows.grade
-    return odd_grades(
-        "remark",
-        "fractional_grades",
-        qrels,
-        np.isfinite(grade) & (np.floor(grade) != grade),
-        "grades that are not whole numbers",
-        hint="measures that count relevant docs need --min-rel GRADE; measures of graded gain take them as they are",
-    )
-
-
-def high_grades(qrels: QrelsTable) -> Iterator[Finding]:
-    """Find grades far above the usual scales."""
-    grade = qrels.rows.grade
-    return odd_grades(
-        "warning",
-        "high_grades",
-        qrels,
-        np.isfinite(grade) & (grade > HIGHEST_USUAL_GRADE),
-        f"grades above {HIGHEST_USUAL_GRADE:g}",
-        hint="is the right column read as the grade? Gains that grow as 2^grade become huge",
-    )
-
-
-def odd_grades(level: Level, code: str, qrels: QrelsTable, odd: Bools, what: str, *, hint: str) -> Iterator[Finding]:
-    """Return the finding that some grades are odd, where there are any."""
-    grade = qrels.rows.grade
-    return odd_rows(level, code, qrels, np.flatnonzero(odd), what, hint=hint, note=lambda i: f": {grade[i]:g}")
+    for level, code, odd, what, hint in kinds:
+        rows = np.flatnonzero(odd)
+        yield from odd_rows(level, code, qrels, rows, what, hint=hint, note=lambda i: f": {grade[i]:g}")
 
 
 def nothing_relevant(qrels: QrelsTable) -> Iterator[Finding]:
-    """Find qrels in which no doc at all is relevant."""
     grade = qrels.rows.grade
     if (grade >= RELEVANT).any():
         return
     if (grade > 0).any():
-        yield Finding(
-            "warning",
-            "no_relevant_docs",
-            qrels.name,
-            f"no grade reaches {RELEVANT:g}, so no doc counts as relevant",
-            hint="say which grades are relevant with --min-rel GRADE",
-        )
+        message = f"no grade reaches {RELEVANT:g}, so no doc counts as relevant"
+        hint = "say which grades are relevant with --min-rel GRADE"
+        yield Finding("warning", "no_relevant_docs", qrels.name, message, hint=hint)
     elif len(grade):
-        yield Finding(
-            "error",
-            "no_relevant_docs",
-            qrels.name,
-            "no relevant docs at all",
-            hint="every measure will be 0 or undefined: is the right column read as the grade?",
-        )
+        hint = "every measure will be 0 or undefined: is the right column read as the grade?"
+        yield Finding("error", "no_relevant_docs", qrels.name, "no relevant docs at all", hint=hint)
 
 
 def queries_without_relevant(qrels: QrelsTable) -> Iterator[Finding]:
-    """Find single queries for which no doc is relevant."""
     relevant = qrels.rows.grade >= RELEVANT
     n_relevant = segment_sum(relevant, qrels.queries.codes, len(qrels.queries.ids))
     without = np.flatnonzero(n_relevant == 0).tolist()
     if without and relevant.any():
-        yield Finding(
-            "remark",
-            "queries_without_relevant_docs",
-            qrels.name,
-            f"queries without any relevant doc: {count_of(len(without), len(n_relevant), 'queries')}",
-            first_ids(qrels.queries.ids[i] for i in without),
-            "they score 0 and count, as in trec_eval; --no-relevant exclude leaves them out of the mean",
-        )
+        message = f"queries without any relevant doc: {count_of(len(without), len(n_relevant), 'queries')}"
+        examples = first_ids(qrels.queries.ids[i] for i in without)
+        hint = "they score 0 and count, as in trec_eval; --no-relevant exclude leaves them out of the mean"
+        yield Finding("remark", "queries_without_relevant_docs", qrels.name, message, examples, hint)
 
 
 def only_relevant_judged(qrels: QrelsTable) -> Iterator[Finding]:
-    """Find qrels that name relevant docs only."""
     if judges_only_relevant(qrels.rows):
         message = "only relevant docs judged: no grade is 0, so bpref and Judged tell little"
         yield Finding("remark", "only_relevant_judged", qrels.name, message)
@@ -132,9 +107,7 @@ def judges_only_relevant(rows: QrelsRows) -> bool:
 
 QRELS_CHECKS: tuple[Callable[[QrelsTable], Iterator[Finding]], ...] = (
     docs_judged_twice,
-    grades_not_numbers,
-    fractional_grades,
-    high_grades,
+    odd_grades,
     nothing_relevant,
     queries_without_relevant,
     only_relevant_judged,

@@ -8,82 +8,49 @@ from operator import eq
 import numpy as np
 
 from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_and_share, count_of, first_ids, quote_id
-from rankscope.analysis.validate.finding import DUPLICATES_HINT, odd_rows
-from rankscope.analysis.validate.tables import RunTable, repeated_rows, shared_rows
-from rankscope.arrays import Bools, Ints
-from rankscope.io.rows import RunRows
+from rankscope.analysis.validate.tables import DUPLICATES_HINT, RunTable, odd_rows, repeated_rows, shared_rows
+from rankscope.arrays import Bools
 
 MAX_EXAMPLE_ROWS = 1000
 NOTICEABLE_TIES = 0.05
-MOST = 0.5
-NEARLY_ALL = 0.95
 SHORT_RANKING = 10
 TIE_HINT = "trec_eval orders tied docs by doc id, descending; --ties given keeps the order of the file"
 
 
 def docs_listed_twice(run: RunTable) -> Iterator[Finding]:
-    """Find docs that a query lists more than once."""
-    return odd_rows(
-        "error",
-        "duplicate_docs",
-        run,
-        repeated_rows(run.queries.codes, run.docs.codes),
-        "docs listed again for the same query",
-        hint=DUPLICATES_HINT,
-    )
+    again = repeated_rows(run.queries.codes, run.docs.codes)
+    return odd_rows("error", "duplicate_docs", run, again, "docs listed again for the same query", hint=DUPLICATES_HINT)
 
 
 def scores_not_numbers(run: RunTable) -> Iterator[Finding]:
-    """Find scores that have no place in an order."""
-    return odd_rows(
-        "error",
-        "score_not_a_number",
-        run,
-        np.flatnonzero(np.isnan(run.rows.score)),
-        "scores that are not numbers (NaN)",
-        hint="every retrieved doc needs a score: remove or repair these rows",
-    )
+    rows = np.flatnonzero(np.isnan(run.rows.score))
+    hint = "every retrieved doc needs a score: remove or repair these rows"
+    return odd_rows("error", "score_not_a_number", run, rows, "scores that are not numbers (NaN)", hint=hint)
 
 
 def tied_scores(run: RunTable) -> Iterator[Finding]:
-    """Find rankings that depend on how ties are broken, and scorers that give every doc the same score."""
-    constant, n_compared = constant_queries(run)
-    n_tied = int(run.tied.sum())
-    if len(constant) > MOST * n_compared:
-        yield Finding(
-            "warning",
-            "constant_scores",
-            run.name,
-            f"a constant scorer: all docs have one score in {count_of(len(constant), n_compared, 'queries')}",
-            score_examples(run, np.isin(run.queries.codes, constant)),
-            TIE_HINT,
-        )
-    elif n_tied:
-        n_queries = len(np.unique(run.queries.codes[run.tied]))
-        yield Finding(
-            tie_level(n_tied, run),
-            "tied_scores",
-            run.name,
-            f"tied scores: {count_and_share(n_tied, len(run.rows), 'rows')}, "
-            f"in {count_of(n_queries, len(run.queries.ids), 'queries')}",
-            score_examples(run, run.tied),
-            TIE_HINT,
-        )
-
-
-def tie_level(n_tied: int, run: RunTable) -> Level:
-    """Return how bad ties are: a few are usual, many decide the order of docs that the scores leave open."""
-    return "warning" if n_tied > NOTICEABLE_TIES * len(run.rows) else "remark"
-
-
-def constant_queries(run: RunTable) -> tuple[Ints, int]:
-    """Return the queries whose docs all have one score, and how many queries have docs to compare at all."""
     codes, n_docs = run.queries.codes, run.n_docs
     best = np.full(len(n_docs), np.nan)
     first = run.position == 0
     best[codes[first]] = run.rows.score[first]
     n_best = np.bincount(codes[run.rows.score == best[codes]], minlength=len(n_docs))
-    return np.flatnonzero((n_docs > 1) & (n_best == n_docs)), int((n_docs > 1).sum())
+    constant, n_compared = np.flatnonzero((n_docs > 1) & (n_best == n_docs)), int((n_docs > 1).sum())
+    if len(constant) > 0.5 * n_compared:
+        message = f"a constant scorer: all docs have one score in {count_of(len(constant), n_compared, 'queries')}"
+        examples = score_examples(run, np.isin(run.queries.codes, constant))
+        yield Finding("warning", "constant_scores", run.name, message, examples, TIE_HINT)
+    elif run.tied.any():
+        n_queries = len(np.unique(run.queries.codes[run.tied]))
+        in_queries = count_of(n_queries, len(run.queries.ids), "queries")
+        yield ties(run, run.tied, "tied_scores", "tied scores", f", in {in_queries}", hint=TIE_HINT)
+
+
+def ties(run: RunTable, tied: Bools, code: str, what: str, where: str = "", *, hint: str) -> Finding:
+    """Return the finding of ties: a few are usual, many decide the order of docs that the scores leave open."""
+    n_tied, n_rows = int(tied.sum()), len(run.rows)
+    level: Level = "warning" if n_tied > NOTICEABLE_TIES * n_rows else "remark"
+    message = f"{what}: {count_and_share(n_tied, n_rows, 'rows')}{where}"
+    return Finding(level, code, run.name, message, score_examples(run, tied), hint)
 
 
 def score_examples(run: RunTable, picked: Bools) -> tuple[str, ...]:
@@ -98,16 +65,9 @@ def single_precision_ties(run: RunTable) -> Iterator[Finding]:
     with np.errstate(over="ignore"):  # beyond the range of 32 bits a score is infinite, as in C
         rounded = run.rows.score.astype(np.float32).astype(np.float64)
     tied = shared_rows(run.queries.codes, rounded) & ~run.tied
-    n_tied = int(tied.sum())
-    if n_tied:
-        yield Finding(
-            tie_level(n_tied, run),
-            "single_precision_ties",
-            run.name,
-            f"scores tied only when rounded to 32 bits: {count_and_share(n_tied, len(run.rows), 'rows')}",
-            score_examples(run, tied),
-            "trec_eval 9 and pytrec_eval round them (--precision single), trec_eval 10 does not: numbers may differ",
-        )
+    if tied.any():
+        hint = "trec_eval 9 and pytrec_eval round them (--precision single), trec_eval 10 does not: numbers may differ"
+        yield ties(run, tied, "single_precision_ties", "scores tied only when rounded to 32 bits", hint=hint)
 
 
 def ranks_against_scores(run: RunTable) -> Iterator[Finding]:
@@ -121,46 +81,33 @@ def ranks_against_scores(run: RunTable) -> Iterator[Finding]:
     wrong = compared & (score[above] < score[below])
     n_wrong, n_compared = int(wrong.sum()), int(compared.sum())
     if n_wrong:
+        pairs = zip(above[wrong][:N_EXAMPLES].tolist(), below[wrong][:N_EXAMPLES].tolist(), strict=True)
         yield Finding(
             "warning",
             "ranks_against_scores",
             run.name,
             f"ranks contradict scores: {count_and_share(n_wrong, n_compared, 'docs')} "
             "score higher than the doc ranked just above",
-            rank_examples(run.rows, rank, above[wrong], below[wrong]),
+            tuple(
+                f"query {quote_id(run.rows.query[a])}: "
+                f"rank {rank[a]} has score {score[a]:g}, rank {rank[b]} has {score[b]:g}"
+                for a, b in pairs
+            ),
             "scores rise down the list: if they are distances, negate them"
-            if n_wrong > NEARLY_ALL * n_compared
+            if n_wrong > 0.95 * n_compared
             else "the order is taken from the scores, as in trec_eval: repair the scores if the ranks are right",
         )
 
 
-def rank_examples(rows: RunRows, rank: Ints, above: Ints, below: Ints) -> tuple[str, ...]:
-    """Show the first few pairs of rows, each pair of one query, with their ranks and scores."""
-    pairs = zip(above[:N_EXAMPLES].tolist(), below[:N_EXAMPLES].tolist(), strict=True)
-    return tuple(
-        f"query {quote_id(rows.query[a])}: "
-        f"rank {rank[a]} has score {rows.score[a]:g}, rank {rank[b]} has {rows.score[b]:g}"
-        for a, b in pairs
-    )
-
-
 def repeated_ranks(run: RunTable) -> Iterator[Finding]:
-    """Find ranks that several docs of a query share."""
     rank = run.rows.rank
     if rank is not None:
-        yield from odd_rows(
-            "remark",
-            "repeated_ranks",
-            run,
-            repeated_rows(run.queries.codes, rank),
-            "ranks given again within a query",
-            hint="ranks matter only with --ties given",
-            note=lambda i: f": rank {rank[i]}",
-        )
+        again, what = repeated_rows(run.queries.codes, rank), "ranks given again within a query"
+        hint = "ranks matter only with --ties given"
+        yield from odd_rows("remark", "repeated_ranks", run, again, what, hint=hint, note=lambda i: f": rank {rank[i]}")
 
 
 def depth(run: RunTable) -> Iterator[Finding]:
-    """Say how many docs the queries have."""
     n_docs = run.n_docs
     if len(n_docs):
         low, middle, high = n_docs.min(), np.median(n_docs), n_docs.max()
@@ -169,31 +116,22 @@ def depth(run: RunTable) -> Iterator[Finding]:
 
 
 def short_rankings(run: RunTable) -> Iterator[Finding]:
-    """Find queries with few docs."""
     n_docs = run.n_docs
     short = np.flatnonzero(n_docs < SHORT_RANKING).tolist()
     if short:
-        yield Finding(
-            "remark",
-            "short_rankings",
-            run.name,
-            f"fewer than {SHORT_RANKING} docs: {count_of(len(short), len(n_docs), 'queries')}",
-            tuple(f"query {quote_id(run.queries.ids[i])}: {n_docs[i]}" for i in short[:N_EXAMPLES]),
-            f"P@{SHORT_RANKING} divides by {SHORT_RANKING} all the same, as in trec_eval",
-        )
+        message = f"fewer than {SHORT_RANKING} docs: {count_of(len(short), len(n_docs), 'queries')}"
+        examples = tuple(f"query {quote_id(run.queries.ids[i])}: {n_docs[i]}" for i in short[:N_EXAMPLES])
+        hint = f"P@{SHORT_RANKING} divides by {SHORT_RANKING} all the same, as in trec_eval"
+        yield Finding("remark", "short_rankings", run.name, message, examples, hint)
 
 
 def self_matches(run: RunTable) -> Iterator[Finding]:
-    """Find queries that retrieve a doc with their own id."""
     own = np.flatnonzero(np.fromiter(map(eq, run.rows.query, run.rows.doc), dtype=np.bool_, count=len(run.rows)))
     if len(own):
+        message = f"docs with the query's own id: {count_of(len(own), len(run.rows), 'rows')}"
+        hint = "where queries are themselves in the collection, BEIR drops these: --self-match drop"
         yield Finding(
-            "remark",
-            "self_matches",
-            run.name,
-            f"docs with the query's own id: {count_of(len(own), len(run.rows), 'rows')}",
-            first_ids(run.rows.query[i] for i in own.tolist()),
-            "where queries are themselves in the collection, BEIR drops these: --self-match drop",
+            "remark", "self_matches", run.name, message, first_ids(run.rows.query[i] for i in own.tolist()), hint
         )
 
 

@@ -1,16 +1,22 @@
-"""What the checks look at: qrels and runs with their ids as numbers, and runs with the grades of their docs."""
+"""What the checks look at: qrels and runs with their ids as numbers, and runs with the grades of their docs.
+
+Rows that are odd become findings here, with a few of them as examples.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
 import numpy as np
 
+from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_of, quote_id
 from rankscope.arrays import Bools, Floats, Ints, positions_in_segment
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows, RunRows
+
+DUPLICATES_HINT = "remove the repeated rows, or evaluate with --duplicates first"
 
 
 class CodedIds(msgspec.Struct, frozen=True, eq=False):
@@ -20,49 +26,53 @@ class CodedIds(msgspec.Struct, frozen=True, eq=False):
     codes: Ints
 
 
-class QrelsTable(msgspec.Struct, frozen=True, eq=False):
+class QrelsTable:
     """Qrels with their ids coded."""
 
-    name: str
-    rows: QrelsRows
-    queries: CodedIds
-    docs: CodedIds
+    def __init__(self, name: str, rows: QrelsRows) -> None:
+        self.name, self.rows = name, rows
+        self.queries, self.docs = code_ids(rows.query, rows.empty_queries), code_ids(rows.doc)
 
 
-class RunTable(msgspec.Struct, frozen=True, eq=False):
+class RunTable:
     """A run with its ids coded and its rows ranked."""
 
-    name: str
-    rows: RunRows
-    queries: CodedIds
-    docs: CodedIds
-    tied: Bools
-    """Per row: whether another row of the query has the same score."""
-    order: Ints
-    """The rows, query by query, best first, as trec_eval ranks them."""
-    position: Ints
-    """Per row: its place in its query's ranking, from 0."""
+    def __init__(self, name: str, rows: RunRows) -> None:
+        self.name, self.rows = name, rows
+        self.queries, self.docs = code_ids(rows.query, rows.empty_queries), code_ids(rows.doc)
+        self.n_docs = np.bincount(self.queries.codes, minlength=len(self.queries.ids))
+        """Per query."""
+        self.tied = shared_rows(self.queries.codes, rows.score)
+        """Per row: whether another row of the query has the same score."""
+        place = np.zeros(len(self.docs.ids), dtype=np.int64)
+        codes = np.unique(self.docs.codes[self.tied]).tolist()
+        ordered = sorted(codes, key=lambda code: byte_order(self.docs.ids[code]), reverse=True)
+        place[ordered] = np.arange(len(ordered))
+        self.order = np.lexsort((place[self.docs.codes], -rows.score, self.queries.codes))
+        """The rows, query by query, best first, as trec_eval ranks them: tied ones by doc id, descending by bytes."""
+        self.position = np.empty(len(rows), dtype=np.int64)
+        """Per row: its place in its query's ranking, from 0."""
+        self.position[self.order] = positions_in_segment(self.queries.codes[self.order], len(self.queries.ids))
 
-    @property
-    def n_docs(self) -> Ints:
-        """How many rows each query has."""
-        return np.bincount(self.queries.codes, minlength=len(self.queries.ids))
 
+class JudgedRun:
+    """A run with the grades that the qrels give to its docs; over several subtopics a doc's grade is the best one."""
 
-class JudgedRun(msgspec.Struct, frozen=True, eq=False):
-    """A run with the grades that the qrels give to its docs."""
-
-    qrels: QrelsTable
-    run: RunTable
-    shared_queries: Bools
-    """Per query of the run: whether the qrels have it."""
-    grade: Floats
-    """Per row of the run: the doc's grade for the query, NaN where it has none."""
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether there is a query to compare at all."""
-        return bool(self.shared_queries.any())
+    def __init__(self, qrels: QrelsTable, run: RunTable) -> None:
+        self.qrels, self.run = qrels, run
+        n_docs = len(qrels.docs.ids)
+        keys = qrels.queries.codes * n_docs + qrels.docs.codes
+        by_key = np.lexsort((-qrels.rows.grade, keys))
+        known, first = np.unique(keys[by_key], return_index=True)
+        query_codes, doc_codes = codes_within(run.queries, qrels.queries), codes_within(run.docs, qrels.docs)
+        query, doc = query_codes[run.queries.codes], doc_codes[run.docs.codes]
+        wanted = np.where((query >= 0) & (doc >= 0), query * n_docs + doc, -1)
+        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        self.grade = np.where(known[at] == wanted, qrels.rows.grade[by_key][first][at], np.nan)
+        """Per row of the run: the doc's grade for the query, NaN where it has none."""
+        self.shared_queries = query_codes >= 0
+        """Per query of the run: whether the qrels have it."""
+        self.overlaps = bool(self.shared_queries.any())
 
 
 def code_ids(column: Sequence[str], more: Iterable[str] = ()) -> CodedIds:
@@ -70,44 +80,6 @@ def code_ids(column: Sequence[str], more: Iterable[str] = ()) -> CodedIds:
     code_of = {name: code for code, name in enumerate(dict.fromkeys(chain(column, more)))}
     codes = np.fromiter(map(code_of.__getitem__, column), dtype=np.int64, count=len(column))
     return CodedIds(tuple(code_of), codes)
-
-
-def qrels_table(name: str, rows: QrelsRows) -> QrelsTable:
-    """Prepare qrels for the checks."""
-    return QrelsTable(name, rows, code_ids(rows.query, rows.empty_queries), code_ids(rows.doc))
-
-
-def run_table(name: str, rows: RunRows) -> RunTable:
-    """Prepare a run for the checks."""
-    queries, docs = code_ids(rows.query, rows.empty_queries), code_ids(rows.doc)
-    tied = shared_rows(queries.codes, rows.score)
-    order = np.lexsort((tie_order(docs, tied), -rows.score, queries.codes))
-    position = np.empty(len(rows), dtype=np.int64)
-    position[order] = positions_in_segment(queries.codes[order], len(queries.ids))
-    return RunTable(name, rows, queries, docs, tied, order, position)
-
-
-def tie_order(docs: CodedIds, tied: Bools) -> Ints:
-    """Return a sort key per row that puts equally scored docs in trec_eval's order: by id, descending by bytes."""
-    place = np.zeros(len(docs.ids), dtype=np.int64)
-    codes = np.unique(docs.codes[tied]).tolist()
-    ordered = sorted(codes, key=lambda code: byte_order(docs.ids[code]), reverse=True)
-    place[ordered] = np.arange(len(ordered))
-    return place[docs.codes]
-
-
-def match_run(qrels: QrelsTable, run: RunTable) -> JudgedRun:
-    """Look up every row of a run in the qrels; over several subtopics a doc's grade is the best one."""
-    n_docs = len(qrels.docs.ids)
-    keys = qrels.queries.codes * n_docs + qrels.docs.codes
-    by_key = np.lexsort((-qrels.rows.grade, keys))
-    known, first = np.unique(keys[by_key], return_index=True)
-    query_codes, doc_codes = codes_within(run.queries, qrels.queries), codes_within(run.docs, qrels.docs)
-    query, doc = query_codes[run.queries.codes], doc_codes[run.docs.codes]
-    wanted = np.where((query >= 0) & (doc >= 0), query * n_docs + doc, -1)
-    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    grade = np.where(known[at] == wanted, qrels.rows.grade[by_key][first][at], np.nan)
-    return JudgedRun(qrels, run, query_codes >= 0, grade)
 
 
 def codes_within(ids: CodedIds, others: CodedIds) -> Ints:
@@ -140,3 +112,24 @@ def shared_rows(*columns: Ints | Floats) -> Bools:
     shared[order[same]] = True
     shared[order[np.flatnonzero(same) - 1]] = True
     return shared
+
+
+def odd_rows(
+    level: Level,
+    code: str,
+    table: QrelsTable | RunTable,
+    picked: Ints,
+    what: str,
+    *,
+    hint: str,
+    note: Callable[[int], str] = lambda _: "",
+) -> Iterator[Finding]:
+    """Return the finding that some rows of a table are odd, where there are any; a note says more of a row."""
+    if len(picked):
+        message = f"{what}: {count_of(len(picked), len(table.rows), 'rows')}"
+        yield Finding(level, code, table.name, message, doc_examples(table.rows, picked, note), hint)
+
+
+def doc_examples(rows: QrelsRows | RunRows, picked: Ints, note: Callable[[int], str] = lambda _: "") -> tuple[str, ...]:
+    first = picked[:N_EXAMPLES].tolist()
+    return tuple(f"query {quote_id(rows.query[i])}, doc {quote_id(rows.doc[i])}{note(i)}" for i in first)

@@ -12,20 +12,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from rankscope.errors import (
-    BadLine,
-    BadLinesError,
-    FormatError,
-    GradeError,
-    InputError,
-    OptionError,
-    ScoreError,
-    did_you_mean,
-)
+from rankscope.errors import BadLine, BadLinesError, FormatError, GradeError, InputError, ScoreError
 from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
 from rankscope.io.formats import FORMATS, check_format, format_in_name
 from rankscope.io.ids import as_id
@@ -44,15 +35,7 @@ EXTRA_QRELS_COLUMNS = ("subtopic", "rater", "time")
 _HEAD_BYTES = 1 << 12
 
 
-class ExplainBadLines(Protocol):
-    """Returns the hint for malformed lines."""
-
-    def __call__(self, kind: RowKind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:
-        """Return the hint, given that so many lines were good."""
-
-
-def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:  # noqa: ARG001
-    """Return the hint for malformed rows of a table."""
+def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:  # noqa: ARG001
     return f"every row needs {', '.join(kind.required)}; correct these, or skip them with lenient=True (--lenient)"
 
 
@@ -69,10 +52,10 @@ class Format(LightRecord, kw_only=True):
     """How files that are not text begin."""
     has_text_cells: bool = False
     """Whether every cell is text, so that a list is written as JSON within it."""
-    explain: ExplainBadLines = explain_bad_rows
+    explain: Callable[[RowKind[Any], Sequence[BadLine], int], str] = explain_bad_rows
+    """Returns the hint for malformed lines, given how many were good."""
 
     def collect(self, reading: FileReading, kind: RowKind[Any]) -> Collector:
-        """Read a run or qrels."""
         if self.read is not None:
             return self.read(reading, kind)
         if self.rows is None:
@@ -93,7 +76,6 @@ def read_rows(path: PathLike | StoredFile, *, format: str | None = None) -> Iter
 
 
 def rows_in(reading: FileReading, format_name: str) -> Iterator[NumberedRow]:
-    """Yield the rows of a file that has been opened."""
     check_format(format_name)
     rows = FORMATS[format_name].rows
     if rows is None:
@@ -166,10 +148,14 @@ class Collector:
             query = self._as_id(query, "query")
         if type(doc) is not str or not doc:
             doc = self._as_id(doc, "doc")
-        value = kind.number(row.get(kind.value))
+        value = number_in(row.get(kind.value))
+        if value is None or (math.isinf(value) and not kind.allows_infinity):
+            raise kind.error(kind.not_a_number(row.get(kind.value)))
         for role in kind.extras:
             if role in row:
-                self.add_extra(role, row[role])
+                column = self.extras.setdefault(role, [])
+                column.extend([""] * (len(self) - len(column)))  # the rows before that did not have it
+                column.append("" if row[role] is None else str(row[role]))
         self.query.append(self.names.setdefault(query, query))
         self.doc.append(doc)
         self.value.append(value)
@@ -187,12 +173,6 @@ class Collector:
         if isinstance(cell, int):
             self.integer_ids.add(role)
         return identifier
-
-    def add_extra(self, role: str, cell: Any) -> None:
-        """Add to an optional column, which is blank on the rows before that did not have it."""
-        column = self.extras.setdefault(role, [])
-        column.extend([""] * (len(self) - len(column)))
-        column.append("" if cell is None else str(cell))
 
     def extra_column(self, role: str) -> list[str] | None:
         """Return an optional column at its full length, or None where no row had it."""
@@ -212,13 +192,6 @@ class RowKind(LightRecord, Generic[Rows], eq=False):
     allows_infinity: bool
     error: type[InputError]
     extras: tuple[str, ...] = ()
-
-    def number(self, cell: Any) -> float:
-        """Return the score or grade in a cell, or raise that there is none."""
-        number = number_in(cell)
-        if number is None or (math.isinf(number) and not self.allows_infinity):
-            raise self.error(self.not_a_number(cell))
-        return number
 
     def not_a_number(self, cell: Any) -> str:
         """Say that a cell holds no usable number."""
@@ -299,7 +272,6 @@ def collect_rows(reading: FileReading, kind: RowKind[Any], rows: Iterable[Number
 
 
 def other(kind: RowKind[Any]) -> RowKind[Any]:
-    """Return qrels for a run, and a run for qrels."""
     return QRELS if kind.name == "run" else RUN
 
 
@@ -333,16 +305,6 @@ def lowered(names: Iterable[str]) -> set[str]:
     return {name.strip().lower() for name in names}
 
 
-def check_chosen(chosen: Mapping[str, str] | None, kind: RowKind[Any]) -> None:
-    """Refuse a mapping of columns that names something this kind of file does not have."""
-    for role in chosen or {}:
-        if role not in kind.aliases:
-            raise OptionError(
-                f"{role!r} is no column of {kind.noun}; the columns are {', '.join(kind.aliases)}",
-                hint=did_you_mean(role, kind.aliases),
-            )
-
-
 def table_columns(rows: AnyRows) -> dict[str, list[Any]]:
     """Return the columns that a table of these rows has, by role, in the order in which they are written."""
     columns: dict[str, list[Any]] = {"query": list(rows.query), "doc": list(rows.doc)}
@@ -353,11 +315,6 @@ def table_columns(rows: AnyRows) -> dict[str, list[Any]]:
         if rows.tag:
             columns["tag"] = [rows.tag] * len(rows)
         return columns
+    extras = {role: getattr(rows, role) for role in EXTRA_QRELS_COLUMNS}
     columns["grade"] = rows.grade.tolist()
-    return columns | {role: list(column) for role, column in extra_columns(rows).items()}
-
-
-def extra_columns(rows: QrelsRows) -> dict[str, Sequence[str]]:
-    """Return the optional columns that these qrels have."""
-    columns = {role: getattr(rows, role) for role in EXTRA_QRELS_COLUMNS}
-    return {role: column for role, column in columns.items() if column is not None}
+    return columns | {role: list(column) for role, column in extras.items() if column is not None}

@@ -18,7 +18,6 @@ def read_text(path: PathLike) -> str:
 
 
 def read_json(path: PathLike) -> Any:
-    """Return what a JSON file holds."""
     text = read_text(path)
     try:
         return json.loads(text)
@@ -34,7 +33,6 @@ def make_folder(target: Path) -> None:
 
 
 def write_jsonl(records: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write one JSON object a line."""
     write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
 
 

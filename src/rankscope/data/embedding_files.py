@@ -1,4 +1,4 @@
-"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read),"""
+"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read), .npz or a table."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ _SHAPES = (
     "give {doc: vector}, (ids, matrix), a table with an id and a vector, or a file: .npy with FILE.ids.txt beside it "
     "(or FILE.npy:ids.txt), .npz, .parquet, .arrow or .jsonl"
 )
-_WITH_IDS = re.compile(r"(.+\.npy):(.+)", re.DOTALL)
-_ID_SUFFIXES = (".ids.txt", ".ids.json", ".ids.npy")
-_TWO_PARTS = 2
 
 
 def load_embeddings(data: Any) -> Embeddings:
@@ -39,7 +36,7 @@ def load_embeddings(data: Any) -> Embeddings:
         return read_embeddings(os.fspath(data))
     if isinstance(data, Mapping):
         return from_mapping(data, where="the embeddings")
-    if isinstance(data, tuple) and len(data) == _TWO_PARTS:
+    if isinstance(data, tuple) and len(data) == 2:
         return make_embeddings(*data)
     if hasattr(data, "__arrow_c_stream__"):
         import polars as pl
@@ -62,8 +59,7 @@ def from_mapping(vectors: Mapping[Any, Any], *, where: str) -> Embeddings:
 
 
 def read_embeddings(path: str) -> Embeddings:
-    """Return embeddings from a file."""
-    matched = None if Path(path).exists() else _WITH_IDS.fullmatch(path)
+    matched = None if Path(path).exists() else re.fullmatch(r"(.+\.npy):(.+)", path, re.DOTALL)
     name, ids = matched.groups() if matched else (path, None)
     if not Path(name).exists():
         raise missing(Path(name))
@@ -84,7 +80,6 @@ def read_embeddings(path: str) -> Embeddings:
 
 
 def open_array(path: str, **options: Any) -> Any:
-    """Open a file that holds one array."""
     try:
         return np.load(path, allow_pickle=False, **options)
     except (ValueError, EOFError, OSError) as error:
@@ -92,7 +87,6 @@ def open_array(path: str, **options: Any) -> Any:
 
 
 def arrays_in(path: str) -> dict[str, Any]:
-    """Read the arrays of an archive."""
     import zipfile
     import zlib
 
@@ -116,7 +110,7 @@ def cannot_load(path: str, error: Exception) -> FormatError:
 def ids_beside(path: str) -> Path:
     """Return the file of ids that lies beside a matrix."""
     stems = (path, str(Path(path).with_suffix("")))
-    candidates = [Path(stem + suffix) for suffix in _ID_SUFFIXES for stem in stems]
+    candidates = [Path(stem + suffix) for suffix in (".ids.txt", ".ids.json", ".ids.npy") for stem in stems]
     found = next((candidate for candidate in candidates if candidate.is_file()), None)
     if found is None:
         raise FormatError(
@@ -134,21 +128,16 @@ def read_ids(path: Path) -> Iterable[Any]:
         return np.asarray(open_array(str(path)))
     text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
     if path.suffix.lower() == ".json":
-        return json_ids(text, str(path))
+        try:
+            listed = json.loads(text)
+        except ValueError as error:
+            raise FormatError(f"{path} is not valid JSON: {error}", hint='ids are a list: ["a", "b"]') from error
+        if not isinstance(listed, list):
+            raise FormatError(f"{path} holds no list", hint='ids are a list, in the order of the rows: ["a", "b"]')
+        return listed
     ids = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if "" in ids:
         raise IdError(f"{path}:{ids.index('') + 1}: the line is empty", hint="every row of the matrix needs an id")
-    return ids
-
-
-def json_ids(text: str, where: str) -> list[Any]:
-    """Return the ids of a JSON list."""
-    try:
-        ids = json.loads(text)
-    except ValueError as error:
-        raise FormatError(f"{where} is not valid JSON: {error}", hint='ids are a list: ["a", "b"]') from error
-    if not isinstance(ids, list):
-        raise FormatError(f"{where} holds no list", hint='ids are a list, in the order of the rows: ["a", "b"]')
     return ids
 
 
@@ -202,9 +191,9 @@ def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:
     if ids.null_count():
         raise IdError(f"{where}: row {ids.is_null().arg_max() + 1} has no id", hint="every vector needs an id")  # type: ignore[operator]
     columns = vector_columns(table, where=where)
-    if len(columns) > 1 or not is_vector(table.schema[columns[0]]):
-        return make_embeddings(ids.to_list(), table.select(columns).to_numpy(), where=where)
-    return make_embeddings(ids.to_list(), column_matrix(table[columns[0]], ids, where=where), where=where)
+    has_vectors = len(columns) == 1 and is_vector(table.schema[columns[0]])
+    matrix = column_matrix(table[columns[0]], ids, where=where) if has_vectors else table.select(columns).to_numpy()
+    return make_embeddings(ids.to_list(), matrix, where=where)
 
 
 def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Run(Mapping[str, dict[str, float]]):
 
     def __init__(self, data: Any, *, name: str | None = None) -> None:
         self.name = name
-        self._rankings: _Rankings | None = None
+        self._rankings: DictRankings | RowRankings | None = None
         self.source: Any
         """Internal: where the rows come from, in the form that alignment reads fastest."""
         if isinstance(data, str | os.PathLike):
@@ -124,7 +124,7 @@ class Run(Mapping[str, dict[str, float]]):
         return tuple(self.rankings.query_ids())
 
     @property
-    def rankings(self) -> _Rankings:
+    def rankings(self) -> DictRankings | RowRankings:
         """Internal: one query's docs at a time, as given."""
         if self._rankings is None:
             if isinstance(self.source, DictSource):
@@ -186,46 +186,41 @@ class Run(Mapping[str, dict[str, float]]):
         return f"Run({name!r}, {type(self.source).__name__})"
 
 
-class _Rankings(Protocol):
+class _Rankings:
     """One query's docs at a time."""
 
-    def query_ids(self) -> Iterator[str]: ...
+    def __init__(self, by_query: Mapping[str, Any]) -> None:
+        self._by_query = by_query
 
-    def __contains__(self, query: object) -> bool: ...
+    def query_ids(self) -> Iterator[str]:
+        """Return the queries in the order given."""
+        return iter(self._by_query)
 
-    def __len__(self) -> int: ...
+    def __contains__(self, query: object) -> bool:
+        return query in self._by_query
 
-    def ranking(self, query: str, *, duplicates: str) -> Ranking: ...
+    def __len__(self) -> int:
+        return len(self._by_query)
 
 
-class DictRankings:
+class DictRankings(_Rankings):
     """Rankings of a dict of dicts."""
 
     def __init__(self, docs_of: Mapping[Any, Mapping[Any, Any]]) -> None:
-        self._docs_of: Mapping[str, Mapping[Any, Any]] = docs_of
+        by_query = docs_of
         if any(type(query) is not str for query in docs_of):
             from rankscope.io.ids import as_id
 
-            self._docs_of = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
-        if len(self._docs_of) < len(docs_of):
+            by_query = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
+        if len(by_query) < len(docs_of):
             raise IdError(
                 "the run has a query id both as a number and as text",
                 hint="ids are matched as text (7 is '7'): keep one of the two",
             )
-
-    def query_ids(self) -> Iterator[str]:
-        """Return the queries in the order given."""
-        return iter(self._docs_of)
-
-    def __contains__(self, query: object) -> bool:
-        return query in self._docs_of
-
-    def __len__(self) -> int:
-        return len(self._docs_of)
+        super().__init__(by_query)
 
     def ranking(self, query: str, *, duplicates: str) -> Ranking:  # noqa: ARG002 (a dict has no duplicates)
-        """Return what was retrieved for one query."""
-        docs = self._docs_of[query]
+        docs = self._by_query[query]
         if "" in docs or not set(map(type, docs)) <= {str}:
             from rankscope.data.coerce import as_doc_scores
 
@@ -241,7 +236,7 @@ class DictRankings:
         return ranking
 
 
-class RowRankings:
+class RowRankings(_Rankings):
     """Rankings of rows, which may come in any order."""
 
     def __init__(self, rows: RunRows) -> None:
@@ -252,23 +247,12 @@ class RowRankings:
         )
         for query in rows.empty_queries:
             code_of.setdefault(query, len(code_of))
-        self._code_of = code_of
+        super().__init__(code_of)
         self._order = np.argsort(codes, kind="stable")
         self._offsets = offsets_of(np.bincount(codes, minlength=len(code_of)))
 
-    def query_ids(self) -> Iterator[str]:
-        """Return the queries in the order given."""
-        return iter(self._code_of)
-
-    def __contains__(self, query: object) -> bool:
-        return query in self._code_of
-
-    def __len__(self) -> int:
-        return len(self._code_of)
-
     def ranking(self, query: str, *, duplicates: str) -> Ranking:
-        """Return what was retrieved for one query."""
-        code = self._code_of[query]
+        code = self._by_query[query]
         picked = self._order[self._offsets[code] : self._offsets[code + 1]]
         docs = [self._rows.doc[i] for i in picked.tolist()]
         if len(set(docs)) < len(docs):
@@ -285,7 +269,6 @@ class RowRankings:
 
 
 def raise_duplicate(query: str, doc: str) -> None:
-    """Raise, naming the doc that is listed twice."""
     raise DuplicateError(
         f"query {query!r} lists doc {doc!r} more than once",
         hint="remove the repeated row, or keep the first of them with duplicates='first' (--duplicates first)",

@@ -48,8 +48,8 @@ class StoredFile(LightRecord):
     @contextmanager
     def stream(self, progress: Progress | None = None) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
         """Open what the file holds, decompressed; calling the second value reports how far it has been read."""
-        n_bytes = Path(self.name).stat().st_size if self.content is None else len(self.content)
         with self.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
+            n_bytes = Path(self.name).stat().st_size if self.content is None else len(self.content)
             yield stream, lambda: progress(raw.tell(), n_bytes) if progress else None
 
     @contextmanager

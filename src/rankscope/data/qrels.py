@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.data.run import pandas_table
 from rankscope.data.sources import Origin, ReadOptions, content_of, is_file_object, stored_file, warn_of_skipped
 from rankscope.errors import DuplicateError, GradeError, InputError
@@ -152,21 +152,15 @@ class Qrels(Mapping[str, dict[str, float]]):
         from rankscope.io.rows import QrelsRows
 
         rows = self.rows
-        kept = np.array([query in wanted for query in rows.query], dtype=np.bool_)
-        return Qrels(
-            QrelsRows(
-                kept_cells(rows.query, kept) or [],
-                kept_cells(rows.doc, kept) or [],
-                rows.grade[kept],
-                kept_cells(rows.subtopic, kept),
-                kept_cells(rows.rater, kept),
-                kept_cells(rows.time, kept),
-                rows.integer_ids,
-                tuple(query for query in rows.empty_queries if query in wanted),
-            ),
-            duplicates=self._duplicates,
-            origin=self.origin,
+        kept = [i for i, query in enumerate(rows.query) if query in wanted]
+        columns = {role: getattr(rows, role) for role in ("query", "doc", "subtopic", "rater", "time")}
+        selected = QrelsRows(
+            grade=rows.grade[kept],
+            integer_ids=rows.integer_ids,
+            empty_queries=tuple(query for query in rows.empty_queries if query in wanted),
+            **{role: None if cells is None else [cells[i] for i in kept] for role, cells in columns.items()},
         )
+        return Qrels(selected, duplicates=self._duplicates, origin=self.origin)
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the judged docs of a query with their grades, in the order given."""
@@ -219,11 +213,10 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
     """Return {query: {doc: grade}}; over several subtopics a doc's grade is the best one."""
     judged: dict[str, dict[str, float]] = {query: {} for query in rows.empty_queries}
     seen: set[tuple[str, str, str]] = set()
-    subtopics = rows.subtopic if rows.subtopic is not None else None
     for i, (query, doc, grade) in enumerate(zip(rows.query, rows.doc, rows.grade.tolist(), strict=True)):
         grades = judged.setdefault(query, {})
-        if subtopics is not None:
-            key = (query, doc, subtopics[i])
+        if rows.subtopic is not None:
+            key = (query, doc, rows.subtopic[i])
             if key not in seen:
                 seen.add(key)
                 grades[doc] = max(grade, grades.get(doc, grade))
@@ -232,46 +225,35 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
             grades[doc] = grade
             continue
         if duplicates == "error":
-            raise_duplicate(rows, i)
+            several_raters = rows.rater is not None and len(set(rows.rater)) > 1
+            raise DuplicateError(
+                f"row {i + 1} of the qrels judges doc {doc!r} for query {query!r} a second time",
+                hint="several raters judged it: combine their grades into one first"
+                if several_raters
+                else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
+            )
     return MappingProxyType({query: MappingProxyType(grades) for query, grades in judged.items()})
-
-
-def raise_duplicate(rows: QrelsRows, i: int) -> None:
-    """Raise, naming the row that judges a doc for the second time."""
-    several_raters = rows.rater is not None and len(set(rows.rater)) > 1
-    raise DuplicateError(
-        f"row {i + 1} of the qrels judges doc {rows.doc[i]!r} for query {rows.query[i]!r} a second time",
-        hint="several raters judged it: combine their grades into one first"
-        if several_raters
-        else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
-    )
-
-
-def kept_cells(column: Sequence[str] | None, kept: Bools) -> list[str] | None:
-    """Return some cells of a column that may not be there."""
-    return None if column is None else [cell for cell, keep in zip(column, kept.tolist(), strict=True) if keep]
 
 
 def read_qrels_file(data: Any, options: ReadOptions, *, threads: int | None = None) -> tuple[Any, Origin]:
     """Return qrels from a path or open file, read by the kernel where that can be, and where they come from."""
     stored = stored_file(*content_of(data)) if is_file_object(data) else stored_file(os.fspath(data))
+
+    def read_again() -> QrelsRows:
+        from rankscope.io.read import read_qrels
+
+        return read_qrels(stored, format="trec").rows
+
     text = trec_text(stored, "qrels", format_name=options.format, columns=options.columns)
     if text is not None:
         index = index_qrels_text(text.data(), threads=threads)
         if index is not None:
-            return IndexedQrels(index, lambda: read_rows(stored)), Origin(text.name, "trec", text.sha256)
+            return IndexedQrels(index, read_again), Origin(text.name, "trec", text.sha256)
     from rankscope.io.read import read_qrels
 
     file = read_qrels(stored, **vars(options))
     warn_of_skipped(file.path, file.bad_lines)
     return file.rows, Origin(file.path, file.format, lambda: file.sha256)
-
-
-def read_rows(stored: Any) -> QrelsRows:
-    """Return the rows of TREC text that the kernel has read before."""
-    from rankscope.io.read import read_qrels
-
-    return read_qrels(stored, format="trec").rows
 
 
 def index_dict(data: Any) -> Any:

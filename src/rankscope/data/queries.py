@@ -27,8 +27,6 @@ from rankscope.io.table import guess_format
 from rankscope.io.topics import is_topics, topic_rows
 from rankscope.light import LightRecord
 
-QUERIES_STEM = "queries"
-
 _SHAPES = (
     "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
     "Parquet, Arrow or TREC topics; each query once"
@@ -147,9 +145,8 @@ def read_queries(path: str, *, columns: Mapping[str, str] | None = None, need_te
 
 def queries_in(folder: Path) -> Path:
     """Return the file of queries in a folder: queries.jsonl or queries in any other format, or the only one."""
-    found = sorted(entry for entry in folder.iterdir() if entry.is_file() and QUERIES_STEM in words_of(entry.name))
-    exact = [entry for entry in found if bare_stem(entry.name) == QUERIES_STEM]
-    chosen = exact or found
+    found = sorted(entry for entry in folder.iterdir() if entry.is_file() and "queries" in words_of(entry.name))
+    chosen = [entry for entry in found if bare_stem(entry.name) == "queries"] or found
     if len(chosen) != 1:
         listed = ": " + ", ".join(entry.name for entry in chosen) if chosen else ""
         raise FormatError(
@@ -208,15 +205,10 @@ def rows_of_json(content: Any, source: StoredFile) -> Iterator[NumberedRow]:
         return enumerate(content, 1)
     if isinstance(content, dict) and all(isinstance(value, str | dict) for value in content.values()):
         return rows_by_query(content, source.name)
-    return imported_rows(source.name)
-
-
-def imported_rows(name: str) -> Iterator[NumberedRow]:
-    """Yield the queries of a file that an earlier framework wrote."""
     from rankscope.data.imported import import_collection
 
-    for number, query in enumerate(import_collection(name).queries, 1):
-        yield number, {"_id": query.id, "text": query.text or None, **query.attributes}
+    queries = import_collection(source.name).queries
+    return enumerate(({"_id": query.id, "text": query.text or None, **query.attributes} for query in queries), 1)
 
 
 def gather_queries(
@@ -261,7 +253,11 @@ class QueryGatherer:
         elif self._need_text:
             why = "" if "text" in roles else f": the columns are {', '.join(names)}"
             self._reading.reject(number, f"query {query!r}", f"the query has no text{why}")
-        self._take_attributes(query, row, roles)
+        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
+        for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
+            column = self.attributes.setdefault(name_of.get(name, name), {})
+            if not is_missing(value):
+                column[query] = value
 
     def _id(self, number: int, cell: Any) -> str | None:
         if is_missing(cell) or not str(cell).strip():
@@ -276,15 +272,6 @@ class QueryGatherer:
         self.lines[query] = number
         return query
 
-    def _take_attributes(self, query: str, row: Mapping[str, Any], roles: Mapping[str, str]) -> None:
-        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
-        taken = {roles["id"], roles.get("text")}
-        for name, value in flat_cells(row, without=taken):
-            if is_attribute(value):
-                column = self.attributes.setdefault(name_of.get(name, name), {})
-                if not is_missing(value):
-                    column[query] = value
-
     def _roles_of(self, names: Sequence[str], number: int) -> dict[str, str]:
         where = f"{self._reading.name}:{number}"
         roles = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
@@ -296,17 +283,17 @@ class QueryGatherer:
         return roles
 
 
-def flat_cells(row: Mapping[str, Any], *, without: Iterable[str | None]) -> Iterator[tuple[str, Any]]:
-    """Yield the cells of a row; what an inner object such as BEIR's metadata holds counts as the query's own."""
-    left_out = set(without)
+def flat_cells(row: Mapping[str, Any], *, without: set[str | None]) -> Iterator[tuple[str, Any]]:
+    """Yield the cells of a row; what an inner object such as BEIR's metadata holds counts as the query's own.
+
+    Objects and lists of lists are no attributes of a query.
+    """
     for name, value in row.items():
         if isinstance(value, Mapping):
-            yield from ((str(inner), cell) for inner, cell in value.items() if inner not in row)
-        elif name not in left_out:
-            yield str(name), value
-
-
-def is_attribute(value: Any) -> bool:
-    """Tell whether a value can be that of an attribute: a plain one, or a list of plain ones."""
-    items = value if isinstance(value, list | tuple | set | frozenset) else [value]
-    return not any(isinstance(item, Mapping | list | tuple) for item in items)
+            cells = [(str(inner), cell) for inner, cell in value.items() if inner not in row]
+        else:
+            cells = [] if name in without else [(str(name), value)]
+        for own, cell in cells:
+            items = cell if isinstance(cell, list | tuple | set | frozenset) else [cell]
+            if not any(isinstance(item, Mapping | list | tuple) for item in items):
+                yield own, cell

@@ -44,7 +44,6 @@ def n_threads(wanted: int | None, *, n_bytes: int | None = None) -> int:
 
 
 def n_cores() -> int:
-    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

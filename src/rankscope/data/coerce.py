@@ -13,7 +13,7 @@ import numpy as np
 
 from rankscope.arrays import Floats, Ints
 from rankscope.data.docs import is_missing
-from rankscope.errors import GradeError, IdError, InputError, ScoreError
+from rankscope.errors import GradeError, InputError, ScoreError
 from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
 from rankscope.io.ids import as_id, as_ids
 from rankscope.io.rows import QrelsRows, RunRows
@@ -32,7 +32,6 @@ Columns = dict[str, Any]
 
 
 def run_rows(data: Any) -> RunRows:
-    """Return the rows of a run given in any in-memory shape."""
     if isinstance(data, RunRows):
         return data
     data = with_lengths(data)
@@ -51,7 +50,6 @@ def run_rows(data: Any) -> RunRows:
 
 
 def qrels_rows(data: Any) -> QrelsRows:
-    """Return the rows of qrels given in any in-memory shape."""
     if isinstance(data, QrelsRows):
         return data
     data = with_lengths(data)
@@ -70,8 +68,6 @@ def qrels_rows(data: Any) -> QrelsRows:
 
 
 def columns_of(data: Any, aliases: Aliases, required: Sequence[str], *, shapes: str) -> Columns:
-    """Return the columns by role, whatever the shape of the data."""
-
     def pick(names: Iterable[str], take: Callable[[str], Any]) -> Columns:
         return {role: take(name) for role, name in find_columns(names, aliases, required=required).items()}
 
@@ -178,7 +174,6 @@ def listed_docs(query: Any, listed: Any) -> Iterable[Any]:
 
 
 def id_columns(columns: Columns) -> tuple[list[str], list[str], frozenset[str]]:
-    """Return query and doc ids as text, and which of them were whole numbers."""
     query, queries_are_integers = as_ids(columns["query"], what="query id")
     doc, docs_are_integers = as_ids(columns["doc"], what="doc id")
     if len(query) != len(doc):
@@ -236,14 +231,3 @@ def text_column(values: Any) -> list[str] | None:
         return None
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return ["" if is_missing(value) else str(value) for value in listed]
-
-
-def as_doc_scores(query: Any, docs: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return one query's {doc: score} with ids as text, refusing two ids that become the same text."""
-    texts = {as_id(doc, what="doc id"): score for doc, score in docs.items()}
-    if len(texts) < len(docs):
-        raise IdError(
-            f"query {query!r} has a doc id both as a number and as text",
-            hint="ids are matched as text (7 is '7'): keep one of the two",
-        )
-    return texts

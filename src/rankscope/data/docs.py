@@ -28,7 +28,6 @@ class DocTable(LightRecord, eq=False):
     """All docs of the table, also those without any field."""
 
     def field(self, name: str) -> Mapping[str, Any]:
-        """Return a field by its name, or say which ones there are."""
         if name in self.fields:
             return self.fields[name]
         if name == "id":  # every table has it
@@ -139,7 +138,6 @@ def doc_rows(reading: Any, format_name: str) -> Iterator[NumberedRow]:
 
 
 def rows_of_json(content: Any, where: str) -> Iterator[NumberedRow]:
-    """Yield the objects of a JSON list, or of an object of docs."""
     if isinstance(content, dict):
         return rows_by_id(content, where)
     if isinstance(content, list):

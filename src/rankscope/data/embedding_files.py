@@ -46,7 +46,6 @@ def load_embeddings(data: Any) -> Embeddings:
 
 
 def from_mapping(vectors: Mapping[Any, Any], *, where: str) -> Embeddings:
-    """Return embeddings from a vector per doc."""
     rows = [np.asarray(vector) for vector in vectors.values()]
     for doc, row in zip(vectors, rows, strict=True):
         if row.ndim != 1 or len(row) != len(rows[0]):
@@ -65,7 +64,7 @@ def read_embeddings(path: str) -> Embeddings:
         raise missing(Path(name))
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
-        matrix = open_array(name, mmap_mode="r")
+        matrix = load_array(name, mmap_mode="r")
         return make_embeddings(read_ids(Path(ids) if ids else ids_beside(name)), matrix, where=name)
     if suffix == ".npz":
         return read_npz(name)
@@ -79,36 +78,25 @@ def read_embeddings(path: str) -> Embeddings:
     return from_table(pl.DataFrame([row for _, row in read_rows(name, format=format_name)]), where=name)
 
 
-def open_array(path: str, **options: Any) -> Any:
-    try:
-        return np.load(path, allow_pickle=False, **options)
-    except (ValueError, EOFError, OSError) as error:
-        raise cannot_load(path, error) from error
-
-
-def arrays_in(path: str) -> dict[str, Any]:
+def load_array(path: str, **options: Any) -> Any:
+    """Load what NumPy has saved: one array, or a dict of those in an archive."""
     import zipfile
     import zlib
 
-    damage = (ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error)
     try:
+        if Path(path).suffix.lower() != ".npz":
+            return np.load(path, allow_pickle=False, **options)
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except damage as error:
-        raise cannot_load(path, error) from error
-
-
-def cannot_load(path: str, error: Exception) -> FormatError:
-    """Return the error for a file that NumPy cannot load."""
-    return FormatError(
-        f"{path} cannot be read by NumPy: {error}",
-        hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
-        "since they could run code",
-    )
+    except (ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise FormatError(
+            f"{path} cannot be read by NumPy: {error}",
+            hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
+            "since they could run code",
+        ) from error
 
 
 def ids_beside(path: str) -> Path:
-    """Return the file of ids that lies beside a matrix."""
     stems = (path, str(Path(path).with_suffix("")))
     candidates = [Path(stem + suffix) for suffix in (".ids.txt", ".ids.json", ".ids.npy") for stem in stems]
     found = next((candidate for candidate in candidates if candidate.is_file()), None)
@@ -125,7 +113,7 @@ def read_ids(path: Path) -> Iterable[Any]:
     if not path.exists():
         raise missing(path)
     if path.suffix.lower() == ".npy":
-        return np.asarray(open_array(str(path)))
+        return np.asarray(load_array(str(path)))
     text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
     if path.suffix.lower() == ".json":
         try:
@@ -143,7 +131,7 @@ def read_ids(path: Path) -> Iterable[Any]:
 
 def read_npz(path: str) -> Embeddings:
     """Read ids and vectors from an archive of arrays, or a vector per doc where every array is one."""
-    arrays = arrays_in(path)
+    arrays = load_array(path)
     ids = named(arrays, EMBEDDING_COLUMNS["id"]) or only(
         name for name, array in arrays.items() if array.dtype.kind in "US"
     )
@@ -167,7 +155,6 @@ def named(names: Iterable[str], known: Iterable[str]) -> str | None:
 
 
 def only(names: Iterable[str]) -> str | None:
-    """Return the name if it is the only one."""
     listed = list(names)
     return listed[0] if len(listed) == 1 else None
 
@@ -186,7 +173,6 @@ def read_parquet(path: str) -> Embeddings:
 
 
 def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:
-    """Return embeddings from a table with an id and a vector in every row."""
     ids = table[id_column(table.columns, where=where)]
     if ids.null_count():
         raise IdError(f"{where}: row {ids.is_null().arg_max() + 1} has no id", hint="every vector needs an id")  # type: ignore[operator]

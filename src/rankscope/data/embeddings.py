@@ -94,7 +94,6 @@ class Embeddings(LightRecord, eq=False):
             return np.concatenate(list(itertools.chain.from_iterable(pool.map(work, firsts))))
 
     def read_block(self, matrix: Ints, memory: NDArray[Any], *, exact: bool) -> VectorBlock:
-        """Read the vectors of some rankings."""
         has = matrix >= 0
         flat = np.take(self.vectors, matrix.ravel(), axis=0, out=memory[: matrix.size], mode="clip")
         kind = np.float32 if flat.dtype.itemsize <= 4 and flat.dtype.kind == "f" and not exact else np.float64

@@ -52,12 +52,10 @@ class Information(LightRecord, eq=False):
     scale: float
 
     def content(self, probability: Floats) -> Floats:
-        """Return the information content that goes with these probabilities."""
         return np.asarray(0.0 - np.log(probability)) / self.scale
 
     @cached_property
     def contents(self) -> Floats:
-        """The information content of every term."""
         return self.content(self.probability)
 
 
@@ -104,7 +102,6 @@ class Ontology(LightRecord, eq=False):
         return f"Ontology({len(self):,} terms, version {self.version or 'unknown'!r})"
 
     def as_dict(self) -> dict[str, object]:
-        """Return which ontology this is, as a record that JSON can hold."""
         return {
             "source": self.source,
             "version": self.version,
@@ -167,7 +164,6 @@ class Ontology(LightRecord, eq=False):
         return offsets, packed
 
     def ancestors(self, term: str) -> tuple[str, ...]:
-        """Return all ancestors of a term, itself among them."""
         offsets, packed = self._packed
         i = self.index[term]
         return tuple(self.term_ids[j] for j in packed[offsets[i] : offsets[i + 1]].tolist())
@@ -381,13 +377,11 @@ def is_literal(sim: str) -> bool:
 
 
 def few(ids: Sequence[str]) -> str:
-    """Show how many ids there are, and the first of them."""
     shown = ", ".join(ids[:3])
     return f"{len(ids):,} ids ({shown}{', …' if len(ids) > 3 else ''})" if len(ids) > 1 else f"1 id ({shown})"
 
 
 def id_notes(ontology: Ontology, report: IdReport, *, literal: bool = False) -> Iterator[str]:
-    """Say which ids were replaced, are obsolete or unknown."""
     merged = (*report.alternative, *report.replaced)
     if literal and merged:
         yield f"{few(merged)} of merged or replaced terms are taken as unknown, as by Phentrieve"

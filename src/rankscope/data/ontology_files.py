@@ -117,7 +117,6 @@ class OboFile:
         self.bad_lines.append(BadLine(self.path, line, text, problem))
 
     def _read(self, text: str) -> None:
-        """Read all lines; other stanzas than terms are passed over."""
         current: Stanza | None = None
         in_header = True
         for number, line in enumerate(text.split("\n"), 1):
@@ -159,7 +158,6 @@ class OboFile:
 
 
 def read_obo(path: Path, *, name: str | None = None, annotations: Path | None = None) -> Ontology:
-    """Read an OBO file, plain or compressed."""
     obo = OboFile(path)
     if not obo.stanzas:
         raise FormatError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
-from rankscope.data.run import pandas_table
+from rankscope.data.run import QueryDocs
 from rankscope.data.sources import Origin, ReadOptions, content_of, is_file_object, stored_file, warn_of_skipped
 from rankscope.errors import DuplicateError, GradeError, InputError
 from rankscope.io.text import trec_text
@@ -19,9 +19,6 @@ from rankscope.light import LightRecord
 from rankscope.native import index_qrels_dict, index_qrels_text
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from rankscope.io.rows import QrelsRows
 
 
@@ -36,7 +33,7 @@ class IndexedQrels(LightRecord, eq=False):
     read: Callable[[], QrelsRows]
 
 
-class Qrels(Mapping[str, dict[str, float]]):
+class Qrels(QueryDocs):
     """Judgments of docs for queries; they cannot be changed once made.
 
     Qrels are a mapping: iterating over them gives the query ids, `qrels[query]` the judged docs of a query with their
@@ -88,7 +85,6 @@ class Qrels(Mapping[str, dict[str, float]]):
 
     @cached_property
     def judged(self) -> Mapping[str, Mapping[str, float]]:
-        """The grades by query and doc."""
         return grades_by_doc(self.rows, duplicates=self._duplicates)
 
     @cached_property
@@ -153,12 +149,13 @@ class Qrels(Mapping[str, dict[str, float]]):
 
         rows = self.rows
         kept = [i for i, query in enumerate(rows.query) if query in wanted]
-        columns = {role: getattr(rows, role) for role in ("query", "doc", "subtopic", "rater", "time")}
+        given = {role: getattr(rows, role) for role in ("query", "doc", "subtopic", "rater", "time")}
+        columns: dict[str, Any] = {role: [cells[i] for i in kept] for role, cells in given.items() if cells is not None}
         selected = QrelsRows(
             grade=rows.grade[kept],
             integer_ids=rows.integer_ids,
             empty_queries=tuple(query for query in rows.empty_queries if query in wanted),
-            **{role: None if cells is None else [cells[i] for i in kept] for role, cells in columns.items()},
+            **columns,
         )
         return Qrels(selected, duplicates=self._duplicates, origin=self.origin)
 
@@ -174,35 +171,6 @@ class Qrels(Mapping[str, dict[str, float]]):
 
     def __len__(self) -> int:
         return len(self.query_ids)
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
-        """Write the qrels to a file.
-
-        Parameters
-        ----------
-        path
-            Where to; "-" is standard output.
-        format
-            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
-        """
-        from rankscope.io.write import write_qrels
-
-        write_qrels(self.rows, path, format=format)
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the rows in the order given as a Polars table with columns query, doc, grade (and further ones)."""
-        import polars as pl
-
-        from rankscope.io.table import table_columns
-
-        return pl.DataFrame(table_columns(self.rows))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows in the order given as a pandas table with columns query, doc, grade (and further ones)."""
-        return pandas_table(self.rows)
 
     def __repr__(self) -> str:
         n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)

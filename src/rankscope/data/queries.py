@@ -47,7 +47,6 @@ class QueryTable(LightRecord, eq=False):
         return len(self.ids)
 
     def attribute(self, name: str) -> Mapping[str, Any]:
-        """Return an attribute by its name, or say which ones there are."""
         if name in self.attributes:
             return self.attributes[name]
         known = ", ".join(self.attributes)
@@ -89,8 +88,7 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
     Weights are numbers from 0 up, not all of them 0; a query without one is an error.
     """
     given = table.attribute(column)
-    lacking = [query for query in query_ids if query not in given]
-    if lacking:
+    if lacking := [query for query in query_ids if query not in given]:
         raise InputError(
             f"{len(lacking)} of {len(query_ids)} queries have no weight in column {column!r}: {few(lacking)}",
             hint="every judged query needs one; 0 leaves a query out of the means",
@@ -115,12 +113,10 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
 
 
 def few(items: Sequence[str]) -> str:
-    """Name some of many."""
     return ", ".join(items[:3]) + (", …" if len(items) > 3 else "")
 
 
 def rows_by_query(queries: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
-    """Return {query: text} or {query: {attribute: value}} as rows."""
     id_names = QUERY_COLUMNS["id"]
     for number, (query, value) in enumerate(queries.items(), 1):
         if isinstance(value, str):
@@ -133,7 +129,6 @@ def rows_by_query(queries: Mapping[Any, Any], where: str) -> Iterator[NumberedRo
 
 
 def read_queries(path: str, *, columns: Mapping[str, str] | None = None, need_text: bool = False) -> QueryTable:
-    """Return the queries of a file, or of the one in a folder."""
     source = source_of(queries_in(Path(path)) if Path(path).is_dir() else path)
     with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
         rows = rows_of_file(reading, source.head(_HEAD_BYTES), columns=columns or {})
@@ -157,7 +152,6 @@ def queries_in(folder: Path) -> Path:
 
 
 def words_of(name: str) -> set[str]:
-    """Return the parts of a file's name."""
     return set(name.lower().replace("-", ".").replace("_", ".").split("."))
 
 
@@ -237,13 +231,10 @@ class QueryGatherer:
         self._roles: dict[tuple[str, ...], dict[str, str]] = {}
 
     def take(self, number: int, row: Any) -> None:
-        """Take in a row, or note what is wrong with it."""
         if not isinstance(row, Mapping):
             raise FormatError(f"{self._reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
         names = tuple(map(str, row))
-        if names not in self._roles:
-            self._roles[names] = self._roles_of(names, number)
-        roles = self._roles[names]
+        roles = self._roles[names] = self._roles.get(names) or self._roles_of(names, number)
         query = self._id(number, row[roles["id"]])
         if query is None:
             return

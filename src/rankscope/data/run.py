@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,51 @@ class Ranking(LightRecord, eq=False):
         )
 
 
-class Run(Mapping[str, dict[str, float]]):
+class QueryDocs(Mapping[str, dict[str, float]]):
+    """What runs and qrels have in common: numbers by query and doc, made of rows."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Any:
+        """All rows in the order given."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+        """Write the rows to a file.
+
+        Parameters
+        ----------
+        path
+            Where to; "-" is standard output.
+        format
+            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
+        """
+        from rankscope.io.write import write_rows
+
+        write_rows(self.rows, path, format_name=format)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows in the order given as a Polars table with columns query, doc, score or grade, and others."""
+        import polars as pl
+
+        from rankscope.io.table import table_columns
+
+        return pl.DataFrame(table_columns(self.rows))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows in the order given as a pandas table with columns query, doc, score or grade, and others."""
+        from rankscope.io.table import table_columns
+
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InputError("pandas is not installed", hint="pip install pandas; or use to_polars()") from None
+        return pd.DataFrame(table_columns(self.rows))
+
+
+class Run(QueryDocs):
     """The ranked docs of one system for many queries; it cannot be changed once made.
 
     A run is a mapping: iterating over it gives the query ids, `run[query]` the docs of a query with their scores, best
@@ -152,35 +197,6 @@ class Run(Mapping[str, dict[str, float]]):
     def __len__(self) -> int:
         return len(self.rankings)
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
-        """Write the run to a file.
-
-        Parameters
-        ----------
-        path
-            Where to; "-" is standard output.
-        format
-            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
-        """
-        from rankscope.io.write import write_run
-
-        write_run(self.rows, path, format=format)
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the rows in the order given as a Polars table with columns query, doc, score (and rank, tag)."""
-        import polars as pl
-
-        from rankscope.io.table import table_columns
-
-        return pl.DataFrame(table_columns(self.rows))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows in the order given as a pandas table with columns query, doc, score (and rank, tag)."""
-        return pandas_table(self.rows)
-
     def __repr__(self) -> str:
         name = self.name or getattr(self.source, "path", "")  # its origin would be known only once it is read
         return f"Run({name!r}, {type(self.source).__name__})"
@@ -207,24 +223,13 @@ class DictRankings(_Rankings):
     """Rankings of a dict of dicts."""
 
     def __init__(self, docs_of: Mapping[Any, Mapping[Any, Any]]) -> None:
-        by_query = docs_of
-        if any(type(query) is not str for query in docs_of):
-            from rankscope.io.ids import as_id
-
-            by_query = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
-        if len(by_query) < len(docs_of):
-            raise IdError(
-                "the run has a query id both as a number and as text",
-                hint="ids are matched as text (7 is '7'): keep one of the two",
-            )
-        super().__init__(by_query)
+        is_text = all(type(query) is str for query in docs_of)
+        super().__init__(docs_of if is_text else with_text_ids(docs_of, what="query id", where="the run"))
 
     def ranking(self, query: str, *, duplicates: str) -> Ranking:  # noqa: ARG002 (a dict has no duplicates)
         docs = self._by_query[query]
         if "" in docs or not set(map(type, docs)) <= {str}:
-            from rankscope.data.coerce import as_doc_scores
-
-            docs = as_doc_scores(query, docs)
+            docs = with_text_ids(docs, what="doc id", where=f"query {query!r}")
         odd = not {str, bytes, bool}.isdisjoint(map(type, docs.values()))  # NumPy would take "7" for 7
         values = [math.nan] if odd else docs.values()
         try:
@@ -234,6 +239,19 @@ class DictRankings(_Rankings):
         ranking = Ranking(docs, scores)
         check_scores(ranking, query)
         return ranking
+
+
+def with_text_ids(mapping: Mapping[Any, Any], *, what: str, where: str) -> dict[str, Any]:
+    """Return a mapping with ids as text, refusing two ids that become the same text."""
+    from rankscope.io.ids import as_id
+
+    texts = {as_id(key, what=what): value for key, value in mapping.items()}
+    if len(texts) < len(mapping):
+        raise IdError(
+            f"{where} has a {what} both as a number and as text",
+            hint="ids are matched as text (7 is '7'): keep one of the two",
+        )
+    return texts
 
 
 class RowRankings(_Rankings):
@@ -291,14 +309,3 @@ def require_rows(run: Run) -> None:
     """Refuse a run in which nothing at all is listed."""
     if not len(run):
         raise InputError("the run is empty", hint="check that the system wrote its results")
-
-
-def pandas_table(rows: Any) -> pd.DataFrame:
-    """Return rows as a pandas table, or say how to install pandas."""
-    from rankscope.io.table import table_columns
-
-    try:
-        import pandas as pd
-    except ImportError:
-        raise InputError("pandas is not installed", hint="pip install pandas; or use to_polars()") from None
-    return pd.DataFrame(table_columns(rows))

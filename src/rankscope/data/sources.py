@@ -133,7 +133,6 @@ class FileSource:
 
     @cached_property
     def file(self) -> ReadFile[RunRows]:
-        """What reading the file row by row gave."""
         from rankscope.io.read import read_run
 
         file = read_run(self.stored, **vars(self.options))
@@ -196,7 +195,6 @@ def content_of(file: Any) -> tuple[str, bytes]:
 
 
 def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:
-    """Say how many lines were skipped, and show the first."""
     if bad_lines:
         message = f"{len(bad_lines)} bad lines of {path} were skipped; the first is {bad_lines[0]}"
         warnings.warn(message, RankscopeWarning, stacklevel=3)

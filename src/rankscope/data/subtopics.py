@@ -54,7 +54,6 @@ class Subtopics(LightRecord, eq=False):
     _ideals: dict[float, tuple[float, Rankings]] = field(default_factory=dict)
 
     def coverage(self, query_ids: Sequence[str], rankings: Sequence[Sequence[str]]) -> Coverage:
-        """Return what a ranking for each of the queries covers."""
         entries = [
             (query, rank, subtopic)
             for query, (query_id, ranking) in enumerate(zip(query_ids, rankings, strict=True))
@@ -96,7 +95,6 @@ def subtopics_of(qrels: Qrels, *, rel: float) -> Subtopics:
 
 
 def find_subtopics(rows: QrelsRows, *, rel: float) -> Subtopics:
-    """Find which docs are relevant to which subtopics."""
     numbers: dict[tuple[str, str], int] = {}
     docs: dict[str, dict[str, list[int]]] = {}
     subtopics = rows.subtopic if rows.subtopic is not None else [""] * len(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rankscope.errors import BadLine, OptionError, did_you_mean
-from rankscope.io.detection import detect_source
+from rankscope.io.detection import detect
 from rankscope.io.formats import check_format
 from rankscope.io.read import read_file
 from rankscope.io.source import PathLike, source_of
@@ -77,7 +77,7 @@ def convert(
         )
     mapped = [name for name, each in KINDS.items() if each.value in (columns or {})]
     name = kind or (mapped[0] if len(mapped) == 1 else None)
-    name = name or detect_source(found, format_name=source_format, columns=columns).kind
+    name = name or detect(found, format_name=source_format, columns=columns).kind
     if name is None:
         raise OptionError(f"{found.name} could be a run or qrels", hint='say which: kind="run" or kind="qrels"')
     read = read_file(found, KINDS[name], format_name=source_format, columns=columns, lenient=lenient)

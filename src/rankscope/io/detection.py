@@ -52,15 +52,11 @@ class FileLayout(LightRecord):
     sample: TextSample | None = None
 
 
-def detect(path: PathLike) -> Detected:
-    """Tell the format, the compression and the kind of a file from its content."""
-    return detect_source(source_of(path))
-
-
-def detect_source(
-    source: StoredFile, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+def detect(
+    path: PathLike | StoredFile, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
 ) -> Detected:
-    """Tell what a source holds; a format that is given is taken as it is."""
+    """Tell the format, the compression and the kind of a file from its content; a given format is taken as it is."""
+    source = source_of(path)
     layout = layout_of(source, format_name=format_name, columns=columns)
     return Detected(layout.format, source.compression, kind_of(source, layout))
 
@@ -86,7 +82,6 @@ def layout_of(
 
 
 def empty(name: str) -> FormatError:
-    """Return the error for a file without rows."""
     return FormatError(f"{name} is empty: it has no rows", hint="check that what wrote it came to its end")
 
 
@@ -164,7 +159,6 @@ def header_format(line: str, columns: Mapping[str, str]) -> str | None:
 
 
 def kind_of(source: StoredFile, layout: FileLayout) -> str | None:
-    """Tell runs from qrels."""
     sample = layout.sample
     if layout.format == "beir":
         return "qrels"

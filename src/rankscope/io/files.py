@@ -13,7 +13,6 @@ from rankscope.io.write import open_target
 
 
 def read_text(path: PathLike) -> str:
-    """Return the text of a file, decompressed."""
     return source_of(path).read().decode("utf-8", "surrogateescape")
 
 

@@ -120,7 +120,6 @@ def read_table(
 
 
 def id_column(column: pl.Series) -> pl.Series:
-    """Return a column of ids as text."""
     import polars as pl
 
     if not (column.dtype.is_integer() or column.dtype in {pl.String, pl.Categorical, pl.Enum, pl.Binary, pl.Null}):

@@ -41,7 +41,6 @@ class StoredFile(LightRecord):
 
     @cached_property
     def compression(self) -> str | None:
-        """How the bytes are compressed, as the first of them say."""
         with self.open() as raw:
             return compression_of(raw.read(MAGIC_BYTES))
 
@@ -60,7 +59,6 @@ class StoredFile(LightRecord):
             yield FileReading(self.name, stream, tick=tick, path=path, **options)
 
     def head(self, n_bytes: int) -> bytes:
-        """Return the first bytes of what the file holds, decompressed."""
         with self.stream() as (stream, _):
             return stream.read(n_bytes)
 
@@ -70,7 +68,6 @@ class StoredFile(LightRecord):
             return stream.read().removeprefix(BYTE_ORDER_MARK)
 
     def sha256(self) -> str:
-        """Return the digest of the bytes as stored."""
         with self.open() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
@@ -130,7 +127,6 @@ def beir_qrels_in(folder: Path) -> Path:
 
 
 def is_tsv(name: str) -> bool:
-    """Tell whether a file name is that of a TSV, compressed or not."""
     return name.endswith((".tsv", *(f".tsv.{compression}" for compression in COMPRESSIONS)))
 
 

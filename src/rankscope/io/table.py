@@ -32,8 +32,6 @@ Rows = TypeVar("Rows", RunRows, QrelsRows)
 
 EXTRA_QRELS_COLUMNS = ("subtopic", "rater", "time")
 
-_HEAD_BYTES = 1 << 12
-
 
 def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:  # noqa: ARG001
     return f"every row needs {', '.join(kind.required)}; correct these, or skip them with lenient=True (--lenient)"
@@ -85,7 +83,7 @@ def rows_in(reading: FileReading, format_name: str) -> Iterator[NumberedRow]:
 
 def format_of(source: StoredFile) -> str:
     """Return the format of a table of any kind: from its name, else from how it starts; or raise that neither tells."""
-    found = guess_format(source.name, source.head(_HEAD_BYTES))
+    found = guess_format(source.name, source.head(1 << 12))
     if found is None:
         raise cannot_tell(source.name)
     return found
@@ -114,7 +112,6 @@ def format_of_magic(head: bytes) -> str | None:
 
 
 def cannot_tell(name: str) -> FormatError:
-    """Return the error for a file of which neither the name nor the content tells the format."""
     endings = (ending for known in FORMATS if FORMATS[known].rows for ending in FORMATS.entries[known].endings or ())
     return FormatError(
         f"cannot tell the format of {name} from its name",
@@ -174,11 +171,6 @@ class Collector:
             self.integer_ids.add(role)
         return identifier
 
-    def extra_column(self, role: str) -> list[str] | None:
-        """Return an optional column at its full length, or None where no row had it."""
-        column = self.extras.get(role)
-        return None if column is None else column + [""] * (len(self) - len(column))
-
 
 class RowKind(LightRecord, Generic[Rows], eq=False):
     """What differs between runs and qrels: the columns, which number they carry, and the rows they become."""
@@ -194,7 +186,6 @@ class RowKind(LightRecord, Generic[Rows], eq=False):
     extras: tuple[str, ...] = ()
 
     def not_a_number(self, cell: Any) -> str:
-        """Say that a cell holds no usable number."""
         if cell is None:
             return f"the {self.value} is missing"
         wanted = "a number" if self.allows_infinity else "a finite number"
@@ -214,13 +205,14 @@ def build_run(collected: Collector) -> RunRows:
 
 
 def build_qrels(collected: Collector) -> QrelsRows:
+    extras: dict[str, Any] = {
+        role: column + [""] * (len(collected) - len(column)) for role, column in collected.extras.items()
+    }
     return QrelsRows(
         query=collected.query,
         doc=collected.doc,
         grade=np.frombuffer(collected.value, dtype=np.float64),
-        subtopic=collected.extra_column("subtopic"),
-        rater=collected.extra_column("rater"),
-        time=collected.extra_column("time"),
+        **extras,
         integer_ids=frozenset(collected.integer_ids),
     )
 
@@ -250,7 +242,6 @@ KINDS: dict[str, RowKind[Any]] = {"run": RUN, "qrels": QRELS}
 
 
 def collect_rows(reading: FileReading, kind: RowKind[Any], rows: Iterable[NumberedRow]) -> Collector:
-    """Gather the rows of a run or qrels, each read by its own columns."""
     collector = Collector()
     roles_of: dict[tuple[str, ...], dict[str, str]] = {}
 
@@ -276,7 +267,6 @@ def other(kind: RowKind[Any]) -> RowKind[Any]:
 
 
 def looks_like(kind: RowKind[Any]) -> str:
-    """Return the hint for a file of the wrong kind."""
     return f"this looks like {kind.noun}; are the arguments swapped?"
 
 

@@ -54,7 +54,6 @@ class TrecFile(LightRecord):
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
-        """Yield the text in pieces as it is decompressed."""
         with self.source.stream(progress) as (stream, tick):
             while chunk := stream.read(_CHUNK_BYTES):
                 yield chunk

@@ -21,12 +21,10 @@ _START = re.compile(rb"\s*(<\?xml|<!doctype|<!--|<top(ics|ic)?\b|<[a-z][\w-]*>\s
 
 
 def is_topics(head: bytes) -> bool:
-    """Tell whether a file that starts like this holds topics."""
     return bool(_START.match(head.removeprefix(b"\xef\xbb\xbf")))
 
 
 def topic_rows(reading: FileReading) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each topic as a row with the number of the line where it starts."""
     text = reading.whole().decode("utf-8-sig", "surrogateescape")
     if re.search(r"<top>", text, re.IGNORECASE):
         return sgml_rows(text, reading.name)

@@ -41,9 +41,19 @@ def read(reading: FileReading, kind: RowKind[Any]) -> Collector:
 
 def take_block(collector: Collector, lines: list[bytes], *, is_run: bool) -> bool:
     """Add a block in which every line is plain; otherwise add nothing and say so."""
-    columns = plain_columns(lines, n_fields=RUN_FIELDS if is_run else QRELS_FIELDS)
-    numbers = plain_numbers(columns[4 if is_run else 3]) if columns else None
-    if numbers is None or not (is_run or np.isfinite(numbers).all()):
+    rows = list(map(bytes.split, lines))
+    if set(map(len, rows)) != {RUN_FIELDS if is_run else QRELS_FIELDS}:
+        return False
+    columns = list(zip(*rows, strict=True))
+    texts = columns[4 if is_run else 3]
+    has_comment = any(query.startswith(b"#") for query in set(columns[0]))
+    if has_comment or b"".join(texts).translate(None, b"0123456789+-.eE"):
+        return False
+    try:
+        numbers = array("d", map(float, texts))
+    except ValueError:
+        return False
+    if not (is_run or np.isfinite(numbers).all()):
         return False
     collector.query.extend(interned(columns[0], collector.names))
     collector.doc.extend(b"\n".join(columns[2]).decode("utf-8", "surrogateescape").split("\n"))  # many in one go
@@ -54,25 +64,6 @@ def take_block(collector: Collector, lines: list[bytes], *, is_run: bool) -> boo
     else:
         collector.extras.setdefault("subtopic", []).extend(interned(columns[1], collector.names))
     return True
-
-
-def plain_columns(lines: list[bytes], *, n_fields: int) -> list[tuple[bytes, ...]]:
-    """Split lines into columns, or return none where a line is a comment or has another number of fields."""
-    rows = list(map(bytes.split, lines))
-    if set(map(len, rows)) != {n_fields}:
-        return []
-    columns = list(zip(*rows, strict=True))
-    return [] if any(query.startswith(b"#") for query in set(columns[0])) else columns
-
-
-def plain_numbers(texts: Sequence[bytes]) -> array[float] | None:
-    """Return decimal numbers, or None where a text has anything unusual in it."""
-    if b"".join(texts).translate(None, b"0123456789+-.eE"):
-        return None
-    try:
-        return array("d", map(float, texts))
-    except ValueError:
-        return None
 
 
 def take_ranks(collector: Collector, texts: Sequence[bytes]) -> None:
@@ -101,7 +92,6 @@ def interned(texts: Iterable[bytes], names: dict[str, str]) -> Iterator[str]:
 def take_lines(
     reading: FileReading, collector: Collector, kind: RowKind[Any], *, numbered: Iterable[tuple[int, bytes]]
 ) -> None:
-    """Add line by line, noting the malformed ones."""
     for number, line in numbered:
         fields = fields_of(line)
         if not fields or fields[0].startswith("#"):

@@ -124,7 +124,6 @@ def check_encodable(texts: Iterable[str], *, what: str, errors: str = "surrogate
 
 
 def refuse_extra_columns(rows: QrelsRows, roles: Sequence[str], *, format_name: str) -> None:
-    """Refuse to lose columns that a format has no place for."""
     lost = [role for role in roles if getattr(rows, role) is not None]
     if lost:
         raise FormatError(

@@ -51,9 +51,3 @@ def index_qrels_text(data: Any, *, threads: int | None = None) -> Any | None:
     """Return the kernel's index of TREC qrels text, or None where the reference reader has to read it."""
     module = kernel()
     return None if module is None else module.qrels_of_text(data, threads=n_threads(threads, n_bytes=len(data)))
-
-
-def index_qrels_dict(judged: dict[Any, Any]) -> Any | None:
-    """Return the kernel's index of a dict of dicts, or None where it has to be read row by row."""
-    module = kernel()
-    return None if module is None else module.qrels_of_dict(judged)

@@ -124,7 +124,10 @@ def are_columns(data: Mapping[Any, Any], aliases: Aliases) -> bool:
 def nested_columns(data: Mapping[Any, Any], value_role: str) -> Columns:
     """Flatten {query: {doc: value}}, or lists of docs: best first in a run, all of grade 1 in qrels."""
     if not all(isinstance(docs, Mapping) for docs in data.values()):
-        return ranked_list_columns(data) if value_role == "score" else relevant_list_columns(data)
+        if value_role == "score":
+            return ranked_list_columns(data)
+        pairs = [(query, doc) for query, listed in data.items() for doc in listed_docs(query, listed)]
+        return {"query": [query for query, _ in pairs], "doc": [doc for _, doc in pairs], "grade": [1] * len(pairs)}
     return {
         "query": list(itertools.chain.from_iterable([query] * len(docs) for query, docs in data.items())),
         "doc": list(itertools.chain.from_iterable(data.values())),
@@ -158,12 +161,6 @@ def ranked_list_columns(data: Mapping[Any, Any]) -> Columns:
         columns["doc"].extend(docs)
         columns["score"].extend(scores)
     return columns
-
-
-def relevant_list_columns(data: Mapping[Any, Any]) -> Columns:
-    """Flatten {query: [relevant doc, …]}; every listed doc has grade 1."""
-    docs = [(query, doc) for query, listed in data.items() for doc in listed_docs(query, listed)]
-    return {"query": [query for query, _ in docs], "doc": [doc for _, doc in docs], "grade": [1] * len(docs)}
 
 
 def listed_docs(query: Any, listed: Any) -> Iterable[Any]:

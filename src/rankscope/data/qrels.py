@@ -16,7 +16,7 @@ from rankscope.data.sources import Origin, ReadOptions, content_of, is_file_obje
 from rankscope.errors import DuplicateError, GradeError, InputError
 from rankscope.io.text import trec_text
 from rankscope.light import LightRecord
-from rankscope.native import index_qrels_dict, index_qrels_text
+from rankscope.native import index_qrels_text, kernel
 
 if TYPE_CHECKING:
     from rankscope.io.rows import QrelsRows
@@ -229,7 +229,8 @@ def index_dict(data: Any) -> Any:
     if type(data) is not dict or not all(type(docs) is dict and docs for docs in data.values()):
         return data
     own = {query: dict(docs) for query, docs in data.items()}
-    index = index_qrels_dict(own) if own else None
+    module = kernel()
+    index = module.qrels_of_dict(own) if module and own else None
     if index is None:
         return data
     from rankscope.data.coerce import qrels_rows

@@ -31,7 +31,6 @@ _SHAPES = (
     "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
     "Parquet, Arrow or TREC topics; each query once"
 )
-_HEAD_BYTES = 1 << 12
 
 
 class QueryTable(LightRecord, eq=False):
@@ -74,7 +73,14 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
     if isinstance(data, QueryTable):
         return data
     if isinstance(data, str | os.PathLike):
-        return read_queries(os.fspath(data), columns=columns, need_text=need_text)
+        path = Path(data)
+        source = source_of(queries_in(path) if path.is_dir() else os.fspath(data))
+        with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
+            in_file = rows_of_file(reading, source.head(1 << 12), columns=columns or {})
+            table = gather_queries(reading, in_file, columns=columns, need_text=need_text)
+        if not table.ids:
+            raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
+        return table
     rows = rows_by_query(data, "the queries") if isinstance(data, Mapping) else rows_of_table(data)
     if rows is None:
         raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
@@ -126,16 +132,6 @@ def rows_by_query(queries: Mapping[Any, Any], where: str) -> Iterator[NumberedRo
             yield number, {"_id": query, **{name: cell for name, cell in value.items() if name not in own}}
         else:
             raise FormatError(f"{where}: query {query!r} holds {type(value).__name__}", hint=_SHAPES)
-
-
-def read_queries(path: str, *, columns: Mapping[str, str] | None = None, need_text: bool = False) -> QueryTable:
-    source = source_of(queries_in(Path(path)) if Path(path).is_dir() else path)
-    with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
-        rows = rows_of_file(reading, source.head(_HEAD_BYTES), columns=columns or {})
-        table = gather_queries(reading, rows, columns=columns, need_text=need_text)
-    if not table.ids:
-        raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
-    return table
 
 
 def queries_in(folder: Path) -> Path:
@@ -234,7 +230,16 @@ class QueryGatherer:
         if not isinstance(row, Mapping):
             raise FormatError(f"{self._reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
         names = tuple(map(str, row))
-        roles = self._roles[names] = self._roles.get(names) or self._roles_of(names, number)
+        if names not in self._roles:
+            where = f"{self._reading.name}:{number}"
+            found = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
+            if "id" not in found:
+                raise FormatError(
+                    f"{where} has no column for the query id; its columns are {', '.join(names)}",
+                    hint="call it _id, id or query_id, or map it: id=NAME",
+                )
+            self._roles[names] = found
+        roles = self._roles[names]
         query = self._id(number, row[roles["id"]])
         if query is None:
             return
@@ -262,16 +267,6 @@ class QueryGatherer:
             )
         self.lines[query] = number
         return query
-
-    def _roles_of(self, names: Sequence[str], number: int) -> dict[str, str]:
-        where = f"{self._reading.name}:{number}"
-        roles = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
-        if "id" not in roles:
-            raise FormatError(
-                f"{where} has no column for the query id; its columns are {', '.join(names)}",
-                hint="call it _id, id or query_id, or map it: id=NAME",
-            )
-        return roles
 
 
 def flat_cells(row: Mapping[str, Any], *, without: set[str | None]) -> Iterator[tuple[str, Any]]:

@@ -121,13 +121,17 @@ def greedy_rankings(subtopics: Subtopics, *, alpha: float, depth: float) -> Rank
     owners = np.repeat(np.arange(len(n_docs), dtype=np.int64), n_docs)  # the query of each doc
     entries = [(doc, number) for doc, (query, name) in enumerate(ids) for number in subtopics.docs[query][name]]
     doc_of, subtopic_of = np.array(entries, dtype=np.int64).reshape(-1, 2).T
+    starts = offsets_of(np.bincount(owners))[:-1]
     seen = np.zeros(len(subtopics.n_relevant), dtype=np.int64)
     left = np.ones(len(ids), dtype=np.bool_)
     rankings: dict[str, list[str]] = {query: [] for query in subtopics.docs}
     rank = 0
     while rank < depth and left.any():
         gains = np.bincount(doc_of, weights=np.power(1.0 - alpha, seen[subtopic_of]), minlength=len(ids))
-        chosen = first_best(np.where(left, gains, -1.0), owners)
+        gains = np.where(left, gains, -1.0)
+        best = np.maximum.reduceat(gains, starts)
+        candidates = np.flatnonzero(gains >= best[owners] - _TIE)
+        chosen = candidates[np.unique(owners[candidates], return_index=True)[1]]  # the first of each query
         chosen = chosen[left[chosen]]
         left[chosen] = False
         seen[subtopic_of[np.isin(doc_of, chosen)]] += 1  # a doc names a subtopic once, and queries share none
@@ -135,12 +139,3 @@ def greedy_rankings(subtopics: Subtopics, *, alpha: float, depth: float) -> Rank
             rankings[query].append(doc)
         rank += 1
     return {query: tuple(docs) for query, docs in rankings.items()}
-
-
-def first_best(gains: Floats, owners: Ints) -> Ints:
-    """Return where each query has its highest gain, the first place where there are several."""
-    starts = offsets_of(np.bincount(owners))[:-1]
-    best = np.maximum.reduceat(gains, starts)
-    candidates = np.flatnonzero(gains >= best[owners] - _TIE)
-    _, first = np.unique(owners[candidates], return_index=True)
-    return np.asarray(candidates[first], dtype=np.int64)

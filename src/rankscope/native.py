@@ -11,30 +11,22 @@ from importlib import import_module
 from typing import Any
 
 _MODULE = "rankscope._kernel"
-_MOST_THREADS = 1024
-_BYTES_PER_THREAD = 1 << 19
-"""Less text than this is read before another thread has been started."""
 
 
 @lru_cache(maxsize=1)
 def load_kernel() -> Any | None:
     """Return the compiled module, or None where it was not built; the first one loaded stays."""
     chosen = os.environ.get("RANKSCOPE_KERNEL", "")
-    if os.sep in chosen:
-        return load_from(chosen)
-    try:
-        return import_module(_MODULE)
-    except ImportError:
-        return None
-
-
-def load_from(path: str) -> Any:
-    """Return the module that a file holds; a file that cannot be loaded is an error, since it was asked for."""
+    if os.sep not in chosen:
+        try:
+            return import_module(_MODULE)
+        except ImportError:
+            return None
     from importlib.machinery import ExtensionFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
-    loader = ExtensionFileLoader(_MODULE, path)
-    module = module_from_spec(spec_from_file_location(_MODULE, path, loader=loader))  # type: ignore[arg-type]
+    loader = ExtensionFileLoader(_MODULE, chosen)  # an error where it cannot be loaded, since it was asked for
+    module = module_from_spec(spec_from_file_location(_MODULE, chosen, loader=loader))  # type: ignore[arg-type]
     loader.exec_module(module)
     return module
 
@@ -46,12 +38,12 @@ def kernel() -> Any | None:
 
 def n_threads(wanted: int | None, *, n_bytes: int | None = None) -> int:
     """Return how many threads to use: as many as wanted, by default one per core, but no more than a text is worth."""
-    usual = n_cores() if n_bytes is None else min(n_cores(), 1 + n_bytes // _BYTES_PER_THREAD)
-    return max(1, min(wanted or usual, _MOST_THREADS))
+    # half a megabyte is read before another thread has been started
+    usual = n_cores() if n_bytes is None else min(n_cores(), 1 + n_bytes // (1 << 19))
+    return max(1, min(wanted or usual, 1024))
 
 
 def n_cores() -> int:
-    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -59,9 +51,3 @@ def index_qrels_text(data: Any, *, threads: int | None = None) -> Any | None:
     """Return the kernel's index of TREC qrels text, or None where the reference reader has to read it."""
     module = kernel()
     return None if module is None else module.qrels_of_text(data, threads=n_threads(threads, n_bytes=len(data)))
-
-
-def index_qrels_dict(judged: dict[Any, Any]) -> Any | None:
-    """Return the kernel's index of a dict of dicts, or None where it has to be read row by row."""
-    module = kernel()
-    return None if module is None else module.qrels_of_dict(judged)

@@ -62,7 +62,6 @@ def to_json(record: Any, *, indent: int | None = 2, ascii_only: bool = False) ->
 
 
 def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> AnyRecord:
-    """Return the record that JSON holds."""
     try:
         data = json.loads(text)
     except ValueError as error:
@@ -86,7 +85,6 @@ class Misfit(Record):
 
     @property
     def key(self) -> str:
-        """The last part of the path."""
         return self.path.rpartition(".")[2]
 
 
@@ -183,7 +181,6 @@ def _value_at(data: Any, steps: Sequence[str | int]) -> Any:
 
 
 def _with_value(data: Any, steps: Sequence[str | int], value: Any) -> Any:
-    """Return data in which another value lies at a place."""
     if not steps:
         return value
     changed: Any = dict(data) if isinstance(data, dict) else list(data)
@@ -293,7 +290,6 @@ def field_docs(kind: type[Any]) -> dict[str, str]:
 
 
 def _records_in(kind: Any) -> list[type[Any]]:
-    """Return all record types that a type consists of."""
     found: dict[type[Any], None] = {}
 
     def visit(info: Any) -> None:

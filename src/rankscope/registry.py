@@ -69,12 +69,10 @@ class Registry(Mapping[str, Part], Generic[Part]):
             self._loaded[name] = part
 
     def remove(self, name: str) -> None:
-        """Forget a part, such as one that a test has registered."""
         del self.entries[name]
         self._loaded.pop(name, None)
 
     def summary(self, name: str) -> str:
-        """Return what a part is in a few words, without loading it."""
         return self.entries[name].summary
 
     def check(self, name: str) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pytest
 
 from rankscope.errors import BadLinesError, FormatError, OptionError
-from rankscope.io import read_qrels, read_run, write_qrels, write_run
+from rankscope.io import read_qrels, read_rows, read_run, write_qrels, write_run
 from rankscope.io.rows import QrelsRows, RunRows
 
 
@@ -135,3 +137,11 @@ def test_bytes_that_are_not_utf8_survive(write_file, tmp_path):
     rows = read_run(write_file(b"query,doc,score\ncaf\xe9,d,1\n")).rows
     write_run(rows, tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == b"query,doc,score\ncaf\xe9,d,1.0\n"
+
+
+def test_long_cells_are_read_without_a_setting_of_the_whole_program(tmp_path):
+    limit = csv.field_size_limit()
+    (tmp_path / "docs.csv").write_text(f'id,text\na,"{"long " * 40_000}"\n')
+    ((_, row),) = read_rows(tmp_path / "docs.csv")
+    assert len(row["text"]) == 200_000
+    assert csv.field_size_limit() == limit

@@ -126,7 +126,7 @@ def read_rows(data: bytes, kind: RowKind[Any], *, lenient: bool) -> Any:
     """Read bytes as the reference does."""
     reading = FileReading(NAME, io.BytesIO(data))
     collected = trec.read(reading, kind)
-    check_collected(reading, collected, kind, handler=trec.TREC, lenient=lenient)
+    check_collected(reading, len(collected), kind, handler=trec.TREC, lenient=lenient)
     return kind.build(collected)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankscope.arrays import Floats, Ints
 from rankscope.data.docs import is_missing
-from rankscope.errors import GradeError, IdError, InputError, ScoreError
+from rankscope.errors import GradeError, InputError, ScoreError
 from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
 from rankscope.io.ids import as_id, as_ids
 from rankscope.io.rows import QrelsRows, RunRows
@@ -27,15 +27,15 @@ QRELS_SHAPES = (
     "or an iterable of (query, doc, grade) rows"
 )
 
+Aliases = Mapping[str, tuple[str, ...]]
 Columns = dict[str, Any]
 
 
 def run_rows(data: Any) -> RunRows:
-    """Return the rows of a run given in any in-memory shape."""
     if isinstance(data, RunRows):
         return data
     data = with_lengths(data)
-    columns = columns_of(data, RUN_COLUMNS, RUN_REQUIRED, ranked_list_columns, shapes=RUN_SHAPES)
+    columns = columns_of(data, RUN_COLUMNS, RUN_REQUIRED, shapes=RUN_SHAPES)
     query, doc, integer_ids = id_columns(columns)
     tags = text_column(columns.get("tag"))
     return RunRows(
@@ -50,11 +50,10 @@ def run_rows(data: Any) -> RunRows:
 
 
 def qrels_rows(data: Any) -> QrelsRows:
-    """Return the rows of qrels given in any in-memory shape."""
     if isinstance(data, QrelsRows):
         return data
     data = with_lengths(data)
-    columns = columns_of(data, QRELS_COLUMNS, QRELS_REQUIRED, relevant_list_columns, shapes=QRELS_SHAPES)
+    columns = columns_of(data, QRELS_COLUMNS, QRELS_REQUIRED, shapes=QRELS_SHAPES)
     query, doc, integer_ids = id_columns(columns)
     return QrelsRows(
         empty_queries=empty_queries(data, QRELS_COLUMNS),
@@ -68,27 +67,43 @@ def qrels_rows(data: Any) -> QrelsRows:
     )
 
 
-def columns_of(
-    data: Any,
-    aliases: Mapping[str, tuple[str, ...]],
+def columns_of(data: Any, aliases: Aliases, required: Sequence[str], *, shapes: str) -> Columns:
+    def pick(names: Iterable[str], take: Callable[[str], Any]) -> Columns:
+        return {role: take(name) for role, name in find_columns(names, aliases, required=required).items()}
+
+    if isinstance(data, Mapping):
+        if are_columns(data, aliases):
+            return pick(data, lambda name: data[name])
+        return nested_columns(data, required[-1])
+    if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas, whichever its string dtype
+        return pick(list(data.columns), lambda name: data[name].to_numpy())
+    if hasattr(data, "__arrow_c_stream__"):  # polars, pyarrow, duckdb and others
+        import polars as pl
+
+        frame = data if isinstance(data, pl.DataFrame) else pl.DataFrame(data)
+        return pick(frame.columns, lambda name: frame[name].to_list())
+    if not isinstance(data, Iterable) or isinstance(data, str | bytes):
+        raise InputError(f"{type(data).__name__} is not a shape that can be read", hint=shapes)
+    return row_columns(list(data), required, pick, shapes=shapes)
+
+
+def row_columns(
+    rows: list[Any],
     required: Sequence[str],
-    from_lists: Callable[[Mapping[Any, Any]], Columns],
+    pick: Callable[[Iterable[str], Callable[[str], Any]], Columns],
     *,
     shapes: str,
 ) -> Columns:
-    """Return the columns by role, whatever the shape of the data."""
-    value_role = required[-1]
-    if isinstance(data, Mapping):
-        if are_columns(data, aliases):
-            return pick(data, aliases, required, take=lambda name: data[name])
-        return nested_columns(data, value_role, from_lists)
-    if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas, whichever its string dtype
-        return pick(list(data.columns), aliases, required, take=lambda name: data[name].to_numpy())
-    if hasattr(data, "__arrow_c_stream__"):
-        return arrow_columns(data, aliases, required)
-    if isinstance(data, Iterable) and not isinstance(data, str | bytes):
-        return row_columns(data, aliases, required, shapes=shapes)
-    raise InputError(f"{type(data).__name__} is not a shape that can be read", hint=shapes)
+    """Return the columns of rows: tuples in the order query, doc, value, or rows with named fields."""
+    if rows and isinstance(rows[0], Mapping):
+        names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
+        return pick(names, lambda name: [row.get(name) for row in rows])
+    if rows and hasattr(rows[0], "_fields"):
+        return pick(rows[0]._fields, lambda name: [getattr(row, name) for row in rows])
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != len(required):
+            raise InputError(f"row {number} is {row!r}, not ({', '.join(required)})", hint=shapes)
+    return {role: [row[i] for row in rows] for i, role in enumerate(required)}
 
 
 def with_lengths(data: Any) -> Any:
@@ -98,7 +113,7 @@ def with_lengths(data: Any) -> Any:
     return {key: value if isinstance(value, Sized) else list(listed_docs(key, value)) for key, value in data.items()}
 
 
-def are_columns(data: Mapping[Any, Any], aliases: Mapping[str, tuple[str, ...]]) -> bool:
+def are_columns(data: Mapping[Any, Any], aliases: Aliases) -> bool:
     """Tell {column: values} from {query: docs} where all values are arrays: columns have names that are known."""
     if not data or not all(isinstance(value, np.ndarray) for value in data.values()):
         return False
@@ -106,31 +121,13 @@ def are_columns(data: Mapping[Any, Any], aliases: Mapping[str, tuple[str, ...]])
     return any(isinstance(name, str) and name.strip().lower() in known for name in data)
 
 
-def pick(
-    names: Iterable[str],
-    aliases: Mapping[str, tuple[str, ...]],
-    required: Sequence[str],
-    *,
-    take: Callable[[str], Any],
-) -> Columns:
-    """Find each role's column among the names and take its values."""
-    return {role: take(name) for role, name in find_columns(names, aliases, required=required).items()}
-
-
-def arrow_columns(table: Any, aliases: Mapping[str, tuple[str, ...]], required: Sequence[str]) -> Columns:
-    """Read the columns of any table that offers the Arrow C stream (polars, pyarrow, duckdb and others)."""
-    import polars as pl
-
-    frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
-    return pick(frame.columns, aliases, required, take=lambda name: frame[name].to_list())
-
-
-def nested_columns(
-    data: Mapping[Any, Any], value_role: str, from_lists: Callable[[Mapping[Any, Any]], Columns]
-) -> Columns:
-    """Flatten {query: {doc: value}}, or {query: [doc, …]} by the rule of the caller."""
+def nested_columns(data: Mapping[Any, Any], value_role: str) -> Columns:
+    """Flatten {query: {doc: value}}, or lists of docs: best first in a run, all of grade 1 in qrels."""
     if not all(isinstance(docs, Mapping) for docs in data.values()):
-        return from_lists(data)
+        if value_role == "score":
+            return ranked_list_columns(data)
+        pairs = [(query, doc) for query, listed in data.items() for doc in listed_docs(query, listed)]
+        return {"query": [query for query, _ in pairs], "doc": [doc for _, doc in pairs], "grade": [1] * len(pairs)}
     return {
         "query": list(itertools.chain.from_iterable([query] * len(docs) for query, docs in data.items())),
         "doc": list(itertools.chain.from_iterable(data.values())),
@@ -138,7 +135,7 @@ def nested_columns(
     }
 
 
-def empty_queries(data: Any, aliases: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def empty_queries(data: Any, aliases: Aliases) -> tuple[str, ...]:
     """Return the queries of a mapping that have no docs; they have no row, but they count."""
     if not isinstance(data, Mapping) or are_columns(data, aliases):
         return ()
@@ -151,30 +148,19 @@ def ranked_list_columns(data: Mapping[Any, Any]) -> Columns:
     for query, ranked in data.items():
         if isinstance(ranked, AbstractSet):
             raise InputError(f"query {query!r} has a set of docs, which has no order", hint="give [doc, …] best first")
-        docs, scores = split_scored(list(listed_docs(query, ranked)), query)
+        docs = list(listed_docs(query, ranked))
+        scores: Sequence[Any] = range(len(docs), 0, -1)
+        if any(isinstance(entry, tuple | list) for entry in docs):
+            if not all(isinstance(entry, tuple | list) and len(entry) == 2 for entry in docs):
+                raise InputError(
+                    f"query {query!r} mixes docs with and without scores",
+                    hint="give [doc, …] best first, or [(doc, score), …]",
+                )
+            docs, scores = [doc for doc, _ in docs], [score for _, score in docs]
         columns["query"].extend([query] * len(docs))
         columns["doc"].extend(docs)
         columns["score"].extend(scores)
     return columns
-
-
-def split_scored(ranked: list[Any], query: Any) -> tuple[list[Any], list[Any]]:
-    """Return the docs of one ranked list and their scores, which fall by one per rank where none are given."""
-    scored = [isinstance(entry, tuple | list) for entry in ranked]
-    if not any(scored):
-        return ranked, list(range(len(ranked), 0, -1))
-    if not all(scored) or any(len(entry) != 2 for entry in ranked):
-        raise InputError(
-            f"query {query!r} mixes docs with and without scores",
-            hint="give [doc, …] best first, or [(doc, score), …]",
-        )
-    return [doc for doc, _ in ranked], [score for _, score in ranked]
-
-
-def relevant_list_columns(data: Mapping[Any, Any]) -> Columns:
-    """Flatten {query: [relevant doc, …]}; every listed doc has grade 1."""
-    docs = [(query, doc) for query, listed in data.items() for doc in listed_docs(query, listed)]
-    return {"query": [query for query, _ in docs], "doc": [doc for _, doc in docs], "grade": [1] * len(docs)}
 
 
 def listed_docs(query: Any, listed: Any) -> Iterable[Any]:
@@ -184,31 +170,7 @@ def listed_docs(query: Any, listed: Any) -> Iterable[Any]:
     return listed
 
 
-def row_columns(
-    rows: Iterable[Any],
-    aliases: Mapping[str, tuple[str, ...]],
-    required: Sequence[str],
-    *,
-    shapes: str,
-) -> Columns:
-    """Read an iterable of rows once: tuples in the order query, doc, value, or rows with named fields."""
-    listed = list(rows)
-    if not listed:
-        return {role: [] for role in required}
-    first = listed[0]
-    if isinstance(first, Mapping):
-        names = list(dict.fromkeys(itertools.chain.from_iterable(listed)))
-        return pick(names, aliases, required, take=lambda name: [row.get(name) for row in listed])
-    if hasattr(first, "_fields"):
-        return pick(first._fields, aliases, required, take=lambda name: [getattr(row, name) for row in listed])
-    for number, row in enumerate(listed, 1):
-        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != len(required):
-            raise InputError(f"row {number} is {row!r}, not ({', '.join(required)})", hint=shapes)
-    return {role: [row[i] for row in listed] for i, role in enumerate(required)}
-
-
 def id_columns(columns: Columns) -> tuple[list[str], list[str], frozenset[str]]:
-    """Return query and doc ids as text, and which of them were whole numbers."""
     query, queries_are_integers = as_ids(columns["query"], what="query id")
     doc, docs_are_integers = as_ids(columns["doc"], what="doc id")
     if len(query) != len(doc):
@@ -266,14 +228,3 @@ def text_column(values: Any) -> list[str] | None:
         return None
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return ["" if is_missing(value) else str(value) for value in listed]
-
-
-def as_doc_scores(query: Any, docs: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return one query's {doc: score} with ids as text, refusing two ids that become the same text."""
-    texts = {as_id(doc, what="doc id"): score for doc, score in docs.items()}
-    if len(texts) < len(docs):
-        raise IdError(
-            f"query {query!r} has a doc id both as a number and as text",
-            hint="ids are matched as text (7 is '7'): keep one of the two",
-        )
-    return texts

@@ -12,9 +12,6 @@ from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
 from rankscope.light import LightRecord
 
-ID_FIELD = "id"
-"""The field that every table has: the doc's own id."""
-
 _SHAPES = (
     "give {doc: {field: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, Parquet or Arrow; each "
     "doc once, with a list where a field has several values"
@@ -31,10 +28,9 @@ class DocTable(LightRecord, eq=False):
     """All docs of the table, also those without any field."""
 
     def field(self, name: str) -> Mapping[str, Any]:
-        """Return a field by its name, or say which ones there are."""
         if name in self.fields:
             return self.fields[name]
-        if name == ID_FIELD:
+        if name == "id":  # every table has it
             return {doc: doc for doc in self.doc_ids}
         known = ", ".join(self.fields)
         raise InputError(
@@ -49,9 +45,7 @@ def load_docs(data: Any) -> DocTable:
         return data
     if isinstance(data, str | os.PathLike):
         return read_docs(os.fspath(data))
-    if isinstance(data, Mapping):
-        return table_of(rows_by_id(data, "the docs"), where="the docs")
-    rows = rows_of_table(data)
+    rows = rows_by_id(data, "the docs") if isinstance(data, Mapping) else rows_of_table(data)
     if rows is None:
         raise InputError(f"{type(data).__name__} holds no docs that can be read", hint=_SHAPES)
     return table_of(rows, where="the docs")
@@ -69,7 +63,6 @@ def rows_of_table(data: Any) -> Iterable[NumberedRow] | None:
 
 
 def rows_by_id(docs: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
-    """Return {doc: {field: value}} as rows."""
     for number, (doc, fields) in enumerate(docs.items(), 1):
         if not isinstance(fields, Mapping):
             raise FormatError(f"{where}: doc {doc!r} holds {type(fields).__name__}, not its fields", hint=_SHAPES)
@@ -78,7 +71,6 @@ def rows_by_id(docs: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
 
 
 def table_of(rows: Iterable[NumberedRow], *, where: str) -> DocTable:
-    """Gather the fields of all rows."""
     fields: dict[str, dict[str, Any]] = {}
     seen: dict[str, int] = {}
     keys: dict[tuple[str, ...], str] = {}
@@ -99,7 +91,6 @@ def table_of(rows: Iterable[NumberedRow], *, where: str) -> DocTable:
 
 
 def id_column(names: Iterable[Any], *, where: str) -> str:
-    """Return which column holds the ids of docs."""
     listed = list(map(str, names))
     found = match_columns(listed, {"id": DOC_COLUMNS["id"]})
     if "id" not in found:
@@ -120,7 +111,6 @@ def flat_fields(row: Mapping[str, Any], *, without: str) -> Iterator[tuple[str, 
 
 
 def read_docs(path: str) -> DocTable:
-    """Return the fields of docs from a file, compressed or not."""
     from rankscope.io.source import source_of
     from rankscope.io.table import format_of
 
@@ -148,7 +138,6 @@ def doc_rows(reading: Any, format_name: str) -> Iterator[NumberedRow]:
 
 
 def rows_of_json(content: Any, where: str) -> Iterator[NumberedRow]:
-    """Yield the objects of a JSON list, or of an object of docs."""
     if isinstance(content, dict):
         return rows_by_id(content, where)
     if isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read),"""
+"""Embeddings from a dict, a table, or a file: .npy with ids beside it (mapped, not read), .npz or a table."""
 
 from __future__ import annotations
 
@@ -26,9 +26,6 @@ _SHAPES = (
     "give {doc: vector}, (ids, matrix), a table with an id and a vector, or a file: .npy with FILE.ids.txt beside it "
     "(or FILE.npy:ids.txt), .npz, .parquet, .arrow or .jsonl"
 )
-_WITH_IDS = re.compile(r"(.+\.npy):(.+)", re.DOTALL)
-_ID_SUFFIXES = (".ids.txt", ".ids.json", ".ids.npy")
-_TWO_PARTS = 2
 
 
 def load_embeddings(data: Any) -> Embeddings:
@@ -39,7 +36,7 @@ def load_embeddings(data: Any) -> Embeddings:
         return read_embeddings(os.fspath(data))
     if isinstance(data, Mapping):
         return from_mapping(data, where="the embeddings")
-    if isinstance(data, tuple) and len(data) == _TWO_PARTS:
+    if isinstance(data, tuple) and len(data) == 2:
         return make_embeddings(*data)
     if hasattr(data, "__arrow_c_stream__"):
         import polars as pl
@@ -49,7 +46,6 @@ def load_embeddings(data: Any) -> Embeddings:
 
 
 def from_mapping(vectors: Mapping[Any, Any], *, where: str) -> Embeddings:
-    """Return embeddings from a vector per doc."""
     rows = [np.asarray(vector) for vector in vectors.values()]
     for doc, row in zip(vectors, rows, strict=True):
         if row.ndim != 1 or len(row) != len(rows[0]):
@@ -62,14 +58,13 @@ def from_mapping(vectors: Mapping[Any, Any], *, where: str) -> Embeddings:
 
 
 def read_embeddings(path: str) -> Embeddings:
-    """Return embeddings from a file."""
-    matched = None if Path(path).exists() else _WITH_IDS.fullmatch(path)
+    matched = None if Path(path).exists() else re.fullmatch(r"(.+\.npy):(.+)", path, re.DOTALL)
     name, ids = matched.groups() if matched else (path, None)
     if not Path(name).exists():
         raise missing(Path(name))
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
-        matrix = open_array(name, mmap_mode="r")
+        matrix = load_array(name, mmap_mode="r")
         return make_embeddings(read_ids(Path(ids) if ids else ids_beside(name)), matrix, where=name)
     if suffix == ".npz":
         return read_npz(name)
@@ -83,40 +78,27 @@ def read_embeddings(path: str) -> Embeddings:
     return from_table(pl.DataFrame([row for _, row in read_rows(name, format=format_name)]), where=name)
 
 
-def open_array(path: str, **options: Any) -> Any:
-    """Open a file that holds one array."""
-    try:
-        return np.load(path, allow_pickle=False, **options)
-    except (ValueError, EOFError, OSError) as error:
-        raise cannot_load(path, error) from error
-
-
-def arrays_in(path: str) -> dict[str, Any]:
-    """Read the arrays of an archive."""
+def load_array(path: str, **options: Any) -> Any:
+    """Load what NumPy has saved: one array, or a dict of those in an archive."""
     import zipfile
     import zlib
 
-    damage = (ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error)
     try:
+        if Path(path).suffix.lower() != ".npz":
+            return np.load(path, allow_pickle=False, **options)
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except damage as error:
-        raise cannot_load(path, error) from error
-
-
-def cannot_load(path: str, error: Exception) -> FormatError:
-    """Return the error for a file that NumPy cannot load."""
-    return FormatError(
-        f"{path} cannot be read by NumPy: {error}",
-        hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
-        "since they could run code",
-    )
+    except (ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise FormatError(
+            f"{path} cannot be read by NumPy: {error}",
+            hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
+            "since they could run code",
+        ) from error
 
 
 def ids_beside(path: str) -> Path:
-    """Return the file of ids that lies beside a matrix."""
     stems = (path, str(Path(path).with_suffix("")))
-    candidates = [Path(stem + suffix) for suffix in _ID_SUFFIXES for stem in stems]
+    candidates = [Path(stem + suffix) for suffix in (".ids.txt", ".ids.json", ".ids.npy") for stem in stems]
     found = next((candidate for candidate in candidates if candidate.is_file()), None)
     if found is None:
         raise FormatError(
@@ -131,30 +113,25 @@ def read_ids(path: Path) -> Iterable[Any]:
     if not path.exists():
         raise missing(path)
     if path.suffix.lower() == ".npy":
-        return np.asarray(open_array(str(path)))
+        return np.asarray(load_array(str(path)))
     text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
     if path.suffix.lower() == ".json":
-        return json_ids(text, str(path))
+        try:
+            listed = json.loads(text)
+        except ValueError as error:
+            raise FormatError(f"{path} is not valid JSON: {error}", hint='ids are a list: ["a", "b"]') from error
+        if not isinstance(listed, list):
+            raise FormatError(f"{path} holds no list", hint='ids are a list, in the order of the rows: ["a", "b"]')
+        return listed
     ids = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     if "" in ids:
         raise IdError(f"{path}:{ids.index('') + 1}: the line is empty", hint="every row of the matrix needs an id")
     return ids
 
 
-def json_ids(text: str, where: str) -> list[Any]:
-    """Return the ids of a JSON list."""
-    try:
-        ids = json.loads(text)
-    except ValueError as error:
-        raise FormatError(f"{where} is not valid JSON: {error}", hint='ids are a list: ["a", "b"]') from error
-    if not isinstance(ids, list):
-        raise FormatError(f"{where} holds no list", hint='ids are a list, in the order of the rows: ["a", "b"]')
-    return ids
-
-
 def read_npz(path: str) -> Embeddings:
     """Read ids and vectors from an archive of arrays, or a vector per doc where every array is one."""
-    arrays = arrays_in(path)
+    arrays = load_array(path)
     ids = named(arrays, EMBEDDING_COLUMNS["id"]) or only(
         name for name, array in arrays.items() if array.dtype.kind in "US"
     )
@@ -178,7 +155,6 @@ def named(names: Iterable[str], known: Iterable[str]) -> str | None:
 
 
 def only(names: Iterable[str]) -> str | None:
-    """Return the name if it is the only one."""
     listed = list(names)
     return listed[0] if len(listed) == 1 else None
 
@@ -197,14 +173,13 @@ def read_parquet(path: str) -> Embeddings:
 
 
 def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:
-    """Return embeddings from a table with an id and a vector in every row."""
     ids = table[id_column(table.columns, where=where)]
     if ids.null_count():
         raise IdError(f"{where}: row {ids.is_null().arg_max() + 1} has no id", hint="every vector needs an id")  # type: ignore[operator]
     columns = vector_columns(table, where=where)
-    if len(columns) > 1 or not is_vector(table.schema[columns[0]]):
-        return make_embeddings(ids.to_list(), table.select(columns).to_numpy(), where=where)
-    return make_embeddings(ids.to_list(), column_matrix(table[columns[0]], ids, where=where), where=where)
+    has_vectors = len(columns) == 1 and is_vector(table.schema[columns[0]])
+    matrix = column_matrix(table[columns[0]], ids, where=where) if has_vectors else table.select(columns).to_numpy()
+    return make_embeddings(ids.to_list(), matrix, where=where)
 
 
 def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:

@@ -16,8 +16,6 @@ from rankscope.light import LightRecord
 from rankscope.native import n_cores
 
 _BLOCK_BYTES = 1 << 22  # small enough for the cache, large enough to outweigh the cost of a call
-_MIN_BLOCKS_PER_THREAD = 8
-_MATRIX = 2
 _SAFE_SQUARES = {4: (1e-30, 1e30), 8: (1e-280, 1e280)}
 """Squared lengths, by the bytes of a float, that have neither lost digits nor overflowed."""
 
@@ -74,21 +72,28 @@ class Embeddings(LightRecord, eq=False):
         Vectors are read block by block, on several threads where that pays, and computed with in their own precision
         (16-bit ones in 32 bits), or in 64 bits where it is to be `exact`.
         """
-        size = queries_per_block(matrix.shape[1], self.vectors)
+        width, n_dimensions = matrix.shape[1], self.vectors.shape[1]
+        n_bytes = width * (n_dimensions * self.vectors.dtype.itemsize + 8 * width)  # of a query, and its cosines
+        size = max(1, int(_BLOCK_BYTES // n_bytes))
         starts = range(0, max(1, len(matrix)), size)
-        n_threads = max(1, min(n_cores(), len(starts) // _MIN_BLOCKS_PER_THREAD))
+        n_threads = max(1, min(n_cores(), len(starts) // 8))
+        per_thread = -(-len(starts) // n_threads)
 
         def work(first: int) -> list[Floats]:
-            memory = np.empty((size * matrix.shape[1], self.vectors.shape[1]), dtype=self.vectors.dtype)
+            memory = np.empty((size * width, n_dimensions), dtype=self.vectors.dtype)
             share = starts[first : first + per_thread]
             with np.errstate(over="ignore", under="ignore", invalid="ignore"):
                 return [function(self.read_block(matrix[a : a + size], memory, exact=exact)) for a in share]
 
-        per_thread = -(-len(starts) // n_threads)
-        return np.concatenate(list(itertools.chain.from_iterable(in_threads(work, len(starts), per_thread))))
+        firsts = range(0, len(starts), per_thread)
+        if len(firsts) == 1:
+            return np.concatenate(work(0))
+        from concurrent.futures import ThreadPoolExecutor  # not needed for a few queries
+
+        with ThreadPoolExecutor(len(firsts)) as pool:
+            return np.concatenate(list(itertools.chain.from_iterable(pool.map(work, firsts))))
 
     def read_block(self, matrix: Ints, memory: NDArray[Any], *, exact: bool) -> VectorBlock:
-        """Read the vectors of some rankings."""
         has = matrix >= 0
         flat = np.take(self.vectors, matrix.ravel(), axis=0, out=memory[: matrix.size], mode="clip")
         kind = np.float32 if flat.dtype.itemsize <= 4 and flat.dtype.kind == "f" and not exact else np.float64
@@ -104,20 +109,18 @@ class Embeddings(LightRecord, eq=False):
         for place in zip(*np.nonzero(~((squares > low) & (squares < high))), strict=True):
             largest = float(np.abs(vectors[place]).max())
             if not np.isfinite(largest):
-                raise self.not_finite(int(matrix[place]))
+                row = int(matrix[place])
+                doc = next(doc for doc, other in self.row_of.items() if other == row)
+                raise InputError(
+                    f"the vector of doc {doc!r} (row {row + 1}) holds NaN or infinity",
+                    hint="compute its embedding again",
+                )
             if largest > 0:
                 vectors[place] /= largest
                 squares[place] = vectors[place] @ vectors[place]
         inverse = np.zeros_like(squares)
         np.divide(1, np.sqrt(squares), out=inverse, where=squares > 0)
         return np.asarray(inverse)
-
-    def not_finite(self, row: int) -> InputError:
-        """Return the error for a vector with a value that is no number."""
-        doc = next(doc for doc, other in self.row_of.items() if other == row)
-        return InputError(
-            f"the vector of doc {doc!r} (row {row + 1}) holds NaN or infinity", hint="compute its embedding again"
-        )
 
 
 def squared_lengths(vectors: NDArray[Any]) -> NDArray[Any]:
@@ -127,28 +130,22 @@ def squared_lengths(vectors: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(np.einsum("...d,...d->...", vectors, vectors))
 
 
-def queries_per_block(width: int, vectors: NDArray[Any]) -> int:
-    """Return of how many queries the vectors, and their cosines, are held at a time."""
-    n_bytes = width * (vectors.shape[1] * vectors.dtype.itemsize + 8 * width)
-    return max(1, int(_BLOCK_BYTES // n_bytes))
-
-
-def in_threads(work: Callable[[int], list[Floats]], n: int, step: int) -> list[list[Floats]]:
-    """Return the results of work(0), work(step), … up to n, done side by side where there are several."""
-    if step >= n:
-        return [work(0)]
-    from concurrent.futures import ThreadPoolExecutor  # not needed for a few queries
-
-    firsts = range(0, n, step)
-    with ThreadPoolExecutor(len(firsts)) as pool:
-        return list(pool.map(work, firsts))
-
-
 def make_embeddings(doc_ids: Iterable[Any], vectors: Any, *, where: str = "the embeddings") -> Embeddings:
     """Return embeddings from ids and a matrix, after checking that they belong together."""
     ids, _ = as_ids(doc_ids, what="doc id")
     matrix = np.asanyarray(vectors)
-    check_matrix(matrix, n_ids=len(ids), where=where)
+    if matrix.dtype.kind not in "fiu":
+        raise InputError(f"{where}: vectors hold {matrix.dtype}, not numbers", hint="save them as float16, 32 or 64")
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        shape = " x ".join(map(str, matrix.shape)) or "a single number"
+        raise InputError(
+            f"{where}: vectors have the shape {shape}, not docs x dimensions",
+            hint="give one row per doc, such as 1000 x 384",
+        )
+    if len(matrix) != len(ids):
+        raise InputError(
+            f"{where}: {len(ids)} ids for {len(matrix)} vectors", hint="give one id per row, in the order of the rows"
+        )
     row_of = dict(zip(ids, range(len(ids)), strict=True))
     if len(row_of) < len(ids):
         first, doc = next((row, doc) for row, doc in enumerate(ids) if row_of[doc] != row)
@@ -157,19 +154,3 @@ def make_embeddings(doc_ids: Iterable[Any], vectors: Any, *, where: str = "the e
             hint="keep one vector per doc",
         )
     return Embeddings(row_of, matrix)
-
-
-def check_matrix(matrix: NDArray[Any], *, n_ids: int, where: str) -> None:
-    """Refuse vectors that are not a row of numbers per id."""
-    if matrix.dtype.kind not in "fiu":
-        raise InputError(f"{where}: vectors hold {matrix.dtype}, not numbers", hint="save them as float16, 32 or 64")
-    if matrix.ndim != _MATRIX or 0 in matrix.shape:
-        shape = " x ".join(map(str, matrix.shape)) or "a single number"
-        raise InputError(
-            f"{where}: vectors have the shape {shape}, not docs x dimensions",
-            hint="give one row per doc, such as 1000 x 384",
-        )
-    if len(matrix) != n_ids:
-        raise InputError(
-            f"{where}: {n_ids} ids for {len(matrix)} vectors", hint="give one id per row, in the order of the rows"
-        )

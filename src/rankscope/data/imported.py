@@ -16,30 +16,16 @@ from rankscope.registry import Entry, Registry
 class ImportedContent(Protocol):
     """What such a file holds; `rankscope.predecessors.importers.model` says what its entries have."""
 
-    @property
-    def title(self) -> str:
-        """What kind of file it is, in words."""
-        ...
-
-    @property
-    def docs(self) -> Sequence[Any]:
-        """Docs, each with `id` and `fields`."""
-        ...
-
-    @property
-    def queries(self) -> Sequence[Any]:
-        """Queries, each with `id`, `text` and `attributes`."""
-        ...
-
-    @property
-    def judgments(self) -> Sequence[Any]:
-        """Judgments, each with `query` and `doc`."""
-        ...
-
-    @property
-    def qrels_rows(self) -> QrelsRows:
-        """The judgments as the rows of qrels."""
-        ...
+    title: str
+    """What kind of file it is, in words."""
+    docs: Sequence[Any]
+    """Docs, each with `id` and `fields`."""
+    queries: Sequence[Any]
+    """Queries, each with `id`, `text` and `attributes`."""
+    judgments: Sequence[Any]
+    """Judgments, each with `query` and `doc`."""
+    qrels_rows: QrelsRows
+    """The judgments as the rows of qrels."""
 
 
 IMPORTERS: Registry[Callable[..., ImportedContent]] = Registry(

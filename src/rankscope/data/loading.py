@@ -50,9 +50,9 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
     if is_file_object(data):
         path, content = content_of(data)
         return Run(FileSource(path, options, content=content), name=name or name_of(path))
-    if isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values()):
-        return Run.wrap(data, name=name)
-    return Run.wrap(data, name=name) if hasattr(data, "__arrow_c_stream__") else Run(data, name=name)
+    is_nested = isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values())
+    make = Run.wrap if is_nested or hasattr(data, "__arrow_c_stream__") else Run
+    return make(data, name=name)
 
 
 def load_qrels(
@@ -165,16 +165,10 @@ def with_distinct_names(runs: list[Run]) -> list[Run]:
     """Give runs whose file names are the same their whole path as name, then a number."""
     names = [run.name or "run" for run in runs]
     if len(set(names)) < len(names):
-        names = [
-            run.source.path if isinstance(run.source, FileSource) else name
-            for run, name in zip(runs, names, strict=True)
-        ]
-    taken: dict[str, int] = {}
-    distinct = []
-    for run, name in zip(runs, names, strict=True):
-        taken[name] = taken.get(name, 0) + 1
-        distinct.append(run.renamed(name if taken[name] == 1 else f"{name} ({taken[name]})"))
-    return distinct
+        names = [getattr(run.source, "path", name) for run, name in zip(runs, names, strict=True)]
+    counts = [names[: i + 1].count(name) for i, name in enumerate(names)]
+    named = zip(runs, names, counts, strict=True)
+    return [run.renamed(name if count == 1 else f"{name} ({count})") for run, name, count in named]
 
 
 def name_of(path: str) -> str:

@@ -9,7 +9,7 @@ import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,6 @@ from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, seg
 from rankscope.data.similarities import INFORMATION, SIMILARITIES
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
 from rankscope.light import LightRecord, field, replace
-
-N_SHOWN = 3
 
 _PAIRS_AT_ONCE = 1 << 16
 
@@ -54,12 +52,10 @@ class Information(LightRecord, eq=False):
     scale: float
 
     def content(self, probability: Floats) -> Floats:
-        """Return the information content that goes with these probabilities."""
         return np.asarray(0.0 - np.log(probability)) / self.scale
 
     @cached_property
     def contents(self) -> Floats:
-        """The information content of every term."""
         return self.content(self.probability)
 
 
@@ -86,35 +82,17 @@ class Ontology(LightRecord, eq=False):
     def from_parents(
         cls,
         parents: Mapping[str, Iterable[str]],
-        *,
-        labels: Mapping[str, str] | None = None,
-        alternatives: Mapping[str, str] | None = None,
-        obsolete: Mapping[str, str | None] | None = None,
-        annotations: Annotations | Callable[[], Annotations] | None = None,
-        version: str = "",
-        sha256: str = "",
-        source: str = "the ontology",
+        **more: Any,
     ) -> Ontology:
-        """Make an ontology from {term: its parents}; terms that only occur as parents are roots."""
+        """Make an ontology from {term: its parents} and other fields; terms that only occur as parents are roots."""
         listed = {term: tuple(above) for term, above in parents.items()}
         ids = tuple(dict.fromkeys((*listed, *(term for above in listed.values() for term in above))))
         index = {term: i for i, term in enumerate(ids)}
-        made = cls(
-            ids,
-            tuple(tuple(index[parent] for parent in listed.get(term, ())) for term in ids),
-            labels or {},
-            alternatives or {},
-            obsolete or {},
-            annotations,
-            version,
-            sha256,
-            source,
-        )
+        made = cls(ids, tuple(tuple(index[parent] for parent in listed.get(term, ())) for term in ids), **more)
         made.parents_first  # noqa: B018 (a circle is found now, not when the first score is asked for)
         return made
 
     def with_annotations(self, annotations: Annotations) -> Ontology:
-        """Return the ontology with other annotations: {thing: its terms} or {term: how often it occurs}."""
         return replace(self, annotations=annotations)
 
     def __len__(self) -> int:
@@ -124,7 +102,6 @@ class Ontology(LightRecord, eq=False):
         return f"Ontology({len(self):,} terms, version {self.version or 'unknown'!r})"
 
     def as_dict(self) -> dict[str, object]:
-        """Return which ontology this is, as a record that JSON can hold."""
         return {
             "source": self.source,
             "version": self.version,
@@ -137,7 +114,6 @@ class Ontology(LightRecord, eq=False):
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """The position of each term."""
         return {term: i for i, term in enumerate(self.term_ids)}
 
     @cached_property
@@ -155,18 +131,15 @@ class Ontology(LightRecord, eq=False):
                 if not n_open[child]:
                     order.append(child)
         if len(order) < len(self.parents):
+            walk = [next(term for term, n in enumerate(n_open) if n)]
+            while walk.count(walk[-1]) < 2:  # among terms that wait for one another, waiting parents lead back
+                walk.append(next(parent for parent in self.parents[walk[-1]] if n_open[parent]))
+            circle = " is_a ".join(self.term_ids[term] for term in walk[walk.index(walk[-1]) :])
             raise InputError(
-                f"{self.source}: terms are their own ancestors: {self._circle(n_open)}",
+                f"{self.source}: terms are their own ancestors: {circle}",
                 hint="is_a must not lead back to where it started; remove one of these",
             )
         return tuple(order)
-
-    def _circle(self, n_open: Sequence[int]) -> str:
-        """Show a circle among the terms that wait for one another: following waiting parents must lead back."""
-        walk = [next(term for term, n in enumerate(n_open) if n)]
-        while walk.count(walk[-1]) < 2:
-            walk.append(next(parent for parent in self.parents[walk[-1]] if n_open[parent]))
-        return " is_a ".join(self.term_ids[term] for term in walk[walk.index(walk[-1]) :])
 
     @cached_property
     def depths(self) -> Ints:
@@ -178,7 +151,6 @@ class Ontology(LightRecord, eq=False):
 
     @cached_property
     def max_depth(self) -> int:
-        """The depth of the deepest term."""
         return int(self.depths.max(initial=0))
 
     @cached_property
@@ -192,7 +164,6 @@ class Ontology(LightRecord, eq=False):
         return offsets, packed
 
     def ancestors(self, term: str) -> tuple[str, ...]:
-        """Return all ancestors of a term, itself among them."""
         offsets, packed = self._packed
         i = self.index[term]
         return tuple(self.term_ids[j] for j in packed[offsets[i] : offsets[i + 1]].tolist())
@@ -285,13 +256,6 @@ class Ontology(LightRecord, eq=False):
 
         A term that was never used is taken to be as rare as the rarest one that was: -ln 0 would be infinite.
         """
-        used, total = self._uses
-        rarest = used[used > 0].min()
-        return Information(np.maximum(used, rarest) / total, scale=1.0)
-
-    @cached_property
-    def _uses(self) -> tuple[Floats, float]:
-        """How often each term or one below it was used, and how many uses there are."""
         given = self.annotations() if callable(self.annotations) else self.annotations
         if not given:
             raise InputError(
@@ -300,12 +264,13 @@ class Ontology(LightRecord, eq=False):
                 "or in Python ontology.with_annotations({disease: its terms})",
             )
         counts = {term: n for term, n in given.items() if not isinstance(n, Collection)}
-        if counts:
-            return self._uses_by_count(counts)
-        return self._uses_by_thing({thing: terms for thing, terms in given.items() if isinstance(terms, Collection)})
+        things = {thing: terms for thing, terms in given.items() if isinstance(terms, Collection)}
+        used, total = self._uses_by_count(counts) if counts else self._uses_by_thing(things)
+        rarest = used[used > 0].min()
+        return Information(np.maximum(used, rarest) / total, scale=1.0)
 
     def _uses_by_count(self, counts: Mapping[str, float]) -> tuple[Floats, float]:
-        """Add the uses of each term to all of its ancestors."""
+        """Return how often each term or one below it was used, and how many uses there are."""
         if min(counts.values()) < 0:
             raise InputError("a count of annotations is below 0")
         terms, known = self._annotated(list(counts))
@@ -377,10 +342,8 @@ class Ontology(LightRecord, eq=False):
         return information.content(-self.best_common(first, second, -information.probability))
 
     def _term_similarity(self, first: Ints, second: Ints, *, sim: str, ic: str) -> Floats:
-        if sim == "phentrieve_simple":
-            return np.where(first == second, 1.0, self._depth_share(self._lowest_common(first, second)))
-        if sim == "phentrieve_hybrid":
-            return self._phentrieve_hybrid(first, second)
+        if is_literal(sim):
+            return self._depth_similarity(first, second, sim=sim)
         information, shared = self.information(ic), self.shared_information(first, second, ic=ic)
         contents = information.contents
         if sim == "resnik":
@@ -391,24 +354,20 @@ class Ontology(LightRecord, eq=False):
         lin: Floats = np.divide(2 * shared, total, out=(first == second).astype(np.float64), where=total > 0)
         return np.asarray(lin * (1 - np.exp(-shared * information.scale))) if sim == "rel" else lin
 
-    def _lowest_common(self, first: Ints, second: Ints) -> Floats:
-        """Return the depth of the deepest common ancestor, -1 where there is none."""
-        return self.best_common(first, second, self.depths.astype(np.float64))
-
-    def _depth_share(self, depths: Floats) -> Floats:
-        return np.clip(depths / max(self.max_depth, 1), 0.0, 1.0)
-
-    def _phentrieve_hybrid(self, first: Ints, second: Ints) -> Floats:
-        """Return Phentrieve's hybrid of depth and path, its flaw included, to the last bit.
+    def _depth_similarity(self, first: Ints, second: Ints, *, sim: str) -> Floats:
+        """Return Phentrieve's similarity by depth, or its hybrid of depth and path, flaw included, to the last bit.
 
         Depth is that of the shortest way, so a child need not be deeper than its parent; the path between the two then
         comes out as 0 and they are taken for the same.
         """
-        lowest = self._lowest_common(first, second)
+        lowest = self.best_common(first, second, self.depths.astype(np.float64))  # -1 without a common ancestor
+        share = lowest / max(self.max_depth, 1)
+        if sim == "phentrieve_simple":
+            return np.where(first == second, 1.0, np.clip(share, 0.0, 1.0))
         one, other = self.depths[first], self.depths[second]
         path = (one - lowest) + (other - lowest)
         near = 1 - path / np.maximum(one + other, 1)
-        hybrid = np.clip(0.7 * (lowest / max(self.max_depth, 1)) + 0.3 * near, 0.0, 1.0)
+        hybrid = np.clip(0.7 * share + 0.3 * near, 0.0, 1.0)
         return np.where(lowest < 0, 0.0, np.where(path <= 0, 1.0, hybrid))
 
 
@@ -418,13 +377,11 @@ def is_literal(sim: str) -> bool:
 
 
 def few(ids: Sequence[str]) -> str:
-    """Show how many ids there are, and the first of them."""
-    shown = ", ".join(ids[:N_SHOWN])
-    return f"{len(ids):,} ids ({shown}{', …' if len(ids) > N_SHOWN else ''})" if len(ids) > 1 else f"1 id ({shown})"
+    shown = ", ".join(ids[:3])
+    return f"{len(ids):,} ids ({shown}{', …' if len(ids) > 3 else ''})" if len(ids) > 1 else f"1 id ({shown})"
 
 
 def id_notes(ontology: Ontology, report: IdReport, *, literal: bool = False) -> Iterator[str]:
-    """Say which ids were replaced, are obsolete or unknown."""
     merged = (*report.alternative, *report.replaced)
     if literal and merged:
         yield f"{few(merged)} of merged or replaced terms are taken as unknown, as by Phentrieve"

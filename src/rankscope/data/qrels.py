@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankscope.arrays import Bools, Floats, Ints, offsets_of
-from rankscope.data.run import pandas_table
+from rankscope.arrays import Floats, Ints, offsets_of
+from rankscope.data.run import QueryDocs
 from rankscope.data.sources import Origin, ReadOptions, content_of, is_file_object, stored_file, warn_of_skipped
 from rankscope.errors import DuplicateError, GradeError, InputError
 from rankscope.io.text import trec_text
 from rankscope.light import LightRecord
-from rankscope.native import index_qrels_dict, index_qrels_text
+from rankscope.native import index_qrels_text, kernel
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
-
     from rankscope.io.rows import QrelsRows
 
 
@@ -36,7 +33,7 @@ class IndexedQrels(LightRecord, eq=False):
     read: Callable[[], QrelsRows]
 
 
-class Qrels(Mapping[str, dict[str, float]]):
+class Qrels(QueryDocs):
     """Judgments of docs for queries; they cannot be changed once made.
 
     Qrels are a mapping: iterating over them gives the query ids, `qrels[query]` the judged docs of a query with their
@@ -88,7 +85,6 @@ class Qrels(Mapping[str, dict[str, float]]):
 
     @cached_property
     def judged(self) -> Mapping[str, Mapping[str, float]]:
-        """The grades by query and doc."""
         return grades_by_doc(self.rows, duplicates=self._duplicates)
 
     @cached_property
@@ -152,21 +148,16 @@ class Qrels(Mapping[str, dict[str, float]]):
         from rankscope.io.rows import QrelsRows
 
         rows = self.rows
-        kept = np.array([query in wanted for query in rows.query], dtype=np.bool_)
-        return Qrels(
-            QrelsRows(
-                kept_cells(rows.query, kept) or [],
-                kept_cells(rows.doc, kept) or [],
-                rows.grade[kept],
-                kept_cells(rows.subtopic, kept),
-                kept_cells(rows.rater, kept),
-                kept_cells(rows.time, kept),
-                rows.integer_ids,
-                tuple(query for query in rows.empty_queries if query in wanted),
-            ),
-            duplicates=self._duplicates,
-            origin=self.origin,
+        kept = [i for i, query in enumerate(rows.query) if query in wanted]
+        given = {role: getattr(rows, role) for role in ("query", "doc", "subtopic", "rater", "time")}
+        columns: dict[str, Any] = {role: [cells[i] for i in kept] for role, cells in given.items() if cells is not None}
+        selected = QrelsRows(
+            grade=rows.grade[kept],
+            integer_ids=rows.integer_ids,
+            empty_queries=tuple(query for query in rows.empty_queries if query in wanted),
+            **columns,
         )
+        return Qrels(selected, duplicates=self._duplicates, origin=self.origin)
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the judged docs of a query with their grades, in the order given."""
@@ -181,35 +172,6 @@ class Qrels(Mapping[str, dict[str, float]]):
     def __len__(self) -> int:
         return len(self.query_ids)
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
-        """Write the qrels to a file.
-
-        Parameters
-        ----------
-        path
-            Where to; "-" is standard output.
-        format
-            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
-        """
-        from rankscope.io.write import write_qrels
-
-        write_qrels(self.rows, path, format=format)
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the rows in the order given as a Polars table with columns query, doc, grade (and further ones)."""
-        import polars as pl
-
-        from rankscope.io.table import table_columns
-
-        return pl.DataFrame(table_columns(self.rows))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows in the order given as a pandas table with columns query, doc, grade (and further ones)."""
-        return pandas_table(self.rows)
-
     def __repr__(self) -> str:
         n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
         return f"Qrels({len(self)} queries, {n_rows} judgments)"
@@ -219,11 +181,10 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
     """Return {query: {doc: grade}}; over several subtopics a doc's grade is the best one."""
     judged: dict[str, dict[str, float]] = {query: {} for query in rows.empty_queries}
     seen: set[tuple[str, str, str]] = set()
-    subtopics = rows.subtopic if rows.subtopic is not None else None
     for i, (query, doc, grade) in enumerate(zip(rows.query, rows.doc, rows.grade.tolist(), strict=True)):
         grades = judged.setdefault(query, {})
-        if subtopics is not None:
-            key = (query, doc, subtopics[i])
+        if rows.subtopic is not None:
+            key = (query, doc, rows.subtopic[i])
             if key not in seen:
                 seen.add(key)
                 grades[doc] = max(grade, grades.get(doc, grade))
@@ -232,34 +193,30 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
             grades[doc] = grade
             continue
         if duplicates == "error":
-            raise_duplicate(rows, i)
+            several_raters = rows.rater is not None and len(set(rows.rater)) > 1
+            raise DuplicateError(
+                f"row {i + 1} of the qrels judges doc {doc!r} for query {query!r} a second time",
+                hint="several raters judged it: combine their grades into one first"
+                if several_raters
+                else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
+            )
     return MappingProxyType({query: MappingProxyType(grades) for query, grades in judged.items()})
-
-
-def raise_duplicate(rows: QrelsRows, i: int) -> None:
-    """Raise, naming the row that judges a doc for the second time."""
-    several_raters = rows.rater is not None and len(set(rows.rater)) > 1
-    raise DuplicateError(
-        f"row {i + 1} of the qrels judges doc {rows.doc[i]!r} for query {rows.query[i]!r} a second time",
-        hint="several raters judged it: combine their grades into one first"
-        if several_raters
-        else "remove one of the two, or keep the first with duplicates='first' (--duplicates first)",
-    )
-
-
-def kept_cells(column: Sequence[str] | None, kept: Bools) -> list[str] | None:
-    """Return some cells of a column that may not be there."""
-    return None if column is None else [cell for cell, keep in zip(column, kept.tolist(), strict=True) if keep]
 
 
 def read_qrels_file(data: Any, options: ReadOptions, *, threads: int | None = None) -> tuple[Any, Origin]:
     """Return qrels from a path or open file, read by the kernel where that can be, and where they come from."""
     stored = stored_file(*content_of(data)) if is_file_object(data) else stored_file(os.fspath(data))
+
+    def read_again() -> QrelsRows:
+        from rankscope.io.read import read_qrels
+
+        return read_qrels(stored, format="trec").rows
+
     text = trec_text(stored, "qrels", format_name=options.format, columns=options.columns)
     if text is not None:
         index = index_qrels_text(text.data(), threads=threads)
         if index is not None:
-            return IndexedQrels(index, lambda: read_rows(stored)), Origin(text.name, "trec", text.sha256)
+            return IndexedQrels(index, read_again), Origin(text.name, "trec", text.sha256)
     from rankscope.io.read import read_qrels
 
     file = read_qrels(stored, **vars(options))
@@ -267,19 +224,13 @@ def read_qrels_file(data: Any, options: ReadOptions, *, threads: int | None = No
     return file.rows, Origin(file.path, file.format, lambda: file.sha256)
 
 
-def read_rows(stored: Any) -> QrelsRows:
-    """Return the rows of TREC text that the kernel has read before."""
-    from rankscope.io.read import read_qrels
-
-    return read_qrels(stored, format="trec").rows
-
-
 def index_dict(data: Any) -> Any:
     """Let the kernel read a dict of dicts, where it can; other data is returned as it is."""
     if type(data) is not dict or not all(type(docs) is dict and docs for docs in data.values()):
         return data
     own = {query: dict(docs) for query, docs in data.items()}
-    index = index_qrels_dict(own) if own else None
+    module = kernel()
+    index = module.qrels_of_dict(own) if module and own else None
     if index is None:
         return data
     from rankscope.data.coerce import qrels_rows

@@ -27,13 +27,10 @@ from rankscope.io.table import guess_format
 from rankscope.io.topics import is_topics, topic_rows
 from rankscope.light import LightRecord
 
-QUERIES_STEM = "queries"
-
 _SHAPES = (
     "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
     "Parquet, Arrow or TREC topics; each query once"
 )
-_HEAD_BYTES = 1 << 12
 
 
 class QueryTable(LightRecord, eq=False):
@@ -49,7 +46,6 @@ class QueryTable(LightRecord, eq=False):
         return len(self.ids)
 
     def attribute(self, name: str) -> Mapping[str, Any]:
-        """Return an attribute by its name, or say which ones there are."""
         if name in self.attributes:
             return self.attributes[name]
         known = ", ".join(self.attributes)
@@ -77,7 +73,14 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
     if isinstance(data, QueryTable):
         return data
     if isinstance(data, str | os.PathLike):
-        return read_queries(os.fspath(data), columns=columns, need_text=need_text)
+        path = Path(data)
+        source = source_of(queries_in(path) if path.is_dir() else os.fspath(data))
+        with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
+            in_file = rows_of_file(reading, source.head(1 << 12), columns=columns or {})
+            table = gather_queries(reading, in_file, columns=columns, need_text=need_text)
+        if not table.ids:
+            raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
+        return table
     rows = rows_by_query(data, "the queries") if isinstance(data, Mapping) else rows_of_table(data)
     if rows is None:
         raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
@@ -91,8 +94,7 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
     Weights are numbers from 0 up, not all of them 0; a query without one is an error.
     """
     given = table.attribute(column)
-    lacking = [query for query in query_ids if query not in given]
-    if lacking:
+    if lacking := [query for query in query_ids if query not in given]:
         raise InputError(
             f"{len(lacking)} of {len(query_ids)} queries have no weight in column {column!r}: {few(lacking)}",
             hint="every judged query needs one; 0 leaves a query out of the means",
@@ -117,12 +119,10 @@ def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> F
 
 
 def few(items: Sequence[str]) -> str:
-    """Name some of many."""
     return ", ".join(items[:3]) + (", …" if len(items) > 3 else "")
 
 
 def rows_by_query(queries: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
-    """Return {query: text} or {query: {attribute: value}} as rows."""
     id_names = QUERY_COLUMNS["id"]
     for number, (query, value) in enumerate(queries.items(), 1):
         if isinstance(value, str):
@@ -134,22 +134,10 @@ def rows_by_query(queries: Mapping[Any, Any], where: str) -> Iterator[NumberedRo
             raise FormatError(f"{where}: query {query!r} holds {type(value).__name__}", hint=_SHAPES)
 
 
-def read_queries(path: str, *, columns: Mapping[str, str] | None = None, need_text: bool = False) -> QueryTable:
-    """Return the queries of a file, or of the one in a folder."""
-    source = source_of(queries_in(Path(path)) if Path(path).is_dir() else path)
-    with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
-        rows = rows_of_file(reading, source.head(_HEAD_BYTES), columns=columns or {})
-        table = gather_queries(reading, rows, columns=columns, need_text=need_text)
-    if not table.ids:
-        raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
-    return table
-
-
 def queries_in(folder: Path) -> Path:
     """Return the file of queries in a folder: queries.jsonl or queries in any other format, or the only one."""
-    found = sorted(entry for entry in folder.iterdir() if entry.is_file() and QUERIES_STEM in words_of(entry.name))
-    exact = [entry for entry in found if bare_stem(entry.name) == QUERIES_STEM]
-    chosen = exact or found
+    found = sorted(entry for entry in folder.iterdir() if entry.is_file() and "queries" in words_of(entry.name))
+    chosen = [entry for entry in found if bare_stem(entry.name) == "queries"] or found
     if len(chosen) != 1:
         listed = ": " + ", ".join(entry.name for entry in chosen) if chosen else ""
         raise FormatError(
@@ -160,7 +148,6 @@ def queries_in(folder: Path) -> Path:
 
 
 def words_of(name: str) -> set[str]:
-    """Return the parts of a file's name."""
     return set(name.lower().replace("-", ".").replace("_", ".").split("."))
 
 
@@ -208,15 +195,10 @@ def rows_of_json(content: Any, source: StoredFile) -> Iterator[NumberedRow]:
         return enumerate(content, 1)
     if isinstance(content, dict) and all(isinstance(value, str | dict) for value in content.values()):
         return rows_by_query(content, source.name)
-    return imported_rows(source.name)
-
-
-def imported_rows(name: str) -> Iterator[NumberedRow]:
-    """Yield the queries of a file that an earlier framework wrote."""
     from rankscope.data.imported import import_collection
 
-    for number, query in enumerate(import_collection(name).queries, 1):
-        yield number, {"_id": query.id, "text": query.text or None, **query.attributes}
+    queries = import_collection(source.name).queries
+    return enumerate(({"_id": query.id, "text": query.text or None, **query.attributes} for query in queries), 1)
 
 
 def gather_queries(
@@ -245,12 +227,18 @@ class QueryGatherer:
         self._roles: dict[tuple[str, ...], dict[str, str]] = {}
 
     def take(self, number: int, row: Any) -> None:
-        """Take in a row, or note what is wrong with it."""
         if not isinstance(row, Mapping):
             raise FormatError(f"{self._reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
         names = tuple(map(str, row))
         if names not in self._roles:
-            self._roles[names] = self._roles_of(names, number)
+            where = f"{self._reading.name}:{number}"
+            found = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
+            if "id" not in found:
+                raise FormatError(
+                    f"{where} has no column for the query id; its columns are {', '.join(names)}",
+                    hint="call it _id, id or query_id, or map it: id=NAME",
+                )
+            self._roles[names] = found
         roles = self._roles[names]
         query = self._id(number, row[roles["id"]])
         if query is None:
@@ -261,7 +249,11 @@ class QueryGatherer:
         elif self._need_text:
             why = "" if "text" in roles else f": the columns are {', '.join(names)}"
             self._reading.reject(number, f"query {query!r}", f"the query has no text{why}")
-        self._take_attributes(query, row, roles)
+        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
+        for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
+            column = self.attributes.setdefault(name_of.get(name, name), {})
+            if not is_missing(value):
+                column[query] = value
 
     def _id(self, number: int, cell: Any) -> str | None:
         if is_missing(cell) or not str(cell).strip():
@@ -276,37 +268,18 @@ class QueryGatherer:
         self.lines[query] = number
         return query
 
-    def _take_attributes(self, query: str, row: Mapping[str, Any], roles: Mapping[str, str]) -> None:
-        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
-        taken = {roles["id"], roles.get("text")}
-        for name, value in flat_cells(row, without=taken):
-            if is_attribute(value):
-                column = self.attributes.setdefault(name_of.get(name, name), {})
-                if not is_missing(value):
-                    column[query] = value
 
-    def _roles_of(self, names: Sequence[str], number: int) -> dict[str, str]:
-        where = f"{self._reading.name}:{number}"
-        roles = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
-        if "id" not in roles:
-            raise FormatError(
-                f"{where} has no column for the query id; its columns are {', '.join(names)}",
-                hint="call it _id, id or query_id, or map it: id=NAME",
-            )
-        return roles
+def flat_cells(row: Mapping[str, Any], *, without: set[str | None]) -> Iterator[tuple[str, Any]]:
+    """Yield the cells of a row; what an inner object such as BEIR's metadata holds counts as the query's own.
 
-
-def flat_cells(row: Mapping[str, Any], *, without: Iterable[str | None]) -> Iterator[tuple[str, Any]]:
-    """Yield the cells of a row; what an inner object such as BEIR's metadata holds counts as the query's own."""
-    left_out = set(without)
+    Objects and lists of lists are no attributes of a query.
+    """
     for name, value in row.items():
         if isinstance(value, Mapping):
-            yield from ((str(inner), cell) for inner, cell in value.items() if inner not in row)
-        elif name not in left_out:
-            yield str(name), value
-
-
-def is_attribute(value: Any) -> bool:
-    """Tell whether a value can be that of an attribute: a plain one, or a list of plain ones."""
-    items = value if isinstance(value, list | tuple | set | frozenset) else [value]
-    return not any(isinstance(item, Mapping | list | tuple) for item in items)
+            cells = [(str(inner), cell) for inner, cell in value.items() if inner not in row]
+        else:
+            cells = [] if name in without else [(str(name), value)]
+        for own, cell in cells:
+            items = cell if isinstance(cell, list | tuple | set | frozenset) else [cell]
+            if not any(isinstance(item, Mapping | list | tuple) for item in items):
+                yield own, cell

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,7 +44,51 @@ class Ranking(LightRecord, eq=False):
         )
 
 
-class Run(Mapping[str, dict[str, float]]):
+class QueryDocs(Mapping[str, dict[str, float]]):
+    """What runs and qrels have in common: numbers by query and doc, made of rows."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Any:
+        """All rows in the order given."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
+        """Write the rows to a file.
+
+        Parameters
+        ----------
+        path
+            Where to; "-" is standard output.
+        format
+            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
+        """
+        from rankscope.io.write import write_rows
+
+        write_rows(self.rows, path, format_name=format)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows in the order given as a Polars table with columns query, doc, score or grade, and others."""
+        import polars as pl
+
+        from rankscope.io.table import table_columns
+
+        return pl.DataFrame(table_columns(self.rows))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows in the order given as a pandas table with columns query, doc, score or grade, and others."""
+        from rankscope.io.table import table_columns
+
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InputError("pandas is not installed", hint="pip install pandas; or use to_polars()") from None
+        return pd.DataFrame(table_columns(self.rows))
+
+
+class Run(QueryDocs):
     """The ranked docs of one system for many queries; it cannot be changed once made.
 
     A run is a mapping: iterating over it gives the query ids, `run[query]` the docs of a query with their scores, best
@@ -71,7 +116,7 @@ class Run(Mapping[str, dict[str, float]]):
 
     def __init__(self, data: Any, *, name: str | None = None) -> None:
         self.name = name
-        self._rankings: _Rankings | None = None
+        self._rankings: DictRankings | RowRankings | None = None
         self.source: Any
         """Internal: where the rows come from, in the form that alignment reads fastest."""
         if isinstance(data, str | os.PathLike):
@@ -124,7 +169,7 @@ class Run(Mapping[str, dict[str, float]]):
         return tuple(self.rankings.query_ids())
 
     @property
-    def rankings(self) -> _Rankings:
+    def rankings(self) -> DictRankings | RowRankings:
         """Internal: one query's docs at a time, as given."""
         if self._rankings is None:
             if isinstance(self.source, DictSource):
@@ -152,84 +197,39 @@ class Run(Mapping[str, dict[str, float]]):
     def __len__(self) -> int:
         return len(self.rankings)
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
-
-    def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
-        """Write the run to a file.
-
-        Parameters
-        ----------
-        path
-            Where to; "-" is standard output.
-        format
-            One of `rankscope.io.FORMATS`; by default it is taken from the name, as is the compression.
-        """
-        from rankscope.io.write import write_run
-
-        write_run(self.rows, path, format=format)
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the rows in the order given as a Polars table with columns query, doc, score (and rank, tag)."""
-        import polars as pl
-
-        from rankscope.io.table import table_columns
-
-        return pl.DataFrame(table_columns(self.rows))
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows in the order given as a pandas table with columns query, doc, score (and rank, tag)."""
-        return pandas_table(self.rows)
-
     def __repr__(self) -> str:
         name = self.name or getattr(self.source, "path", "")  # its origin would be known only once it is read
         return f"Run({name!r}, {type(self.source).__name__})"
 
 
-class _Rankings(Protocol):
+class _Rankings:
     """One query's docs at a time."""
 
-    def query_ids(self) -> Iterator[str]: ...
-
-    def __contains__(self, query: object) -> bool: ...
-
-    def __len__(self) -> int: ...
-
-    def ranking(self, query: str, *, duplicates: str) -> Ranking: ...
-
-
-class DictRankings:
-    """Rankings of a dict of dicts."""
-
-    def __init__(self, docs_of: Mapping[Any, Mapping[Any, Any]]) -> None:
-        self._docs_of: Mapping[str, Mapping[Any, Any]] = docs_of
-        if any(type(query) is not str for query in docs_of):
-            from rankscope.io.ids import as_id
-
-            self._docs_of = {as_id(query, what="query id"): docs for query, docs in docs_of.items()}
-        if len(self._docs_of) < len(docs_of):
-            raise IdError(
-                "the run has a query id both as a number and as text",
-                hint="ids are matched as text (7 is '7'): keep one of the two",
-            )
+    def __init__(self, by_query: Mapping[str, Any]) -> None:
+        self._by_query = by_query
 
     def query_ids(self) -> Iterator[str]:
         """Return the queries in the order given."""
-        return iter(self._docs_of)
+        return iter(self._by_query)
 
     def __contains__(self, query: object) -> bool:
-        return query in self._docs_of
+        return query in self._by_query
 
     def __len__(self) -> int:
-        return len(self._docs_of)
+        return len(self._by_query)
+
+
+class DictRankings(_Rankings):
+    """Rankings of a dict of dicts."""
+
+    def __init__(self, docs_of: Mapping[Any, Mapping[Any, Any]]) -> None:
+        is_text = all(type(query) is str for query in docs_of)
+        super().__init__(docs_of if is_text else with_text_ids(docs_of, what="query id", where="the run"))
 
     def ranking(self, query: str, *, duplicates: str) -> Ranking:  # noqa: ARG002 (a dict has no duplicates)
-        """Return what was retrieved for one query."""
-        docs = self._docs_of[query]
+        docs = self._by_query[query]
         if "" in docs or not set(map(type, docs)) <= {str}:
-            from rankscope.data.coerce import as_doc_scores
-
-            docs = as_doc_scores(query, docs)
+            docs = with_text_ids(docs, what="doc id", where=f"query {query!r}")
         odd = not {str, bytes, bool}.isdisjoint(map(type, docs.values()))  # NumPy would take "7" for 7
         values = [math.nan] if odd else docs.values()
         try:
@@ -241,7 +241,20 @@ class DictRankings:
         return ranking
 
 
-class RowRankings:
+def with_text_ids(mapping: Mapping[Any, Any], *, what: str, where: str) -> dict[str, Any]:
+    """Return a mapping with ids as text, refusing two ids that become the same text."""
+    from rankscope.io.ids import as_id
+
+    texts = {as_id(key, what=what): value for key, value in mapping.items()}
+    if len(texts) < len(mapping):
+        raise IdError(
+            f"{where} has a {what} both as a number and as text",
+            hint="ids are matched as text (7 is '7'): keep one of the two",
+        )
+    return texts
+
+
+class RowRankings(_Rankings):
     """Rankings of rows, which may come in any order."""
 
     def __init__(self, rows: RunRows) -> None:
@@ -252,23 +265,12 @@ class RowRankings:
         )
         for query in rows.empty_queries:
             code_of.setdefault(query, len(code_of))
-        self._code_of = code_of
+        super().__init__(code_of)
         self._order = np.argsort(codes, kind="stable")
         self._offsets = offsets_of(np.bincount(codes, minlength=len(code_of)))
 
-    def query_ids(self) -> Iterator[str]:
-        """Return the queries in the order given."""
-        return iter(self._code_of)
-
-    def __contains__(self, query: object) -> bool:
-        return query in self._code_of
-
-    def __len__(self) -> int:
-        return len(self._code_of)
-
     def ranking(self, query: str, *, duplicates: str) -> Ranking:
-        """Return what was retrieved for one query."""
-        code = self._code_of[query]
+        code = self._by_query[query]
         picked = self._order[self._offsets[code] : self._offsets[code + 1]]
         docs = [self._rows.doc[i] for i in picked.tolist()]
         if len(set(docs)) < len(docs):
@@ -285,7 +287,6 @@ class RowRankings:
 
 
 def raise_duplicate(query: str, doc: str) -> None:
-    """Raise, naming the doc that is listed twice."""
     raise DuplicateError(
         f"query {query!r} lists doc {doc!r} more than once",
         hint="remove the repeated row, or keep the first of them with duplicates='first' (--duplicates first)",
@@ -308,14 +309,3 @@ def require_rows(run: Run) -> None:
     """Refuse a run in which nothing at all is listed."""
     if not len(run):
         raise InputError("the run is empty", hint="check that the system wrote its results")
-
-
-def pandas_table(rows: Any) -> pd.DataFrame:
-    """Return rows as a pandas table, or say how to install pandas."""
-    from rankscope.io.table import table_columns
-
-    try:
-        import pandas as pd
-    except ImportError:
-        raise InputError("pandas is not installed", hint="pip install pandas; or use to_polars()") from None
-    return pd.DataFrame(table_columns(rows))

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import BadLine, RankscopeWarning
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
@@ -53,19 +53,6 @@ class Origin(LightRecord):
         return hash((self.path, self.format))
 
 
-class RunSource(Protocol):
-    """Where a run's rows come from."""
-
-    def read(self) -> RunRows:
-        """Return all rows."""
-        ...
-
-    @property
-    def integer_ids(self) -> frozenset[str]:
-        """Which of "query" and "doc" were whole numbers."""
-        ...
-
-
 class RowsSource(LightRecord, eq=False):
     """Rows that are already in memory."""
 
@@ -96,16 +83,9 @@ class DictSource(LightRecord, eq=False):
     @property
     def integer_ids(self) -> frozenset[str]:
         """Which ids are whole numbers, judged by the first query and its first doc."""
-
-        def kinds() -> Iterator[str]:
-            for query, docs in self.docs_of.items():
-                if not isinstance(query, str | bytes):
-                    yield "query"
-                if any(not isinstance(doc, str | bytes) for doc in list(docs)[:1]):
-                    yield "doc"
-                return
-
-        return frozenset(kinds())
+        query, docs = next(iter(self.docs_of.items()), ("", {}))
+        first = {"query": query, "doc": next(iter(docs), "")}
+        return frozenset(kind for kind, name in first.items() if not isinstance(name, str | bytes))
 
 
 class TableSource(LightRecord, eq=False):
@@ -129,7 +109,6 @@ class TableSource(LightRecord, eq=False):
 
     @property
     def tag(self) -> str | None:
-        """The tag of the last row."""
         return self.read().tag if "tag" in self.column_of else None
 
 
@@ -154,7 +133,6 @@ class FileSource:
 
     @cached_property
     def file(self) -> ReadFile[RunRows]:
-        """What reading the file row by row gave."""
         from rankscope.io.read import read_run
 
         file = read_run(self.stored, **vars(self.options))
@@ -180,7 +158,6 @@ class FileSource:
 
     @property
     def tag(self) -> str | None:
-        """The tag of the last row."""
         return self._tag if self.text is not None and self._tag is not None else self.read().tag
 
     @property
@@ -190,7 +167,6 @@ class FileSource:
 
     @property
     def origin(self) -> Origin:
-        """The file, its format and its content hash."""
         if self.text is not None:
             return Origin(self.text.name, "trec", self.text.sha256)
         return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
@@ -219,7 +195,6 @@ def content_of(file: Any) -> tuple[str, bytes]:
 
 
 def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:
-    """Say how many lines were skipped, and show the first."""
     if bad_lines:
         message = f"{len(bad_lines)} bad lines of {path} were skipped; the first is {bad_lines[0]}"
         warnings.warn(message, RankscopeWarning, stacklevel=3)

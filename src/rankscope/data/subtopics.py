@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
@@ -53,7 +54,6 @@ class Subtopics(LightRecord, eq=False):
     _ideals: dict[float, tuple[float, Rankings]] = field(default_factory=dict)
 
     def coverage(self, query_ids: Sequence[str], rankings: Sequence[Sequence[str]]) -> Coverage:
-        """Return what a ranking for each of the queries covers."""
         entries = [
             (query, rank, subtopic)
             for query, (query_id, ranking) in enumerate(zip(query_ids, rankings, strict=True))
@@ -61,11 +61,14 @@ class Subtopics(LightRecord, eq=False):
             for subtopic in self.docs.get(query_id, {}).get(doc, ())
         ]
         segments, ranks, subtopics = np.array(entries, dtype=np.int64).reshape(-1, 3).T
+        order = np.argsort(subtopics, kind="stable")
+        seen = np.empty(len(subtopics), dtype=np.int64)
+        seen[order] = positions_in_segment(subtopics[order], len(self.n_relevant))
         return Coverage(
             segments=segments,
             ranks=ranks,
             subtopics=subtopics,
-            seen=earlier_of_same(subtopics, len(self.n_relevant)),
+            seen=seen,
             n_relevant=self.n_relevant[subtopics],
             n_subtopics=np.array([self.n_subtopics.get(query_id, 0) for query_id in query_ids], dtype=np.int64),
         )
@@ -80,14 +83,6 @@ class Subtopics(LightRecord, eq=False):
         return self.coverage(query_ids, [rankings.get(query, ())[:k] for query in query_ids])
 
 
-def earlier_of_same(values: Ints, n_values: int) -> Ints:
-    """Count, for each value, how often it has come before."""
-    order = np.argsort(values, kind="stable")
-    earlier = np.empty(len(values), dtype=np.int64)
-    earlier[order] = positions_in_segment(values[order], n_values)
-    return earlier
-
-
 _CACHE: WeakKeyDictionary[Qrels, dict[float, Subtopics]] = WeakKeyDictionary()
 
 
@@ -100,27 +95,19 @@ def subtopics_of(qrels: Qrels, *, rel: float) -> Subtopics:
 
 
 def find_subtopics(rows: QrelsRows, *, rel: float) -> Subtopics:
-    """Find which docs are relevant to which subtopics."""
     numbers: dict[tuple[str, str], int] = {}
     docs: dict[str, dict[str, list[int]]] = {}
-    for (query, doc, subtopic), grade in first_grades(rows).items():
+    subtopics = rows.subtopic if rows.subtopic is not None else [""] * len(rows)
+    first_grades: dict[tuple[str, str, str], float] = {}
+    for query, doc, subtopic, grade in zip(rows.query, rows.doc, subtopics, rows.grade.tolist(), strict=True):
+        first_grades.setdefault((query, doc, subtopic), grade)
+    for (query, doc, subtopic), grade in first_grades.items():
         if grade >= rel:
             number = numbers.setdefault((query, subtopic), len(numbers))
             docs.setdefault(query, {}).setdefault(doc, []).append(number)
     of_docs = [number for of_query in docs.values() for of_doc in of_query.values() for number in of_doc]
-    n_subtopics: dict[str, int] = {}
-    for query, _ in numbers:
-        n_subtopics[query] = n_subtopics.get(query, 0) + 1
+    n_subtopics = Counter(query for query, _ in numbers)
     return Subtopics(docs, np.bincount(of_docs, minlength=len(numbers)).astype(np.int64), n_subtopics)
-
-
-def first_grades(rows: QrelsRows) -> dict[tuple[str, str, str], float]:
-    """Return the grade by query, doc and subtopic, the first one where there are several."""
-    subtopics = rows.subtopic if rows.subtopic is not None else [""] * len(rows)
-    grades: dict[tuple[str, str, str], float] = {}
-    for query, doc, subtopic, grade in zip(rows.query, rows.doc, subtopics, rows.grade.tolist(), strict=True):
-        grades.setdefault((query, doc, subtopic), grade)
-    return grades
 
 
 def greedy_rankings(subtopics: Subtopics, *, alpha: float, depth: float) -> Rankings:
@@ -129,16 +116,22 @@ def greedy_rankings(subtopics: Subtopics, *, alpha: float, depth: float) -> Rank
     To find the very best ranking is NP-hard (Carterette 2009), so all use this one. Of docs that add the same, the
     one whose id comes last by its bytes is taken, as ndeval does. All queries take a step at the same time.
     """
-    ids, owners = docs_by_descending_id(subtopics)
+    ids = [(query, doc) for query, docs in subtopics.docs.items() for doc in sorted(docs, key=byte_order, reverse=True)]
+    n_docs = [len(docs) for docs in subtopics.docs.values()]
+    owners = np.repeat(np.arange(len(n_docs), dtype=np.int64), n_docs)  # the query of each doc
     entries = [(doc, number) for doc, (query, name) in enumerate(ids) for number in subtopics.docs[query][name]]
     doc_of, subtopic_of = np.array(entries, dtype=np.int64).reshape(-1, 2).T
+    starts = offsets_of(np.bincount(owners))[:-1]
     seen = np.zeros(len(subtopics.n_relevant), dtype=np.int64)
     left = np.ones(len(ids), dtype=np.bool_)
     rankings: dict[str, list[str]] = {query: [] for query in subtopics.docs}
     rank = 0
     while rank < depth and left.any():
         gains = np.bincount(doc_of, weights=np.power(1.0 - alpha, seen[subtopic_of]), minlength=len(ids))
-        chosen = first_best(np.where(left, gains, -1.0), owners)
+        gains = np.where(left, gains, -1.0)
+        best = np.maximum.reduceat(gains, starts)
+        candidates = np.flatnonzero(gains >= best[owners] - _TIE)
+        chosen = candidates[np.unique(owners[candidates], return_index=True)[1]]  # the first of each query
         chosen = chosen[left[chosen]]
         left[chosen] = False
         seen[subtopic_of[np.isin(doc_of, chosen)]] += 1  # a doc names a subtopic once, and queries share none
@@ -146,19 +139,3 @@ def greedy_rankings(subtopics: Subtopics, *, alpha: float, depth: float) -> Rank
             rankings[query].append(doc)
         rank += 1
     return {query: tuple(docs) for query, docs in rankings.items()}
-
-
-def docs_by_descending_id(subtopics: Subtopics) -> tuple[list[tuple[str, str]], Ints]:
-    """Return all relevant docs with their queries, query by query, and the query (by position) of each."""
-    ids = [(query, doc) for query, docs in subtopics.docs.items() for doc in sorted(docs, key=byte_order, reverse=True)]
-    n_docs = [len(docs) for docs in subtopics.docs.values()]
-    return ids, np.repeat(np.arange(len(n_docs), dtype=np.int64), n_docs)
-
-
-def first_best(gains: Floats, owners: Ints) -> Ints:
-    """Return where each query has its highest gain, the first place where there are several."""
-    starts = offsets_of(np.bincount(owners))[:-1]
-    best = np.maximum.reduceat(gains, starts)
-    candidates = np.flatnonzero(gains >= best[owners] - _TIE)
-    _, first = np.unique(owners[candidates], return_index=True)
-    return np.asarray(candidates[first], dtype=np.int64)

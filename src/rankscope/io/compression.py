@@ -13,8 +13,6 @@ from rankscope.errors import FormatError
 MAGIC_BYTES = 16
 
 _CHUNK_BYTES = 1 << 17
-_LARGEST_ZSTD_WINDOW = 1 << 31
-_GZIP_LEVEL = 6
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 
 
@@ -44,8 +42,9 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterat
         import zstandard
 
         damage += (zstandard.ZstdError,)
-    try:
-        yield cast("BinaryIO", io.BufferedReader(decompressor(raw, compression), _CHUNK_BYTES))
+    try:  # each one reads on where several compressed files were joined
+        stream = ZstdStream(raw) if compression == "zst" else import_module(_MODULES[compression]).open(raw)
+        yield cast("BinaryIO", io.BufferedReader(stream, _CHUNK_BYTES))
     except damage as error:
         if getattr(error, "errno", None) is not None:
             raise  # the system's own errors have a number, those about the data have none
@@ -55,36 +54,27 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterat
         ) from error
 
 
-def decompressor(raw: BinaryIO, compression: str) -> io.RawIOBase:
-    """Return the stream that decompresses; each one reads on where several compressed files were joined."""
-    if compression == "zst":
-        return ChunkStream(zstd_chunks(raw))
-    return cast("io.RawIOBase", import_module(_MODULES[compression]).open(raw))
+class ZstdStream(io.RawIOBase):
+    """Decompresses frame after frame; the reader of zstandard would take a file that is cut off for its end."""
 
-
-def zstd_chunks(raw: BinaryIO) -> Iterator[bytes]:
-    """Decompress frame after frame; the stream reader of zstandard would take a file that is cut off for its end."""
-    import zstandard
-
-    decompress = zstandard.ZstdDecompressor(max_window_size=_LARGEST_ZSTD_WINDOW)
-    frame = None
-    while data := raw.read(_CHUNK_BYTES):
-        while data:
-            frame = frame or decompress.decompressobj()
-            yield frame.decompress(data)
-            data = frame.unused_data if frame.eof else b""
-            frame = None if frame.eof else frame
-    if frame is not None:
-        raise EOFError("the data ends within a frame")
-
-
-class ChunkStream(io.RawIOBase):
-    """A stream over pieces of bytes that come one by one."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
+    def __init__(self, raw: BinaryIO) -> None:
         super().__init__()
-        self._chunks = chunks
+        self._chunks = self._decompress(raw)
         self._rest = memoryview(b"")
+
+    def _decompress(self, raw: BinaryIO) -> Iterator[bytes]:
+        import zstandard
+
+        decompress = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+        frame = None
+        while data := raw.read(_CHUNK_BYTES):
+            while data:
+                frame = frame or decompress.decompressobj()
+                yield frame.decompress(data)
+                data = frame.unused_data if frame.eof else b""
+                frame = None if frame.eof else frame
+        if frame is not None:
+            raise EOFError("the data ends within a frame")
 
     def readable(self) -> bool:
         return True
@@ -111,7 +101,7 @@ def compressed(raw: BinaryIO, compression: str | None) -> Iterator[BinaryIO]:
     if compression == "gz":
         import gzip
 
-        stream: Any = gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=raw, mtime=0)
+        stream: Any = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
     elif compression == "zst":
         import zstandard
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rankscope.errors import BadLine, OptionError, did_you_mean
-from rankscope.io.detection import detect_source
+from rankscope.io.detection import detect
 from rankscope.io.formats import check_format
 from rankscope.io.read import read_file
 from rankscope.io.source import PathLike, source_of
-from rankscope.io.table import KINDS, RowKind
+from rankscope.io.table import KINDS
 from rankscope.io.write import write_rows
 from rankscope.records import Record
 
@@ -78,13 +77,12 @@ def convert(
         )
     mapped = [name for name, each in KINDS.items() if each.value in (columns or {})]
     name = kind or (mapped[0] if len(mapped) == 1 else None)
-    name = name or detect_source(found, format_name=source_format, columns=columns).kind
+    name = name or detect(found, format_name=source_format, columns=columns).kind
     if name is None:
         raise OptionError(f"{found.name} could be a run or qrels", hint='say which: kind="run" or kind="qrels"')
-    wanted: RowKind[Any] = KINDS[name]
-    read = read_file(found, wanted, format_name=source_format, columns=columns, lenient=lenient)
+    read = read_file(found, KINDS[name], format_name=source_format, columns=columns, lenient=lenient)
     return Conversion(
-        kind=wanted.name,
+        kind=name,
         source_format=read.format,
         target_format=write_rows(read.rows, target, format_name=target_format),
         n_rows=len(read.rows),

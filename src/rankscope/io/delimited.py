@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from importlib.util import find_spec, module_from_spec
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -54,9 +55,9 @@ def delimited_rows(reading: FileReading, delimiter: str | None = None) -> Iterat
 
 def records_of(reading: FileReading, delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each line that has any, with the number of the line."""
+    csv = unlimited_csv()
     lines = reading.lines()
     start, header = next(((number, text) for number, text in lines if text.strip()), (1, ""))
-    csv.field_size_limit(sys.maxsize)  # a doc may be longer than the 128 kB that Python takes for a cell
     # Strict: a quote that is never closed would otherwise swallow the rest of the file without a word.
     reader = csv.reader(
         chain([header], (text for _, text in lines)), delimiter=delimiter or delimiter_of(header), strict=True
@@ -72,35 +73,38 @@ def records_of(reading: FileReading, delimiter: str | None) -> Iterator[tuple[in
         ) from error
 
 
+@cache
+def unlimited_csv() -> Any:
+    """Return a csv module of our own that takes cells of any length, as docs may be longer than the usual 128 kB.
+
+    The limit is one of the whole module: to lift it in the shared one would lift it for the rest of the program.
+    """
+    spec: Any = find_spec("_csv")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.field_size_limit(sys.maxsize)
+    return module
+
+
 def delimiter_of(header: str) -> str:
     """Return the character that separates most cells of a header."""
     return max(",;\t", key=header.count)
 
 
-def tsv_rows(reading: FileReading) -> Iterator[NumberedRow]:
-    return delimited_rows(reading, "\t")
-
-
 def read_beir(reading: FileReading, kind: RowKind[Any]) -> Collector:
-    """Read the qrels of BEIR."""
     if kind.name != "qrels":
         raise FormatError(
             f"{reading.name} holds BEIR qrels, not a run",
             hint='this looks like qrels; are the arguments swapped? If it is a run, say format="tsv"',
         )
-    return collect_rows(reading, kind, tsv_rows(reading))
+    return collect_rows(reading, kind, delimited_rows(reading, "\t"))
 
 
-def write_csv(rows: AnyRows, stream: BinaryIO) -> None:
-    write_delimited(table_columns(rows), stream, delimiter=",")
-
-
-def write_tsv(rows: AnyRows, stream: BinaryIO) -> None:
-    write_delimited(table_columns(rows), stream, delimiter="\t")
+def write_table(rows: AnyRows, stream: BinaryIO, *, delimiter: str) -> None:
+    write_delimited(table_columns(rows), stream, delimiter=delimiter)
 
 
 def write_beir(rows: AnyRows, stream: BinaryIO) -> None:
-    """Write the qrels of BEIR."""
     if not isinstance(rows, QrelsRows):
         raise FormatError("BEIR has no format for runs", hint="write trec, json, jsonl, csv, tsv, parquet or arrow")
     refuse_extra_columns(rows, EXTRA_QRELS_COLUMNS, format_name="BEIR")
@@ -125,6 +129,8 @@ def write_delimited(columns: Mapping[str, list[Any]], stream: BinaryIO, *, delim
     write_lines((f"{line}\n" for line in chain([delimiter.join(columns)], lines)), stream)
 
 
-CSV = Format(rows=delimited_rows, write=write_csv, has_text_cells=True)
-TSV = Format(rows=tsv_rows, write=write_tsv, has_text_cells=True)
+tsv_rows = partial(delimited_rows, delimiter="\t")
+
+CSV = Format(rows=delimited_rows, write=partial(write_table, delimiter=","), has_text_cells=True)
+TSV = Format(rows=tsv_rows, write=partial(write_table, delimiter="\t"), has_text_cells=True)
 BEIR = Format(rows=tsv_rows, read=read_beir, write=write_beir, has_text_cells=True)

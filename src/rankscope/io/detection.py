@@ -19,10 +19,6 @@ from rankscope.io.table import KINDS, format_of_magic, lowered, rows_in
 from rankscope.light import LightRecord
 
 _HEAD_BYTES = 1 << 18
-_N_LINES = 20
-_MOST_NULS = 0.05
-_HIGHEST_USUAL_GRADE = 10
-_SEPARATORS_OF_THREE = 2
 _FIRST_KEY = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*')
 _QRELS_ONLY = {name for role in ("grade", "subtopic", "rater", "time") for name in QRELS_COLUMNS[role]} - {"score"}
 _RUN_ONLY = {name for role in ("score", "rank", "tag") for name in RUN_COLUMNS[role]} - {"score"}
@@ -40,12 +36,13 @@ class Detected(LightRecord):
 class TextSample(LightRecord):
     """The start of a text file."""
 
-    name: str
     text: str
     lines: tuple[str, ...]
     """The first lines that are neither blank nor a comment."""
-    columns: Mapping[str, str]
-    """The columns that the caller has mapped."""
+
+    def trec_kind(self) -> str | None:
+        """Return the kind of the first line that has the fields of TREC text."""
+        return next((kind for line in self.lines for kind in KINDS if trec.fits(line, kind)), None)
 
 
 class FileLayout(LightRecord):
@@ -55,15 +52,11 @@ class FileLayout(LightRecord):
     sample: TextSample | None = None
 
 
-def detect(path: PathLike) -> Detected:
-    """Tell the format, the compression and the kind of a file from its content."""
-    return detect_source(source_of(path))
-
-
-def detect_source(
-    source: StoredFile, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
+def detect(
+    path: PathLike | StoredFile, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
 ) -> Detected:
-    """Tell what a source holds; a format that is given is taken as it is."""
+    """Tell the format, the compression and the kind of a file from its content; a given format is taken as it is."""
+    source = source_of(path)
     layout = layout_of(source, format_name=format_name, columns=columns)
     return Detected(layout.format, source.compression, kind_of(source, layout))
 
@@ -80,12 +73,15 @@ def layout_of(
     if name is not None and FORMATS[name].magic:
         return FileLayout(name)
     check_is_text(head, source.name)
-    sample = sample_of(head, source.name, columns or {})
-    return FileLayout(name or text_format(sample), sample)
+    text = head.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "surrogateescape")
+    lines = text.split("\n")
+    whole = lines[:-1] if len(head) == _HEAD_BYTES and len(lines) > 1 else lines  # the last one may be cut off
+    telling = [line for line in whole if line.strip() and not line.lstrip().startswith("#")]
+    sample = TextSample(text, tuple(telling[:20]))
+    return FileLayout(name or text_format(sample, source.name, columns or {}), sample)
 
 
 def empty(name: str) -> FormatError:
-    """Return the error for a file without rows."""
     return FormatError(f"{name} is empty: it has no rows", hint="check that what wrote it came to its end")
 
 
@@ -95,39 +91,43 @@ def check_is_text(head: bytes, name: str) -> None:
         raise FormatError(f"{name} is UTF-16 text", hint=f"convert it: iconv -f UTF-16 -t UTF-8 {name}")
     if head.startswith(b"PK\x03\x04"):
         raise FormatError(f"{name} is a ZIP archive", hint="unpack it and give the file inside")
-    if head.count(0) > _MOST_NULS * len(head):
+    if head.count(0) > 0.05 * len(head):
         raise FormatError(
             f"{name} is not text: it is full of NUL bytes",
             hint=f"if it is UTF-16, convert it: iconv -f UTF-16 -t UTF-8 {name}",
         )
 
 
-def sample_of(head: bytes, name: str, columns: Mapping[str, str]) -> TextSample:
-    """Return the start of a text file, without the line at its end that may be cut off."""
-    text = head.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "surrogateescape")
-    lines = text.split("\n")
-    whole = lines[:-1] if len(head) == _HEAD_BYTES and len(lines) > 1 else lines
-    telling = [line for line in whole if line.strip() and not line.lstrip().startswith("#")]
-    return TextSample(name, text, tuple(telling[:_N_LINES]), columns)
-
-
-def text_format(sample: TextSample) -> str:
+def text_format(sample: TextSample, name: str, columns: Mapping[str, str]) -> str:
     """Return the format of a text file, the surest signs first."""
     if not sample.lines:
         return "trec"
-    return (
-        json_line_format(sample)
-        or header_format(sample)
-        or ("trec" if trec_kind(sample) else None)
-        or json_start_format(sample)
-        or fallback_format(sample)
-    )
+    first = sample.lines[0]
+    value = json_value(first)
+    if isinstance(value, dict | list):  # a first line that is complete in itself
+        return "jsonl" if is_row(value, columns) else "json"
+    found = header_format(first, columns) or ("trec" if sample.trec_kind() else None)
+    if found:
+        return found
+    start = first.lstrip()[0]
+    if start in "{[":
+        has_row = start == "{" and any(is_row(json_value(line), columns) for line in sample.lines)
+        return "jsonl" if has_row else "json"
+    named = format_in_name(name)
+    if named in {"csv", "tsv"}:
+        return named
+    if first.count("\t") == 2:  # three cells; a wrong guess ends in an error that shows the line
+        return "tsv"
+    return "csv" if max(first.count(","), first.count(";")) >= 2 else "trec"
 
 
-def parsed(text: str) -> Any:
-    """Return what a text says if it is JSON, else None."""
+def json_value(text: str, start: int = 0) -> Any:
+    """Return the JSON value that begins at a place in a text, or None where there is none or it is cut off.
+
+    A value that begins with the text must be all that it holds.
+    """
     try:
-        return json.loads(text)
+        return json.JSONDecoder().raw_decode(text, start)[0] if start else json.loads(text)
     except (ValueError, RecursionError):
         return None
 
@@ -146,65 +146,26 @@ def names_ids(names: Iterable[str], columns: Mapping[str, str]) -> bool:
     return all(known.intersection({*RUN_COLUMNS[role], columns.get(role, role).lower()}) for role in ("query", "doc"))
 
 
-def json_line_format(sample: TextSample) -> str | None:
-    """Recognise JSON by a first line that is complete in itself."""
-    value = parsed(sample.lines[0])
-    if isinstance(value, dict):
-        return "jsonl" if is_row(value, sample.columns) else "json"
-    return "json" if isinstance(value, list) else None
-
-
-def json_start_format(sample: TextSample) -> str | None:
-    """Recognise JSON by its first character, and lines of it by any that is a row."""
-    start = sample.lines[0].lstrip()[0]
-    if start == "{" and any(is_row(parsed(line), sample.columns) for line in sample.lines):
-        return "jsonl"
-    return "json" if start in "{[" else None
-
-
-def header_format(sample: TextSample) -> str | None:
+def header_format(line: str, columns: Mapping[str, str]) -> str | None:
     """Recognise a table by a header that names the query and the doc."""
     for delimiter, name in DELIMITERS.items():
-        names = header_cells(sample.lines[0], delimiter)
-        if names_ids(names, sample.columns) and not any(number_in(cell) is not None for cell in names):
+        try:
+            names = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
+        except csv.Error:
+            continue
+        if names_ids(names, columns) and not any(number_in(cell) is not None for cell in names):
             return "beir" if tuple(names) == BEIR_HEADER and delimiter == "\t" else name
     return None
 
 
-def header_cells(line: str, delimiter: str) -> list[str]:
-    """Split a header into its cells."""
-    try:
-        return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
-    except csv.Error:
-        return []
-
-
-def trec_kind(sample: TextSample) -> str | None:
-    """Return the kind of the first line that has the fields of TREC text."""
-    return next((kind for line in sample.lines for kind in KINDS if trec.fits(line, kind)), None)
-
-
-def fallback_format(sample: TextSample) -> str:
-    """Choose by the name, then by what separates three cells; a wrong guess ends in an error that shows the line."""
-    named = format_in_name(sample.name)
-    if named in {"csv", "tsv"}:
-        return named
-    first = sample.lines[0]
-    cells = {delimiter: first.count(delimiter) for delimiter in DELIMITERS}
-    if cells["\t"] == _SEPARATORS_OF_THREE:
-        return "tsv"
-    return "csv" if max(cells[","], cells[";"]) >= _SEPARATORS_OF_THREE else "trec"
-
-
 def kind_of(source: StoredFile, layout: FileLayout) -> str | None:
-    """Tell runs from qrels."""
     sample = layout.sample
     if layout.format == "beir":
         return "qrels"
     if sample is not None and (not sample.lines or layout.format == "trec"):
-        return trec_kind(sample)
+        return sample.trec_kind()
     if sample is not None and layout.format == "json":
-        return kind_of_json(sample)
+        return kind_of_json(sample.text)
     header: list[str] = []
     with source.reading() as reading:
         reading.on_header = header.extend
@@ -223,29 +184,20 @@ def kind_of_columns(names: Iterable[str]) -> str | None:
     return "qrels" if "corpus-id" in known else "run"
 
 
-def kind_of_json(sample: TextSample) -> str | None:
-    """Tell runs from qrels by the docs of the first query, or by the keys of the first row."""
-    if sample.text.lstrip().startswith("["):
-        first = first_value(sample.text, sample.text.find("{"))
+def kind_of_json(text: str) -> str | None:
+    """Tell runs from qrels by the keys of the first row, or by the docs of the first query.
+
+    Grades are small whole numbers, scores have a point.
+    """
+    if text.lstrip().startswith("["):
+        first = json_value(text, text.find("{"))
         return kind_of_columns(first) if isinstance(first, dict) else None
-    key = _FIRST_KEY.match(sample.text)
-    return kind_of_docs(first_value(sample.text, key.end())) if key else None
-
-
-def first_value(text: str, start: int) -> Any:
-    """Return the JSON value that begins at a place in a text, or None where it is cut off."""
-    try:
-        return json.JSONDecoder().raw_decode(text, max(start, 0))[0]
-    except (ValueError, RecursionError):
-        return None
-
-
-def kind_of_docs(docs: Any) -> str | None:
-    """Tell runs from qrels by one query's docs: grades are small whole numbers, scores have a point."""
+    key = _FIRST_KEY.match(text)
+    docs = json_value(text, key.end()) if key else None
     if isinstance(docs, list):
         return "run" if docs and all(isinstance(doc, list) for doc in docs) else None
     numbers = list(docs.values()) if isinstance(docs, dict) else []
     if numbers and all(isinstance(number, float) for number in numbers):
         return "run"
-    is_graded = all(isinstance(number, int) and abs(number) <= _HIGHEST_USUAL_GRADE for number in numbers)
+    is_graded = all(isinstance(number, int) and abs(number) <= 10 for number in numbers)
     return "qrels" if numbers and is_graded else None

@@ -13,12 +13,10 @@ from rankscope.io.write import open_target
 
 
 def read_text(path: PathLike) -> str:
-    """Return the text of a file, decompressed."""
     return source_of(path).read().decode("utf-8", "surrogateescape")
 
 
 def read_json(path: PathLike) -> Any:
-    """Return what a JSON file holds."""
     text = read_text(path)
     try:
         return json.loads(text)
@@ -34,7 +32,6 @@ def make_folder(target: Path) -> None:
 
 
 def write_jsonl(records: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write one JSON object a line."""
     write_text(path, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
 
 

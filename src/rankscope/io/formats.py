@@ -55,7 +55,6 @@ BUILT_IN = frozenset(FORMATS.entries)
 
 
 def check_format(name: str | None) -> None:
-    """Refuse a name that no format has."""
     if name is not None and name not in FORMATS:
         raise OptionError(
             f"there is no format {name!r}; the formats are {', '.join(FORMATS)}",
@@ -64,7 +63,6 @@ def check_format(name: str | None) -> None:
 
 
 def compression_in_name(name: str) -> str | None:
-    """Return the compression that a file name asks for, or None."""
     suffix = name.rpartition(".")[2].lower()
     return suffix if suffix in COMPRESSIONS else None
 

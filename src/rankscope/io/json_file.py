@@ -36,36 +36,29 @@ class Pairs(list[tuple[str, Any]]):
     __slots__ = ()
 
     def repeated(self) -> str:
-        """Return the first key that is there twice."""
         seen: set[str] = set()
         return next(key for key, _ in self if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 
 
 def parse(text: str, *, strict: bool) -> Any:
     """Parse JSON; when strict, an object that has a key twice stays `Pairs`, and NaN is refused."""
+
+    def unique_keys(pairs: list[tuple[str, Any]]) -> Any:
+        found = dict(pairs)
+        return found if len(found) == len(pairs) else Pairs(pairs)
+
+    def constant(word: str) -> float:
+        if word == "NaN":
+            raise ValueError("NaN is not a number")
+        return float(word)  # infinity, which JSON does not have but many programs write
+
     try:
-        if strict:
-            return json.loads(text, object_pairs_hook=unique_keys, parse_constant=infinity)
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=unique_keys, parse_constant=constant) if strict else json.loads(text)
     except RecursionError:
         raise ValueError("the values are nested too deeply") from None
 
 
-def unique_keys(pairs: list[tuple[str, Any]]) -> Any:
-    """Return an object as a dict, or as its pairs where it has a key twice."""
-    found = dict(pairs)
-    return found if len(found) == len(pairs) else Pairs(pairs)
-
-
-def infinity(word: str) -> float:
-    """Return the value of a word that JSON does not have but many programs write; NaN is no value."""
-    if word == "NaN":
-        raise ValueError("NaN is not a number")
-    return float(word)
-
-
 def line_rows(reading: FileReading) -> Iterator[NumberedRow]:
-    """Yield the object on each line."""
     text = ""
     reading.row_text = lambda: text
     for number, text in reading.lines():
@@ -88,7 +81,6 @@ def not_an_object(row: Any) -> str:
 
 
 def json_content(reading: FileReading, *, hint: str = "one object a line is JSONL: call the file .jsonl") -> Any:
-    """Return what a whole JSON file holds."""
     text = reading.whole().decode("utf-8-sig", "surrogateescape")
     try:
         return parse(text, strict=reading.strict)
@@ -97,7 +89,6 @@ def json_content(reading: FileReading, *, hint: str = "one object a line is JSON
 
 
 def json_rows(reading: FileReading) -> Iterator[NumberedRow]:
-    """Yield the objects of a JSON list, or what the reader of this kind of data makes of a file that is not one."""
     content = json_content(reading)
     if reading.from_json is not None:
         yield from reading.from_json(content)
@@ -161,7 +152,6 @@ def valued_docs(docs: Any, kind: RowKind[Any], *, where: str) -> Iterable[tuple[
 
 
 def write_json(rows: AnyRows, stream: BinaryIO) -> None:
-    """Write an object of queries, each an object of docs."""
     if isinstance(rows, QrelsRows):
         refuse_extra_columns(rows, EXTRA_QRELS_COLUMNS, format_name="JSON")
     texts = map(repr, rows.score.tolist()) if isinstance(rows, RunRows) else map(grade_text, rows.grade.tolist())
@@ -179,8 +169,6 @@ def write_json(rows: AnyRows, stream: BinaryIO) -> None:
 
 
 def write_jsonl(rows: AnyRows, stream: BinaryIO) -> None:
-    """Write one JSON object a line."""
-
     def cells(name: str, column: list[Any]) -> Iterator[str]:
         if name == "grade":
             return (f'"grade": {grade_text(cell)}' for cell in column)

@@ -10,7 +10,6 @@ from typing import Any
 # What C's strtod takes in decimal, and nothing else of what float() takes: no underscores, no digits beyond ASCII.
 _DECIMAL = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
-_INT64_LIMIT = 1 << 63
 
 
 def number_in(cell: Any) -> float | None:
@@ -34,7 +33,7 @@ def integer_in(cell: Any) -> int | None:
         cell = int(text) if _INTEGER.fullmatch(text) else None
     if isinstance(cell, bool) or not isinstance(cell, int):
         return None
-    return cell if -_INT64_LIMIT <= cell < _INT64_LIMIT else None
+    return cell if -(1 << 63) <= cell < 1 << 63 else None
 
 
 def grade_text(grade: float) -> str:

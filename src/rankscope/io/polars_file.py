@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from array import array
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankscope.errors import FormatError, IdError
@@ -29,15 +30,15 @@ _STREAM_MAGIC = b"\xff\xff\xff\xff"
 _ROWS_AT_ONCE = 20_000
 
 
-def load(content: bytes, read: Callable[[io.BytesIO], Any], *, name: str) -> Any:
-    """Read a table or its schema, turning what Polars raises into an error of ours."""
+def load(reading: FileReading, content: bytes, read: Callable[[io.BytesIO], pl.DataFrame]) -> pl.DataFrame:
+    """Read a table, turning what Polars raises into an error of ours."""
     from polars.exceptions import PanicException, PolarsError
 
     try:
         return read(io.BytesIO(content))
     except (PolarsError, PanicException, OSError, ValueError) as error:
         raise FormatError(
-            f"{name} cannot be read as a table: {str(error).partition(chr(10))[0]}",
+            f"{reading.name} cannot be read as a table: {str(error).partition(chr(10))[0]}",
             hint="it is damaged, cut off or in another format; without a format given, it is told from the content",
         ) from error
 
@@ -45,7 +46,7 @@ def load(content: bytes, read: Callable[[io.BytesIO], Any], *, name: str) -> Any
 def parquet_table(reading: FileReading) -> pl.DataFrame:
     import polars as pl
 
-    return load(reading.whole(), pl.read_parquet, name=reading.name)  # type: ignore[no-any-return]
+    return load(reading, reading.whole(), pl.read_parquet)
 
 
 def arrow_table(reading: FileReading) -> pl.DataFrame:
@@ -53,8 +54,7 @@ def arrow_table(reading: FileReading) -> pl.DataFrame:
     import polars as pl
 
     content = reading.whole()
-    read = pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc
-    return load(content, read, name=reading.name)  # type: ignore[no-any-return]
+    return load(reading, content, pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc)
 
 
 def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
@@ -63,7 +63,7 @@ def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
     from polars.exceptions import PolarsError
 
     if reading.path is None:
-        yield from table_rows(reading, parquet_table(reading))
+        yield from table_rows(reading, load_table=parquet_table)
         return
     try:
         table = pl.scan_parquet(reading.path, glob=False)
@@ -79,27 +79,19 @@ def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
         ) from error
 
 
-def arrow_rows(reading: FileReading) -> Iterator[NumberedRow]:
-    return table_rows(reading, arrow_table(reading))
-
-
-def table_rows(reading: FileReading, table: pl.DataFrame) -> Iterator[NumberedRow]:
+def table_rows(reading: FileReading, *, load_table: Callable[[FileReading], pl.DataFrame]) -> Iterator[NumberedRow]:
+    table = load_table(reading)
     reading.on_header(table.columns)
     yield from enumerate(table.iter_rows(named=True), 1)
 
 
-def read_parquet(reading: FileReading, kind: RowKind[Any]) -> Collector:
-    return collect(reading, kind, parquet_table(reading))
-
-
-def read_arrow(reading: FileReading, kind: RowKind[Any]) -> Collector:
-    return collect(reading, kind, arrow_table(reading))
-
-
-def collect(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> Collector:
+def read_table(
+    reading: FileReading, kind: RowKind[Any], *, load_table: Callable[[FileReading], pl.DataFrame]
+) -> Collector:
     """Gather the columns of a table, noting the rows that lack an id or a number."""
     import polars as pl
 
+    table = load_table(reading)
     roles = find_roles(table.columns, kind, chosen=reading.columns, where=reading.name)
     table = table.select(*(table[name].alias(role) for role, name in roles.items()))
     numbers = table[kind.value]
@@ -113,17 +105,21 @@ def collect(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> Co
     table = without_bad_rows(reading, kind, table)
     collector.query, collector.doc = table["query"].to_list(), table["doc"].to_list()
     collector.value = array("d", table[kind.value].to_numpy().tobytes())
-    collector.rank = ranks(table)
-    collector.tag = (texts(table, "tag") or [""])[-1] or None
-    for role in EXTRA_QRELS_COLUMNS:
-        column = texts(table, role)
-        if column is not None:
-            collector.extras[role] = column
+    collector.rank = None
+    if "rank" in table.columns and table.schema["rank"].is_integer():
+        ranks = table["rank"].cast(pl.Int64, strict=False)
+        collector.rank = None if ranks.null_count() else array("q", ranks.to_numpy().tobytes())
+    texts = {
+        role: table[role].cast(pl.String).fill_null("").to_list()
+        for role in ("tag", *EXTRA_QRELS_COLUMNS)
+        if role in table.columns
+    }
+    collector.tag = (texts.pop("tag", None) or [""])[-1] or None
+    collector.extras = texts
     return collector
 
 
 def id_column(column: pl.Series) -> pl.Series:
-    """Return a column of ids as text."""
     import polars as pl
 
     if not (column.dtype.is_integer() or column.dtype in {pl.String, pl.Categorical, pl.Enum, pl.Binary, pl.Null}):
@@ -150,24 +146,7 @@ def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFra
     return table.filter(is_good)
 
 
-def ranks(table: pl.DataFrame) -> array[int] | None:
-    """Return the ranks where every row has a whole number."""
-    import polars as pl
-
-    if "rank" not in table.columns or not table.schema["rank"].is_integer():
-        return None
-    column = table["rank"].cast(pl.Int64, strict=False)
-    return None if column.null_count() else array("q", column.to_numpy().tobytes())
-
-
-def texts(table: pl.DataFrame, role: str) -> list[str] | None:
-    """Return an optional column as text, blank where it holds nothing."""
-    import polars as pl
-
-    return table[role].cast(pl.String).fill_null("").to_list() if role in table.columns else None
-
-
-def write_table(rows: AnyRows, stream: BinaryIO, write: Callable[[pl.DataFrame, io.BytesIO], Any]) -> None:
+def write_table(rows: AnyRows, stream: BinaryIO, *, method: str) -> None:
     """Write a table after refusing text that is not Unicode."""
     import polars as pl
 
@@ -175,17 +154,19 @@ def write_table(rows: AnyRows, stream: BinaryIO, write: Callable[[pl.DataFrame, 
     for name, column in columns.items():
         check_encodable((cell for cell in column if isinstance(cell, str)), what=name, errors="strict")
     content = io.BytesIO()
-    write(pl.DataFrame(columns), content)
+    getattr(pl.DataFrame(columns), method)(content)
     stream.write(content.getbuffer())
 
 
-def write_parquet(rows: AnyRows, stream: BinaryIO) -> None:
-    write_table(rows, stream, lambda table, content: table.write_parquet(content))
-
-
-def write_arrow(rows: AnyRows, stream: BinaryIO) -> None:
-    write_table(rows, stream, lambda table, content: table.write_ipc(content))
-
-
-PARQUET = Format(rows=parquet_rows, read=read_parquet, write=write_parquet, magic=(b"PAR1",))
-ARROW = Format(rows=arrow_rows, read=read_arrow, write=write_arrow, magic=(b"ARROW1\0\0", _STREAM_MAGIC))
+PARQUET = Format(
+    rows=parquet_rows,
+    read=partial(read_table, load_table=parquet_table),
+    write=partial(write_table, method="write_parquet"),
+    magic=(b"PAR1",),
+)
+ARROW = Format(
+    rows=partial(table_rows, load_table=arrow_table),
+    read=partial(read_table, load_table=arrow_table),
+    write=partial(write_table, method="write_ipc"),
+    magic=(b"ARROW1\0\0", _STREAM_MAGIC),
+)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from rankscope.errors import BadLine, BadLinesError
+from rankscope.errors import BadLine, BadLinesError, OptionError, did_you_mean
 from rankscope.io.detection import empty, layout_of
 from rankscope.io.formats import FORMATS, check_format
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import FileReading, PathLike, StoredFile, source_of
-from rankscope.io.table import QRELS, RUN, Collector, Format, RowKind, Rows, check_chosen
+from rankscope.io.table import QRELS, RUN, Format, RowKind, Rows
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
 
@@ -77,15 +77,19 @@ def read_file(
     lenient: bool = False,
     progress: Progress | None = None,
 ) -> ReadFile[Rows]:
-    """Read a file as the given kind."""
     check_format(format_name)
     source = source_of(path)
-    check_chosen(columns, kind)
+    for role in columns or {}:
+        if role not in kind.aliases:
+            raise OptionError(
+                f"{role!r} is no column of {kind.noun}; the columns are {', '.join(kind.aliases)}",
+                hint=did_you_mean(role, kind.aliases),
+            )
     found = layout_of(source, format_name=format_name, columns=columns)
     handler = FORMATS[found.format]
     with source.reading(progress=progress, columns=columns, strict=True) as reading:
         collected = handler.collect(reading, kind)
-    check_collected(reading, collected, kind, handler=handler, lenient=lenient)
+    check_collected(reading, len(collected), kind, handler=handler, lenient=lenient)
     return ReadFile(
         rows=kind.build(collected),
         path=source.name,
@@ -96,12 +100,9 @@ def read_file(
     )
 
 
-def check_collected(
-    reading: FileReading, collected: Collector, kind: RowKind[Rows], *, handler: Format, lenient: bool
-) -> None:
-    """Raise what keeps the rows from being used: malformed lines, unless they may be left out, or no rows at all."""
-    n_good = len(collected)
+def check_collected(reading: FileReading, n_good: int, kind: RowKind[Any], *, handler: Format, lenient: bool) -> None:
+    """Raise what keeps rows from being used: malformed lines, unless they may be left out, or no rows at all."""
     if reading.bad_lines and not (lenient and n_good):
-        raise BadLinesError(reading.bad_lines, hint=handler.explain(kind, reading.bad_lines, n_good=n_good))
+        raise BadLinesError(reading.bad_lines, hint=handler.explain(kind, reading.bad_lines, n_good))
     if not n_good:
         raise empty(reading.name)

@@ -30,7 +30,6 @@ class RunRows(LightRecord, eq=False):
             object.__setattr__(self, "rank", read_only(self.rank))
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.score)
 
 
@@ -52,5 +51,4 @@ class QrelsRows(LightRecord, eq=False):
         object.__setattr__(self, "grade", read_only(self.grade))
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.grade)

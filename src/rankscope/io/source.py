@@ -20,7 +20,6 @@ from rankscope.progress import Progress
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
-STDIN = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _BLOCK_BYTES = 1 << 20
@@ -33,7 +32,6 @@ class StoredFile(LightRecord):
     content: bytes | None = None
 
     def open(self) -> BinaryIO:
-        """Open the bytes as stored."""
         if self.content is not None:
             return io.BytesIO(self.content)
         try:
@@ -43,7 +41,6 @@ class StoredFile(LightRecord):
 
     @cached_property
     def compression(self) -> str | None:
-        """How the bytes are compressed, as the first of them say."""
         with self.open() as raw:
             return compression_of(raw.read(MAGIC_BYTES))
 
@@ -51,7 +48,8 @@ class StoredFile(LightRecord):
     def stream(self, progress: Progress | None = None) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
         """Open what the file holds, decompressed; calling the second value reports how far it has been read."""
         with self.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
-            yield stream, lambda: progress(raw.tell(), self.n_bytes) if progress else None
+            n_bytes = Path(self.name).stat().st_size if self.content is None else len(self.content)
+            yield stream, lambda: progress(raw.tell(), n_bytes) if progress else None
 
     @contextmanager
     def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:
@@ -61,7 +59,6 @@ class StoredFile(LightRecord):
             yield FileReading(self.name, stream, tick=tick, path=path, **options)
 
     def head(self, n_bytes: int) -> bytes:
-        """Return the first bytes of what the file holds, decompressed."""
         with self.stream() as (stream, _):
             return stream.read(n_bytes)
 
@@ -70,18 +67,9 @@ class StoredFile(LightRecord):
         with self.stream() as (stream, _):
             return stream.read().removeprefix(BYTE_ORDER_MARK)
 
-    @property
-    def n_bytes(self) -> int:
-        """The size as stored."""
-        return Path(self.name).stat().st_size if self.content is None else len(self.content)
-
     def sha256(self) -> str:
-        """Return the digest of the bytes as stored."""
         with self.open() as stream:
-            digest = hashlib.sha256()
-            while block := stream.read(_BLOCK_BYTES):
-                digest.update(block)
-            return digest.hexdigest()
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def source_of(path: PathLike | StoredFile) -> StoredFile:
@@ -89,8 +77,8 @@ def source_of(path: PathLike | StoredFile) -> StoredFile:
     if isinstance(path, StoredFile):
         return path
     name = os.fspath(path)
-    if name == STDIN:
-        return StoredFile(STDIN, read_to_end(sys.stdin.buffer))
+    if name == "-":
+        return StoredFile(name, read_to_end(sys.stdin.buffer))
     where = Path(name)
     if not where.exists():
         raise missing(where)
@@ -105,7 +93,6 @@ def source_of(path: PathLike | StoredFile) -> StoredFile:
 
 
 def cannot_read(name: str, error: OSError) -> InputError:
-    """Return the error for a file that the system does not let us read."""
     return InputError(f"{name} cannot be read: {error.strerror or error}", hint="check its permissions")
 
 
@@ -140,7 +127,6 @@ def beir_qrels_in(folder: Path) -> Path:
 
 
 def is_tsv(name: str) -> bool:
-    """Tell whether a file name is that of a TSV, compressed or not."""
     return name.endswith((".tsv", *(f".tsv.{compression}" for compression in COMPRESSIONS)))
 
 
@@ -195,11 +181,9 @@ class FileReading:
                 yield number, line.decode("utf-8", "surrogateescape")
 
     def whole(self) -> bytes:
-        """Return everything the file holds."""
         content = self.stream.read()
         self._tick()
         return content
 
     def reject(self, line: int, text: str, problem: str) -> None:
-        """Note a malformed line."""
         self.bad_lines.append(BadLine(self.name, line, text.rstrip("\r\n"), problem))

@@ -12,20 +12,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from rankscope.errors import (
-    BadLine,
-    BadLinesError,
-    FormatError,
-    GradeError,
-    InputError,
-    OptionError,
-    ScoreError,
-    did_you_mean,
-)
+from rankscope.errors import BadLine, BadLinesError, FormatError, GradeError, InputError, ScoreError
 from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
 from rankscope.io.formats import FORMATS, check_format, format_in_name
 from rankscope.io.ids import as_id
@@ -41,18 +32,8 @@ Rows = TypeVar("Rows", RunRows, QrelsRows)
 
 EXTRA_QRELS_COLUMNS = ("subtopic", "rater", "time")
 
-_HEAD_BYTES = 1 << 12
 
-
-class ExplainBadLines(Protocol):
-    """Returns the hint for malformed lines."""
-
-    def __call__(self, kind: RowKind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:
-        """Return the hint, given that so many lines were good."""
-
-
-def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], /, *, n_good: int) -> str:  # noqa: ARG001
-    """Return the hint for malformed rows of a table."""
+def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:  # noqa: ARG001
     return f"every row needs {', '.join(kind.required)}; correct these, or skip them with lenient=True (--lenient)"
 
 
@@ -69,10 +50,10 @@ class Format(LightRecord, kw_only=True):
     """How files that are not text begin."""
     has_text_cells: bool = False
     """Whether every cell is text, so that a list is written as JSON within it."""
-    explain: ExplainBadLines = explain_bad_rows
+    explain: Callable[[RowKind[Any], Sequence[BadLine], int], str] = explain_bad_rows
+    """Returns the hint for malformed lines, given how many were good."""
 
     def collect(self, reading: FileReading, kind: RowKind[Any]) -> Collector:
-        """Read a run or qrels."""
         if self.read is not None:
             return self.read(reading, kind)
         if self.rows is None:
@@ -93,7 +74,6 @@ def read_rows(path: PathLike | StoredFile, *, format: str | None = None) -> Iter
 
 
 def rows_in(reading: FileReading, format_name: str) -> Iterator[NumberedRow]:
-    """Yield the rows of a file that has been opened."""
     check_format(format_name)
     rows = FORMATS[format_name].rows
     if rows is None:
@@ -103,7 +83,7 @@ def rows_in(reading: FileReading, format_name: str) -> Iterator[NumberedRow]:
 
 def format_of(source: StoredFile) -> str:
     """Return the format of a table of any kind: from its name, else from how it starts; or raise that neither tells."""
-    found = guess_format(source.name, source.head(_HEAD_BYTES))
+    found = guess_format(source.name, source.head(1 << 12))
     if found is None:
         raise cannot_tell(source.name)
     return found
@@ -132,7 +112,6 @@ def format_of_magic(head: bytes) -> str | None:
 
 
 def cannot_tell(name: str) -> FormatError:
-    """Return the error for a file of which neither the name nor the content tells the format."""
     endings = (ending for known in FORMATS if FORMATS[known].rows for ending in FORMATS.entries[known].endings or ())
     return FormatError(
         f"cannot tell the format of {name} from its name",
@@ -166,10 +145,14 @@ class Collector:
             query = self._as_id(query, "query")
         if type(doc) is not str or not doc:
             doc = self._as_id(doc, "doc")
-        value = kind.number(row.get(kind.value))
+        value = number_in(row.get(kind.value))
+        if value is None or (math.isinf(value) and not kind.allows_infinity):
+            raise kind.error(kind.not_a_number(row.get(kind.value)))
         for role in kind.extras:
             if role in row:
-                self.add_extra(role, row[role])
+                column = self.extras.setdefault(role, [])
+                column.extend([""] * (len(self) - len(column)))  # the rows before that did not have it
+                column.append("" if row[role] is None else str(row[role]))
         self.query.append(self.names.setdefault(query, query))
         self.doc.append(doc)
         self.value.append(value)
@@ -188,17 +171,6 @@ class Collector:
             self.integer_ids.add(role)
         return identifier
 
-    def add_extra(self, role: str, cell: Any) -> None:
-        """Add to an optional column, which is blank on the rows before that did not have it."""
-        column = self.extras.setdefault(role, [])
-        column.extend([""] * (len(self) - len(column)))
-        column.append("" if cell is None else str(cell))
-
-    def extra_column(self, role: str) -> list[str] | None:
-        """Return an optional column at its full length, or None where no row had it."""
-        column = self.extras.get(role)
-        return None if column is None else column + [""] * (len(self) - len(column))
-
 
 class RowKind(LightRecord, Generic[Rows], eq=False):
     """What differs between runs and qrels: the columns, which number they carry, and the rows they become."""
@@ -213,15 +185,7 @@ class RowKind(LightRecord, Generic[Rows], eq=False):
     error: type[InputError]
     extras: tuple[str, ...] = ()
 
-    def number(self, cell: Any) -> float:
-        """Return the score or grade in a cell, or raise that there is none."""
-        number = number_in(cell)
-        if number is None or (math.isinf(number) and not self.allows_infinity):
-            raise self.error(self.not_a_number(cell))
-        return number
-
     def not_a_number(self, cell: Any) -> str:
-        """Say that a cell holds no usable number."""
         if cell is None:
             return f"the {self.value} is missing"
         wanted = "a number" if self.allows_infinity else "a finite number"
@@ -241,13 +205,14 @@ def build_run(collected: Collector) -> RunRows:
 
 
 def build_qrels(collected: Collector) -> QrelsRows:
+    extras: dict[str, Any] = {
+        role: column + [""] * (len(collected) - len(column)) for role, column in collected.extras.items()
+    }
     return QrelsRows(
         query=collected.query,
         doc=collected.doc,
         grade=np.frombuffer(collected.value, dtype=np.float64),
-        subtopic=collected.extra_column("subtopic"),
-        rater=collected.extra_column("rater"),
-        time=collected.extra_column("time"),
+        **extras,
         integer_ids=frozenset(collected.integer_ids),
     )
 
@@ -277,7 +242,6 @@ KINDS: dict[str, RowKind[Any]] = {"run": RUN, "qrels": QRELS}
 
 
 def collect_rows(reading: FileReading, kind: RowKind[Any], rows: Iterable[NumberedRow]) -> Collector:
-    """Gather the rows of a run or qrels, each read by its own columns."""
     collector = Collector()
     roles_of: dict[tuple[str, ...], dict[str, str]] = {}
 
@@ -299,12 +263,10 @@ def collect_rows(reading: FileReading, kind: RowKind[Any], rows: Iterable[Number
 
 
 def other(kind: RowKind[Any]) -> RowKind[Any]:
-    """Return qrels for a run, and a run for qrels."""
     return QRELS if kind.name == "run" else RUN
 
 
 def looks_like(kind: RowKind[Any]) -> str:
-    """Return the hint for a file of the wrong kind."""
     return f"this looks like {kind.noun}; are the arguments swapped?"
 
 
@@ -333,16 +295,6 @@ def lowered(names: Iterable[str]) -> set[str]:
     return {name.strip().lower() for name in names}
 
 
-def check_chosen(chosen: Mapping[str, str] | None, kind: RowKind[Any]) -> None:
-    """Refuse a mapping of columns that names something this kind of file does not have."""
-    for role in chosen or {}:
-        if role not in kind.aliases:
-            raise OptionError(
-                f"{role!r} is no column of {kind.noun}; the columns are {', '.join(kind.aliases)}",
-                hint=did_you_mean(role, kind.aliases),
-            )
-
-
 def table_columns(rows: AnyRows) -> dict[str, list[Any]]:
     """Return the columns that a table of these rows has, by role, in the order in which they are written."""
     columns: dict[str, list[Any]] = {"query": list(rows.query), "doc": list(rows.doc)}
@@ -353,11 +305,6 @@ def table_columns(rows: AnyRows) -> dict[str, list[Any]]:
         if rows.tag:
             columns["tag"] = [rows.tag] * len(rows)
         return columns
+    extras = {role: getattr(rows, role) for role in EXTRA_QRELS_COLUMNS}
     columns["grade"] = rows.grade.tolist()
-    return columns | {role: list(column) for role, column in extra_columns(rows).items()}
-
-
-def extra_columns(rows: QrelsRows) -> dict[str, Sequence[str]]:
-    """Return the optional columns that these qrels have."""
-    columns = {role: getattr(rows, role) for role in EXTRA_QRELS_COLUMNS}
-    return {role: column for role, column in columns.items() if column is not None}
+    return columns | {role: list(column) for role, column in extras.items() if column is not None}

@@ -26,29 +26,23 @@ _CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 14
 _OTHER_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 """How compressed files begin. Other files that are not text have a NUL byte near their start."""
-_MANY_FIELDS = 1 << 30
-LAYOUTS = {"run": (6, _MANY_FIELDS, 4), "qrels": (4, 4, 3)}
-"""For either kind: the least and the most fields of a line, and which of them is a number."""
 
 
 class TrecFile(LightRecord):
     """A file of TREC text."""
 
     name: str
-    """The file that is read: "-" is standard input."""
     compression: str | None = None
     content: bytes | None = None
     """What was read from something that can be read only once."""
 
     @property
     def source(self) -> Any:
-        """The same as a source of the readers."""
         from rankscope.io.source import StoredFile
 
         return StoredFile(self.name, self.content)
 
     def sha256(self) -> str:
-        """Return the digest of the file as stored."""
         digest: str = self.source.sha256()
         return digest
 
@@ -60,7 +54,6 @@ class TrecFile(LightRecord):
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
-        """Yield the text in pieces as it is decompressed."""
         with self.source.stream(progress) as (stream, tick):
             while chunk := stream.read(_CHUNK_BYTES):
                 yield chunk
@@ -99,23 +92,15 @@ def is_plain(path: str | os.PathLike[str], kind: str) -> bool:
             head = file.read(_HEAD_BYTES)
     except OSError:
         return False
-    return not head.startswith(_OTHER_MAGIC) and b"\0" not in head and is_trec_line(first_line(head), kind)
-
-
-def first_line(head: bytes) -> list[bytes]:
-    """Return the fields of the first line that is neither blank nor a comment, or none where it is not whole."""
+    if head.startswith(_OTHER_MAGIC) or b"\0" in head:
+        return False
     lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     whole = lines[:-1] if len(head) == _HEAD_BYTES else lines
-    return next((line.split() for line in whole if line.strip() and not line.lstrip().startswith(b"#")), [])
-
-
-def is_trec_line(fields: list[bytes], kind: str) -> bool:
-    """Tell whether fields are those of a line of TREC text."""
-    least, most, number = LAYOUTS[kind]
-    if not least <= len(fields) <= most:
+    fields = next((line.split() for line in whole if line.strip() and not line.lstrip().startswith(b"#")), [])
+    if not (len(fields) >= 6 if kind == "run" else len(fields) == 4):
         return False
     try:
-        float(fields[number])
+        float(fields[4 if kind == "run" else 3])
     except ValueError:
         return False
     return True
@@ -136,5 +121,5 @@ def bad_run_lines(
     reading = FileReading(name, io.BytesIO())
     trec.take_lines(reading, Collector(), RUN, numbered=numbered)
     if reading.bad_lines and not (lenient and n_good):
-        raise BadLinesError(reading.bad_lines, hint=trec.explain(RUN, reading.bad_lines, n_good=n_good))
+        raise BadLinesError(reading.bad_lines, hint=trec.explain(RUN, reading.bad_lines, n_good))
     return tuple(reading.bad_lines)

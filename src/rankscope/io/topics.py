@@ -16,25 +16,15 @@ _TOP = re.compile(r"<top>(.*?)</top>", re.IGNORECASE | re.DOTALL)
 _FIELD = re.compile(r"<([a-z][\w-]*)>(.*?)(?=</?[a-z][\w-]*>|\Z)", re.IGNORECASE | re.DOTALL)
 _SAID_AGAIN = re.compile(r"(number|topic|domain|description|narrative|summary|concept\(s\)):\s*", re.IGNORECASE)
 """What the first years wrote behind a tag: <num> Number: 051."""
-_NAMES = {
-    "num": "number",
-    "desc": "description",
-    "narr": "narrative",
-    "dom": "domain",
-    "con": "concepts",
-    "head": "head",
-}
+_NAMES = {"num": "number", "desc": "description", "narr": "narrative", "dom": "domain", "con": "concepts"}
 _START = re.compile(rb"\s*(<\?xml|<!doctype|<!--|<top(ics|ic)?\b|<[a-z][\w-]*>\s*<top)", re.IGNORECASE)
-_ID_TAGS = ("number", "num", "id", "identifier", "qid", "query_id")
 
 
 def is_topics(head: bytes) -> bool:
-    """Tell whether a file that starts like this holds topics."""
     return bool(_START.match(head.removeprefix(b"\xef\xbb\xbf")))
 
 
 def topic_rows(reading: FileReading) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each topic as a row with the number of the line where it starts."""
     text = reading.whole().decode("utf-8-sig", "surrogateescape")
     if re.search(r"<top>", text, re.IGNORECASE):
         return sgml_rows(text, reading.name)
@@ -58,30 +48,28 @@ def sgml_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def as_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a topic with its id under the name that tables use."""
-    tag = next((tag for tag in _ID_TAGS if tag in row), None)
+    tag = next((tag for tag in ("number", "num", "id", "identifier", "qid", "query_id") if tag in row), None)
     return {"_id": row.get(tag) if tag else None, **{name: value for name, value in row.items() if name != tag}}
 
 
 def xml_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the topics of an XML file: elements called topic, query or the like, with an id as attribute or child."""
-    elements = list(topic_elements(parsed(text, name)))
+    """Yield the topics of an XML file: the children of its root that share the most usual tag."""
+    root = parsed(text, name)
+    tags = [child.tag for child in root]
+    usual = max(tags, key=tags.count, default="")
+    elements = [child for child in root if child.tag == usual]
     if not elements:
         raise FormatError(f"{name} is XML without topics", hint='a topic is <topic number="1"><title>…</title></topic>')
-    for line, element in zip(lines_of(elements, text), elements, strict=True):
+    starts = [match.start() for match in re.finditer(rf"<{re.escape(usual)}[\s>]", text)]
+    for i, element in enumerate(elements):
         row: dict[str, Any] = dict(element.attrib)
         for child in element:
             if not len(child) and (child.text or "").strip():
                 row.setdefault(child.tag.lower(), " ".join(str(child.text).split()))
         own = " ".join((element.text or "").split())
+        # where a comment repeats the tag, its place among the topics instead of its line
+        line = text.count("\n", 0, starts[i]) + 1 if len(starts) == len(elements) else i + 1
         yield line, as_row({**row, **({"text": own} if own else {})})
-
-
-def lines_of(elements: list[Element], text: str) -> list[int]:
-    """Return the line where each element starts; its place among them where a comment repeats the tag."""
-    starts = [match.start() for match in re.finditer(rf"<{re.escape(elements[0].tag)}[\s>]", text)]
-    if len(starts) != len(elements):
-        return list(range(1, len(elements) + 1))
-    return [text.count("\n", 0, start) + 1 for start in starts]
 
 
 def parsed(text: str, name: str) -> Element:
@@ -94,10 +82,3 @@ def parsed(text: str, name: str) -> Element:
         return ET.fromstring(text.encode("utf-8", "surrogateescape"))  # noqa: S314 (entities are refused above)
     except ET.ParseError as error:
         raise FormatError(f"{name} is not valid XML: {error}", hint="topics are XML, or <top> … </top>") from error
-
-
-def topic_elements(root: Element) -> Iterator[Element]:
-    """Return the elements that stand for queries: the children of the root that share its most usual tag."""
-    tags = [child.tag for child in root]
-    usual = max(tags, key=tags.count, default="")
-    return (child for child in root if child.tag == usual)

@@ -12,18 +12,14 @@ import numpy as np
 from rankscope.arrays import Ints, positions_in_segment
 from rankscope.errors import BadLine, FormatError, InputError, OptionError
 from rankscope.io.numbers import grade_text, number_in
-from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.rows import RunRows
 from rankscope.io.source import FileReading
 from rankscope.io.table import AnyRows, Collector, Format, RowKind, looks_like, other
 from rankscope.io.write import check_encodable, refuse_extra_columns, write_lines
 
 RUN_FIELDS = 6
 QRELS_FIELDS = 4
-LAYOUT = {"run": "query Q0 doc rank score tag", "qrels": "query iteration doc grade"}
-DEFAULT_TAG = "rankscope"
 
-_NUMBER_BYTES = b"0123456789+-.eE"
-_INTEGER_BYTES = b"0123456789+-"
 _RANK_DIGITS = 19  # more than that are no rank, however many zeros lead them
 _WHITESPACE = re.compile(r"[ \t\n\r\v\f]")
 
@@ -35,59 +31,39 @@ def read(reading: FileReading, kind: RowKind[Any]) -> Collector:
             f"{reading.name} is TREC text, which has no named columns", hint="leave out the mapping of columns"
         )
     collector = Collector()
-    take_block = take_run_block if kind.name == "run" else take_qrels_block
     for first, lines in reading.blocks():
-        if not take_block(collector, lines):
+        if not take_block(collector, lines, is_run=kind.name == "run"):
             take_lines(reading, collector, kind, numbered=enumerate(lines, first))
     if len(set(collector.extras.get("subtopic", ()))) == 1:  # the iteration, which nobody uses
         del collector.extras["subtopic"]
     return collector
 
 
-def take_run_block(collector: Collector, lines: list[bytes]) -> bool:
-    """Add a block of a run in which every line is plain; otherwise add nothing and say so."""
-    columns = plain_columns(lines, n_fields=RUN_FIELDS)
-    scores = plain_numbers(columns[4]) if columns else None
-    if scores is None:
-        return False
-    collector.query.extend(interned(columns[0], collector.names))
-    collector.doc.extend(decoded(columns[2]))
-    collector.value.extend(scores)
-    take_ranks(collector, columns[3])
-    collector.tag = columns[5][-1].decode("utf-8", "surrogateescape")
-    return True
-
-
-def take_qrels_block(collector: Collector, lines: list[bytes]) -> bool:
-    """Add a block of qrels in which every line is plain; otherwise add nothing and say so."""
-    columns = plain_columns(lines, n_fields=QRELS_FIELDS)
-    grades = plain_numbers(columns[3]) if columns else None
-    if grades is None or not np.isfinite(grades).all():
-        return False
-    collector.query.extend(interned(columns[0], collector.names))
-    collector.extras.setdefault("subtopic", []).extend(interned(columns[1], collector.names))
-    collector.doc.extend(decoded(columns[2]))
-    collector.value.extend(grades)
-    return True
-
-
-def plain_columns(lines: list[bytes], *, n_fields: int) -> list[tuple[bytes, ...]]:
-    """Split lines into columns, or return none where a line is a comment or has another number of fields."""
+def take_block(collector: Collector, lines: list[bytes], *, is_run: bool) -> bool:
+    """Add a block in which every line is plain; otherwise add nothing and say so."""
     rows = list(map(bytes.split, lines))
-    if set(map(len, rows)) != {n_fields}:
-        return []
+    if set(map(len, rows)) != {RUN_FIELDS if is_run else QRELS_FIELDS}:
+        return False
     columns = list(zip(*rows, strict=True))
-    return [] if any(query.startswith(b"#") for query in set(columns[0])) else columns
-
-
-def plain_numbers(texts: Sequence[bytes]) -> array[float] | None:
-    """Return decimal numbers, or None where a text has anything unusual in it."""
-    if b"".join(texts).translate(None, _NUMBER_BYTES):
-        return None
+    texts = columns[4 if is_run else 3]
+    has_comment = any(query.startswith(b"#") for query in set(columns[0]))
+    if has_comment or b"".join(texts).translate(None, b"0123456789+-.eE"):
+        return False
     try:
-        return array("d", map(float, texts))
+        numbers = array("d", map(float, texts))
     except ValueError:
-        return None
+        return False
+    if not (is_run or np.isfinite(numbers).all()):
+        return False
+    collector.query.extend(interned(columns[0], collector.names))
+    collector.doc.extend(b"\n".join(columns[2]).decode("utf-8", "surrogateescape").split("\n"))  # many in one go
+    collector.value.extend(numbers)
+    if is_run:
+        take_ranks(collector, columns[3])
+        collector.tag = columns[5][-1].decode("utf-8", "surrogateescape")
+    else:
+        collector.extras.setdefault("subtopic", []).extend(interned(columns[1], collector.names))
+    return True
 
 
 def take_ranks(collector: Collector, texts: Sequence[bytes]) -> None:
@@ -96,7 +72,7 @@ def take_ranks(collector: Collector, texts: Sequence[bytes]) -> None:
         return
     try:
         digits = (text.lstrip(b"+-") for text in texts) if max(map(len, texts)) > _RANK_DIGITS else texts
-        is_plain = not b"".join(texts).translate(None, _INTEGER_BYTES) and max(map(len, digits)) <= _RANK_DIGITS
+        is_plain = not b"".join(texts).translate(None, b"0123456789+-") and max(map(len, digits)) <= _RANK_DIGITS
         collector.rank.extend(array("q", map(int, texts if is_plain else [b""])))
     except (ValueError, OverflowError):
         collector.rank = None
@@ -113,22 +89,15 @@ def interned(texts: Iterable[bytes], names: dict[str, str]) -> Iterator[str]:
         yield name
 
 
-def decoded(texts: Iterable[bytes]) -> list[str]:
-    """Decode ids in one go: none of them can hold the line end that joins them."""
-    return b"\n".join(texts).decode("utf-8", "surrogateescape").split("\n")
-
-
 def take_lines(
     reading: FileReading, collector: Collector, kind: RowKind[Any], *, numbered: Iterable[tuple[int, bytes]]
 ) -> None:
-    """Add line by line, noting the malformed ones."""
-    row_of = run_row if kind.name == "run" else qrels_row
     for number, line in numbered:
         fields = fields_of(line)
         if not fields or fields[0].startswith("#"):
             continue
         try:
-            collector.add(row_of(fields), kind)
+            collector.add(row_of(fields, kind), kind)
         except InputError as error:
             reading.reject(number, line.decode("utf-8", "surrogateescape"), error.message)
 
@@ -138,23 +107,18 @@ def fields_of(line: bytes) -> list[str]:
     return [field.decode("utf-8", "surrogateescape") for field in line.split()]
 
 
-def run_row(fields: list[str]) -> dict[str, str]:
-    """Return a line of a run by role; what follows the sixth field is ignored."""
-    if len(fields) < RUN_FIELDS:
-        raise FormatError(f"{count_fields(fields)} where {RUN_FIELDS} are needed")
-    return dict(zip(("query", "Q0", "doc", "rank", "score", "tag"), fields, strict=False))
-
-
-def qrels_row(fields: list[str]) -> dict[str, str]:
-    """Return a line of qrels by role."""
-    if len(fields) != QRELS_FIELDS:
-        verdict = " (it looks like a line of a run)" if len(fields) >= RUN_FIELDS else ""
-        raise FormatError(f"{count_fields(fields)} where {QRELS_FIELDS} are needed{verdict}")
+def row_of(fields: list[str], kind: RowKind[Any]) -> dict[str, str]:
+    """Return a line by role; what follows the sixth field of a run is ignored."""
+    n_fields = len(fields)
+    found = "1 field" if n_fields == 1 else f"{n_fields} fields"
+    if kind.name == "run":
+        if n_fields < RUN_FIELDS:
+            raise FormatError(f"{found} where {RUN_FIELDS} are needed")
+        return dict(zip(("query", "Q0", "doc", "rank", "score", "tag"), fields, strict=False))
+    if n_fields != QRELS_FIELDS:
+        verdict = " (it looks like a line of a run)" if n_fields >= RUN_FIELDS else ""
+        raise FormatError(f"{found} where {QRELS_FIELDS} are needed{verdict}")
     return dict(zip(("query", "subtopic", "doc", "grade"), fields, strict=True))
-
-
-def count_fields(fields: list[str]) -> str:
-    return "1 field" if len(fields) == 1 else f"{len(fields)} fields"
 
 
 def fits(line: str, kind_name: str) -> bool:
@@ -165,15 +129,14 @@ def fits(line: str, kind_name: str) -> bool:
     return len(fields) == QRELS_FIELDS and number_in(fields[3]) is not None
 
 
-def explain(kind: RowKind[Any], bad_lines: Sequence[BadLine], *, n_good: int) -> str:
+def explain(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:
     """Return the hint for malformed lines: the layout, or that the file is of the other kind."""
     if not n_good and fits(bad_lines[0].text, other(kind).name):
         return looks_like(other(kind))
-    return f"the columns are {LAYOUT[kind.name]}"
+    return f"the columns are {'query Q0 doc rank score tag' if kind.name == 'run' else 'query iteration doc grade'}"
 
 
 def write(rows: AnyRows, stream: BinaryIO) -> None:
-    """Write TREC text."""
     check_words(rows.query, what="query")
     check_words(rows.doc, what="doc")
     comment = next((query for query in rows.query if query.startswith("#")), None)
@@ -182,29 +145,22 @@ def write(rows: AnyRows, stream: BinaryIO) -> None:
             f"query {comment!r} starts with '#', which makes a comment of its line in TREC text",
             hint="write csv, tsv, json, jsonl, parquet or arrow instead, or rename the query",
         )
-    lines = run_lines(rows) if isinstance(rows, RunRows) else qrels_lines(rows)
+    if isinstance(rows, RunRows):
+        tag = rows.tag or "rankscope"
+        check_words([tag], what="tag")
+        ranks = ranks_by_score(rows) if rows.rank is None else rows.rank
+        numbers = zip(rows.query, rows.doc, ranks.tolist(), rows.score.tolist(), strict=True)
+        lines = (f"{query} Q0 {doc} {rank} {score!r} {tag}\n" for query, doc, rank, score in numbers)
+    else:
+        refuse_extra_columns(rows, ("rater", "time"), format_name="TREC text")
+        subtopics = ["0"] * len(rows) if rows.subtopic is None else rows.subtopic
+        check_words(subtopics, what="subtopic")
+        grades = zip(rows.query, subtopics, rows.doc, map(grade_text, rows.grade.tolist()), strict=True)
+        lines = (f"{' '.join(judgment)}\n" for judgment in grades)
     if rows.query and rows.query[0].startswith("\ufeff"):
         # A reader takes the first mark for the file's own, so the id needs one more.
         stream.write("\ufeff".encode())
     write_lines(lines, stream)
-
-
-def run_lines(rows: RunRows) -> Iterator[str]:
-    """Return the lines of a run."""
-    tag = rows.tag or DEFAULT_TAG
-    check_words([tag], what="tag")
-    ranks = ranks_by_score(rows) if rows.rank is None else rows.rank
-    columns = zip(rows.query, rows.doc, ranks.tolist(), rows.score.tolist(), strict=True)
-    return (f"{query} Q0 {doc} {rank} {score!r} {tag}\n" for query, doc, rank, score in columns)
-
-
-def qrels_lines(rows: QrelsRows) -> Iterator[str]:
-    """Return the lines of qrels."""
-    refuse_extra_columns(rows, ("rater", "time"), format_name="TREC text")
-    subtopics = ["0"] * len(rows) if rows.subtopic is None else rows.subtopic
-    check_words(subtopics, what="subtopic")
-    columns = zip(rows.query, subtopics, rows.doc, rows.grade.tolist(), strict=True)
-    return (f"{query} {subtopic} {doc} {grade_text(grade)}\n" for query, subtopic, doc, grade in columns)
 
 
 def ranks_by_score(rows: RunRows) -> Ints:

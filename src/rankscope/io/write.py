@@ -20,10 +20,6 @@ from rankscope.io.formats import FORMATS, check_format, compression_in_name, for
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import PathLike
 
-STDOUT = "-"
-
-_LINES_PER_WRITE = 10_000
-
 
 def write_run(rows: RunRows, path: PathLike, *, format: str | None = None) -> None:  # noqa: A002
     """Write a run to a file, or to standard output where the path is "-".
@@ -60,7 +56,7 @@ def write_rows(rows: RunRows | QrelsRows, path: PathLike, *, format_name: str | 
 @contextmanager
 def open_target(name: str) -> Iterator[BinaryIO]:
     """Open what is to be written: standard output, a device or pipe as it is, a file by way of a temporary one."""
-    if name == STDOUT:
+    if name == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
@@ -72,9 +68,9 @@ def open_target(name: str) -> Iterator[BinaryIO]:
     if target.exists() and not target.is_file():
         with target.open("wb") as stream:
             yield stream
-        return
-    with replaced(target) as stream:
-        yield stream
+    else:
+        with replaced(target) as stream:
+            yield stream
 
 
 @contextmanager
@@ -82,23 +78,19 @@ def replaced(target: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside the target that takes its place once it is complete."""
     temporary = target.with_name(f".rankscope-{secrets.token_hex(8)}.tmp")
     try:
-        with open_temporary(temporary) as stream:
+        try:
+            stream = temporary.open("wb")
+        except OSError as error:
+            raise InputError(
+                f"no file can be written to {temporary.parent}: {error.strerror}", hint="check its permissions"
+            ) from error
+        with stream:
             yield stream
         if target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def open_temporary(temporary: Path) -> BinaryIO:
-    """Open the temporary file, or say why the folder does not take one."""
-    try:
-        return temporary.open("wb")
-    except OSError as error:
-        raise InputError(
-            f"no file can be written to {temporary.parent}: {error.strerror}", hint="check its permissions"
-        ) from error
 
 
 def check_rows(rows: RunRows | QrelsRows) -> None:
@@ -132,7 +124,6 @@ def check_encodable(texts: Iterable[str], *, what: str, errors: str = "surrogate
 
 
 def refuse_extra_columns(rows: QrelsRows, roles: Sequence[str], *, format_name: str) -> None:
-    """Refuse to lose columns that a format has no place for."""
     lost = [role for role in roles if getattr(rows, role) is not None]
     if lost:
         raise FormatError(
@@ -143,5 +134,5 @@ def refuse_extra_columns(rows: QrelsRows, roles: Sequence[str], *, format_name: 
 
 def write_lines(lines: Iterator[str], stream: BinaryIO) -> None:
     """Write lines as UTF-8, many at a time; bytes that were not UTF-8 when an id was read are written as they were."""
-    while batch := "".join(islice(lines, _LINES_PER_WRITE)):
+    while batch := "".join(islice(lines, 10_000)):
         stream.write(batch.encode("utf-8", "surrogateescape"))

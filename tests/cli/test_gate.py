@@ -316,7 +316,7 @@ def test_clusters_that_no_query_has_are_an_error(rankscope, folder):
 
 def test_a_fault_of_ours_is_no_verdict(rankscope, folder, monkeypatch):
     """1 says that a run is worse; whatever else goes wrong must not."""
-    from rankscope import comparison as comparing
+    from rankscope.comparison import compare as comparing
 
     def broken(*_, **__):
         raise ZeroDivisionError("unforeseen")

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from rankscope.errors import OptionError
-from rankscope.stats.clusters import cluster_sums
 from rankscope.stats.interval import (
     bca_interval,
     cluster_t_interval,
@@ -23,7 +22,7 @@ from rankscope.stats.paired import (
     wilcoxon_test,
 )
 from rankscope.stats.power import minimal_detectable_effect
-from rankscope.stats.units import Units
+from rankscope.stats.units import Units, members_of, sums_by_member
 
 
 def units(d, clusters=None):

@@ -11,8 +11,8 @@ import numpy as np
 from rankscope.arrays import Floats, Ints
 from rankscope.errors import OptionError
 from rankscope.records import Record
-from rankscope.stats.clusters import cluster_sums, members_of
 from rankscope.stats.rng import chunks, random_rows
+from rankscope.stats.units import members_of, sums_by_member
 
 LEVEL = 0.95
 N_RESAMPLES = 9_999
@@ -105,7 +105,9 @@ def mean_and_error(values: Floats, clusters: np.ndarray | None, weights: Floats 
     w = np.ones(len(values)) if weights is None else weights
     total = float(w.sum())
     mean = float((w * values).sum()) / total
-    sums = w * (values - mean) if clusters is None else cluster_sums(w * (values - mean), clusters)
+    sums = (
+        w * (values - mean) if clusters is None else sums_by_member(w * (values - mean), members_of(clusters, len(w)))
+    )
     n_units = len(sums)
     if n_units < 2:
         return mean, math.nan, 0
@@ -142,16 +144,10 @@ def t_interval(values: Floats, *, level: float = LEVEL) -> Interval:
 def cluster_t_interval(values: Floats, clusters: np.ndarray, *, level: float = LEVEL) -> Interval:
     """Return the interval of the mean where values come in groups that are not independent (Miller 2024)."""
     check(values, level)
-    error, df = cluster_standard_error(values, clusters)
-    return _around(values, error, df, level, "cluster t")
-
-
-def cluster_standard_error(values: Floats, clusters: np.ndarray) -> tuple[float, int]:
-    """Return the standard error of the mean by whole clusters, and its degrees of freedom."""
-    sums = cluster_sums(values - values.mean(), clusters)
-    n_clusters = len(sums)
-    _check_clusters(n_clusters)
-    return math.sqrt(n_clusters / (n_clusters - 1) * float((sums**2).sum())) / len(values), n_clusters - 1
+    sums = sums_by_member(values - values.mean(), members_of(clusters, len(values)))
+    n = len(sums)
+    _check_clusters(n)
+    return _around(values, math.sqrt(n / (n - 1) * float((sums**2).sum())) / len(values), n - 1, level, "cluster t")
 
 
 def _around(values: Floats, error: float, df: int, level: float, method: str) -> Interval:
@@ -162,7 +158,6 @@ def _around(values: Floats, error: float, df: int, level: float, method: str) ->
 
 
 def wilson_interval(successes: int, n: int, *, level: float = LEVEL) -> Interval:
-    """Return Wilson's interval of a share."""
     from scipy.special import ndtri
 
     if not 0 <= successes <= n or n < 1:
@@ -191,7 +186,7 @@ def percentile_interval(
     check(values, level)
     draws = bootstrap(values, statistic or row_means, n_resamples=n_resamples, seed=seed, clusters=clusters)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), level, _labelled("percentile bootstrap", clusters))
+    return Interval(float(low), float(high), level, f"{'' if clusters is None else 'cluster '}percentile bootstrap")
 
 
 def bca_interval(
@@ -208,33 +203,24 @@ def bca_interval(
     `statistic` takes resamples as rows and returns one number each; by default the mean. With `clusters` whole groups
     of queries are drawn, and left out, not single ones.
     """
+    from scipy.special import ndtr, ndtri
+
     check(values, level)
     statistic = statistic or row_means
-    method = _labelled("BCa bootstrap", clusters)
+    method = "BCa bootstrap" if clusters is None else "cluster BCa bootstrap"
     observed = float(statistic(values[None, :])[0])
     draws = bootstrap(values, statistic, n_resamples=n_resamples, seed=seed, clusters=clusters)
     if np.ptp(draws) == 0:
         return Interval(observed, observed, level, method)
-    shares = _bca_shares(observed, draws, jackknife(values, statistic, clusters=clusters), level)
-    low, high = np.quantile(draws, shares)
-    return Interval(float(low), float(high), level, method)
-
-
-def _labelled(method: str, clusters: np.ndarray | None) -> str:
-    return method if clusters is None else f"cluster {method}"
-
-
-def _bca_shares(observed: float, draws: Floats, left_out: Floats, level: float) -> list[float]:
-    """Return the quantiles of the draws that correct for bias and skewness."""
-    from scipy.special import ndtr, ndtri
-
     below = (np.count_nonzero(draws < observed) + np.count_nonzero(draws <= observed)) / (2 * len(draws))
     bias = float(ndtri(min(max(below, 1e-9), 1 - 1e-9)))
+    left_out = jackknife(values, statistic, clusters=clusters)
     spread = left_out.mean() - left_out
     cubed, squared = float((spread**3).sum()), float((spread**2).sum())
     acceleration = cubed / (6 * squared**1.5) if squared > 0 else 0.0
     corrected = (bias + float(ndtri(share)) for share in ((1 - level) / 2, (1 + level) / 2))
-    return [float(ndtr(bias + z / (1 - acceleration * z))) for z in corrected]
+    low, high = np.quantile(draws, [float(ndtr(bias + z / (1 - acceleration * z))) for z in corrected])
+    return Interval(float(low), float(high), level, method)
 
 
 def bootstrap(
@@ -259,7 +245,6 @@ def jackknife(values: Floats, statistic: Statistic, *, clusters: np.ndarray | No
 
 
 def row_means(resamples: Floats) -> Floats:
-    """Return the mean of each row."""
     return np.asarray(resamples.mean(axis=1))
 
 
@@ -273,10 +258,12 @@ def _by_unit(values: Floats, statistic: Statistic, clusters: np.ndarray | None) 
     if statistic is row_means:
         sums, sizes = _sums_and_sizes(values, clusters)
         return lambda rows: sums.take(rows).sum(axis=1) / sizes.take(rows).sum(axis=1), len(sums)
-    groups = _groups(values, clusters)
+    member = members_of(clusters, len(values))
+    _check_clusters(int(member.max()) + 1)
+    groups = np.split(values[np.argsort(member, kind="stable")], np.cumsum(np.bincount(member))[:-1])
 
     def one_by_one(rows: Ints) -> Floats:
-        """Resamples of clusters differ in length, so each is a matrix of its own."""
+        # resamples of clusters differ in length, so each is a matrix of its own
         joined = (np.concatenate([groups[unit] for unit in row]) for row in rows.tolist())
         return np.concatenate([statistic(resample[None, :]) for resample in joined])
 
@@ -287,21 +274,13 @@ def _sums_and_sizes(values: Floats, clusters: np.ndarray | None) -> tuple[Floats
     """Return the sum of every unit and how many queries it has."""
     if clusters is None:
         return values, np.ones(len(values))
-    sums, sizes = cluster_sums(np.column_stack([values, np.ones(len(values))]), clusters).T
+    columns = np.column_stack([values, np.ones(len(values))])
+    sums, sizes = sums_by_member(columns, members_of(clusters, len(values))).T
     _check_clusters(len(sums))
     return sums, sizes
 
 
-def _groups(values: Floats, clusters: np.ndarray) -> list[Floats]:
-    """Return the values of every cluster."""
-    member = members_of(clusters, len(values))
-    _check_clusters(int(member.max()) + 1)
-    ends = np.cumsum(np.bincount(member))[:-1]
-    return np.split(values[np.argsort(member, kind="stable")], ends)
-
-
 def check(values: Floats, level: float) -> None:
-    """Refuse what no interval can be made of."""
     if len(values) < 2:
         raise OptionError(f"an interval needs at least two queries, not {len(values)}")
     if np.isnan(values).any():
@@ -310,7 +289,6 @@ def check(values: Floats, level: float) -> None:
 
 
 def check_level(level: float) -> None:
-    """Refuse a level that is no share."""
     if not 0 < level < 1:
         raise OptionError(f"level = {level} is not between 0 and 1")
 

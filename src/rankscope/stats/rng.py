@@ -29,12 +29,6 @@ def stream(seed: int, purpose: str, block: int = 0) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(purpose.encode()), block]))
 
 
-def blocks(n_resamples: int) -> Iterator[tuple[int, int]]:
-    """Yield each block's number and how many resamples it holds."""
-    for block in range((n_resamples + BLOCK - 1) // BLOCK):
-        yield block, min(BLOCK, n_resamples - block * BLOCK)
-
-
 def chunks(n_rows: int, width: int) -> Iterator[tuple[int, int]]:
     """Yield where each chunk of rows starts and stops; a chunk holds about CHUNK numbers, at least one row."""
     rows = max(1, CHUNK // max(1, width))
@@ -44,9 +38,9 @@ def chunks(n_rows: int, width: int) -> Iterator[tuple[int, int]]:
 
 def streams(seed: int, purpose: str, *, n_resamples: int, width: int) -> Iterator[tuple[np.random.Generator, int]]:
     """Yield a generator and how many rows to draw from it next, until there are as many as wanted."""
-    for block, size in blocks(n_resamples):
+    for block, first in enumerate(range(0, n_resamples, BLOCK)):
         rng = stream(seed, purpose, block)
-        for start, stop in chunks(size, width):
+        for start, stop in chunks(min(BLOCK, n_resamples - first), width):
             yield rng, stop - start
 
 

@@ -198,7 +198,7 @@ def plan(
 def _spreads_from(
     qrels: Any, runs: Any, measure: Any, *, scores: Scores | None, sd: float | None, seed: int, options: dict[str, Any]
 ) -> _Spreads:
-    """Return the spread that was given, or that of every system's differences from the first, where all have a score."""
+    """Return the spread that was given, or that of every system's differences from the first."""
     if sd is not None and (qrels is not None or scores is not None):
         raise OptionError(
             "--sd and files are given", hint="the files have a spread of their own: leave one of them out"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
@@ -145,9 +145,11 @@ class CompareRequest(Options):
                 f"correction {self.correction} is not offered: {NOT_OFFERED[self.correction]}",
                 hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
             )
-        check_name("correction", self.correction, CORRECTIONS)
-        for name in self.tests:
-            check_name("test", name, ON_REQUEST)
+        asked = [("correction", self.correction, list(CORRECTIONS))]
+        asked += [("test", name, list(ON_REQUEST)) for name in self.tests]
+        for what, name, names in asked:
+            if name not in names:
+                raise OptionError(f"{what} {name!r} is not one of {', '.join(names)}", hint=did_you_mean(name, names))
         self.settings(0.0 if self.margin is None else self.margin)
 
     @property
@@ -178,13 +180,6 @@ class CompareRequest(Options):
             n_resamples=self.n_resamples,
             seed=self.seed,
         )
-
-
-def check_name(what: str, name: str, known: Iterable[str]) -> None:
-    """Refuse a name that is not known, and say which are."""
-    names = list(known)
-    if name not in names:
-        raise OptionError(f"{what} {name!r} is not one of {', '.join(names)}", hint=did_you_mean(name, names))
 
 
 class ScoreOptions(TypedDict, total=False):

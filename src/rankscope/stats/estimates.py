@@ -51,7 +51,7 @@ def estimate_pairs(contests: Sequence[HasDifferences], units: Units) -> PairEsti
 
 
 def estimate_some(differences: Floats, units: Units) -> PairEstimates:
-    """Return the estimates of some contests, whose differences are the columns; also without the unit that carries most."""
+    """Return the estimates of some contests, whose differences are the columns."""
     sums = units.sums(differences)
     moments = sums.moments()
     delta, error = moments.delta, moments.error

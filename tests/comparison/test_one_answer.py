@@ -46,7 +46,7 @@ def table_says(pair):
 
 
 def check_item(item, alpha):
-    pair, code = item, item.verdict.code
+    pair, code = item.pair, item.verdict.code
     excludes = pair.ci.low > 0 or pair.ci.high < 0
     assert (pair.p.adjusted <= alpha) == excludes
     assert pair.ci.low <= pair.delta <= pair.ci.high
@@ -76,8 +76,8 @@ def check_words(comparison, item):
     found = re.search(r"(\d[\d.]*)% CI ([+-][\d.]+) to ([+-][\d.]+)", item.verdict.reason)
     assert float(found[1]) == pytest.approx(100 * (1 - comparison.settings.alpha))
     digits = len(found[2].partition(".")[2])
-    assert (found[2], found[3]) == (f"{item.ci.low:+.{digits}f}", f"{item.ci.high:+.{digits}f}")
-    for end, printed in ((item.ci.low, float(found[2])), (item.ci.high, float(found[3]))):
+    assert (found[2], found[3]) == (f"{item.pair.ci.low:+.{digits}f}", f"{item.pair.ci.high:+.{digits}f}")
+    for end, printed in ((item.pair.ci.low, float(found[2])), (item.pair.ci.high, float(found[3]))):
         touches = printed == 0 and abs(end) < 1e-9  # an end at 0 does not exclude it
         assert touches or (printed > 0, printed < 0) == (end > 0, end < 0)
 
@@ -89,10 +89,10 @@ def check_board(comparison):
                 assert place.rank is None
                 continue
             better = {
-                item.b for item in group.compared if item.a == place.system and "better" in item.verdict.code
+                item.pair.b for item in group.compared if item.pair.a == place.system and "better" in item.verdict.code
             }
             better |= {
-                item.a for item in group.compared if item.b == place.system and "worse" in item.verdict.code
+                item.pair.a for item in group.compared if item.pair.b == place.system and "worse" in item.verdict.code
             }
             assert place.rank == 1 + len(better)
         top = report_of(comparison).first_screen[0]
@@ -108,8 +108,8 @@ def check_files(comparison):
     ]
     for item, entry, row in zip(comparison, listed, rows, strict=True):
         assert entry["verdict"]["code"] == row["verdict"] == item.verdict.code
-        assert (entry["ci"]["low"], entry["p"]["adjusted"]) == (item.ci.low, item.p.adjusted)
-        assert (float(row["ci_low"]), float(row["p_adjusted"])) == (item.ci.low, item.p.adjusted)
+        assert (entry["ci"]["low"], entry["p"]["adjusted"]) == (item.pair.ci.low, item.pair.p.adjusted)
+        assert (float(row["ci_low"]), float(row["p_adjusted"])) == (item.pair.ci.low, item.pair.p.adjusted)
     json.dumps(record, allow_nan=False)
 
 
@@ -194,6 +194,6 @@ def test_pages_of_one_and_of_many_systems_name_one_interval(covid_runs):
     comparison = compared(COVID / "qrels.trec.gz", covid_runs, "nDCG@10", n_resamples=999)
     text = render(report_of(comparison, with_figures=False, every_pair=False), "text")
     for item in comparison:
-        line = next(line for line in text.splitlines() if line.startswith(f"  {item.b} ") and " / " in line)
+        line = next(line for line in text.splitlines() if line.startswith(f"  {item.pair.b} ") and " / " in line)
         low, high = re.search(r"\[([+-][\d.]+), ([+-][\d.]+)\]", line).groups()
         assert f"{low} to {high}" in item.verdict.reason or item.verdict.code == "not_safe"

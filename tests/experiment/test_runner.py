@@ -210,7 +210,7 @@ class TestRunning:
         for name, scores in result.scores.items():
             means[name] = float((weights * scores.column("nDCG@10")).sum() / weights.sum())  # by hand
             assert scores.mean()["nDCG@10"].value == pytest.approx(means[name])
-        pair = result.comparison["one", "other"]
+        pair = result.comparison["one", "other"].pair
         assert (pair.mean.a, pair.mean.b) == (pytest.approx(means["one"]), pytest.approx(means["other"]))
         assert pair.delta == pytest.approx(means["other"] - means["one"])
         assert pair.n_effective == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
@@ -221,7 +221,7 @@ class TestRunning:
         with_sessions(small)
         small.write(PAIR, group="session")
         (result,) = run(small).collections
-        pair = result.comparison["one", "other"]
+        pair = result.comparison["one", "other"].pair
         scores = {name: run.column("nDCG@10") for name, run in result.scores.items()}
         gains = dict(zip(result.scores["one"].query_ids, scores["other"] - scores["one"], strict=True))
         ordered = np.array([gains[f"q{i}"] for i in range(40)])

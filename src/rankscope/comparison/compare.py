@@ -10,8 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
-from rankscope.analysis.movement import supports as can_decompose
-from rankscope.comparison.evidence import AlignedRuns, EvidenceSource
+from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
 from rankscope.comparison.known_measures import known_measure, range_of, with_directions
 from rankscope.comparison.records import Comparison
@@ -112,9 +111,9 @@ def compare_runs(
     names = [measure.name for measure in scoring.measures]
     primary = find_name(request.primary, names, "measure") if request.primary else names[0]
     measure = next(each for each in scoring.measures if each.name == primary)
-    aligned = AlignedRuns(judged, number_docs=can_decompose(measure, policies))
+    evidence = EvidenceSource(judged, measure, policies, request)
     scores = evaluate_request(
-        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=aligned.align
+        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
     )
     for note in scores.notes:
         on_note(note)
@@ -126,13 +125,9 @@ def compare_runs(
             f"no doc of the qrels has a grade of {policies.relevance_level:g} or more, so every score is 0",
             hint="are these the right judgments? min_rel says which grades are relevant",
         )
-    weight_of = None
     if request.weights is not None and table is not None:
         weights = query_weights(table, request.weights, judged.query_ids)
-        weight_of = dict(zip(judged.query_ids, weights.tolist(), strict=True))
-    evidence = EvidenceSource(
-        judged, aligned, measure, policies, unjudged=request.unjudged, seed=request.seed, weight_of=weight_of
-    )
+        evidence.weight_of = dict(zip(judged.query_ids, weights.tolist(), strict=True))
     problems = request.problems
     if problems is None:  # ids that match nothing are only here where they were to be scored anyway
         mismatches = {name: find_mismatch(judged, run, scores[name].counts) for name, run in loaded.items()}

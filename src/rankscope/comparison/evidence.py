@@ -11,11 +11,13 @@ from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs
 from rankscope.analysis.movement import movement_of
+from rankscope.analysis.movement import supports as can_decompose
 from rankscope.analysis.unjudged import supports, unjudged_effect_of
 from rankscope.analysis.unjudged.tipping import CAUTIOUS_AT, STANDS_AT, TippingTable, supports_tipping
 from rankscope.arrays import Bools, Floats, safe_divide
 from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
 from rankscope.comparison.records import Bounds, DocToJudge, JudgedShares, PairMovement, PairResult, UnjudgedCheck
+from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import VerdictContext, decide, is_claim
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -33,43 +35,34 @@ ONLY_RELEVANT = (
 )
 
 
-class AlignedRuns:
-    """Aligns each run once and keeps what was found; where docs are numbered, also which docs these are."""
+class EvidenceSource:
+    """Where evidence comes from: judgments, and runs that are aligned with them, each once.
 
-    def __init__(self, qrels: Qrels, *, number_docs: bool) -> None:
-        self.docs = JudgedDocs.of(qrels) if number_docs else None
-        self.by_name: dict[str, AlignedRun] = {}
+    Where docs are numbered, it is also known which docs these are.
+    """
+
+    def __init__(self, qrels: Qrels, measure: Measure, policies: Policies, request: CompareRequest) -> None:
+        self.qrels, self.measure, self.policies, self.seed = qrels, measure, policies, request.seed
+        self.docs = JudgedDocs.of(qrels) if can_decompose(measure, policies) else None
+        self.runs: dict[str, AlignedRun] = {}
+        self.weight_of: Mapping[str, float] | None = None
+        judged_not_relevant = bool((qrels.ideal[1] < policies.relevance_level).any())
+        self.uncertain = request.unjudged == "uncertain" or (request.unjudged == "auto" and judged_not_relevant)
+        self.notes = () if request.unjudged != "auto" or self.uncertain else (ONLY_RELEVANT,)
 
     def align(self, qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Hits:
-        """Align a run, as `align` does."""
         aligned = AlignedRun.of(qrels, run, policies, docs=self.docs, threads=threads)
-        self.by_name[run.name or "run"] = aligned
+        self.runs[run.name or "run"] = aligned
         return aligned.hits
 
 
-class EvidenceSource:
-    """Where evidence comes from: judgments, and runs that are aligned with them."""
+class GroupEvidence:
+    """Works out the evidence for one pair after the other on the same queries; differences are in the order of all."""
 
     def __init__(
-        self,
-        qrels: Qrels,
-        aligned: AlignedRuns,
-        measure: Measure,
-        policies: Policies,
-        *,
-        unjudged: str,
-        seed: int,
-        weight_of: Mapping[str, float] | None = None,
+        self, source: EvidenceSource, query_ids: Sequence[str], *, all_ids: Sequence[str], n_pairs: int
     ) -> None:
-        self.qrels, self.aligned, self.measure, self.policies = qrels, aligned, measure, policies
-        self.seed, self.weight_of = seed, weight_of
-        judged_not_relevant = bool((qrels.ideal[1] < policies.relevance_level).any())
-        self.uncertain = unjudged == "uncertain" or (unjudged == "auto" and judged_not_relevant)
-        self.notes = () if unjudged != "auto" or self.uncertain else (ONLY_RELEVANT,)
-
-    def of_group(self, query_ids: Sequence[str], *, all_ids: Sequence[str], n_pairs: int) -> GroupEvidence:
-        """Return the evidence on some of the queries; differences have the order of all of them."""
-        qrels, runs = self.qrels, self.aligned.by_name
+        qrels, runs = source.qrels, source.runs
         if len(query_ids) != len(qrels):
             inside = set(query_ids)
             qrels = qrels.select(query_ids)
@@ -78,21 +71,6 @@ class EvidenceSource:
                 name: run.select(np.array([query in inside for query in run.hits.query_ids]), max_grade=top)
                 for name, run in runs.items()
             }
-        return GroupEvidence(self, qrels, runs, all_ids=all_ids, n_pairs=n_pairs)
-
-
-class GroupEvidence:
-    """Works out the evidence for one pair after the other on the same queries."""
-
-    def __init__(
-        self,
-        source: EvidenceSource,
-        qrels: Qrels,
-        runs: Mapping[str, AlignedRun],
-        *,
-        all_ids: Sequence[str],
-        n_pairs: int,
-    ) -> None:
         self.source, self.qrels, self.runs, self.n_pairs = source, qrels, runs, n_pairs
         self.measure, self.policies = source.measure, source.policies
         self.depth: int | None = self.measure.options.get("k") or self.policies.depth
@@ -119,8 +97,8 @@ class GroupEvidence:
         if self.n_pairs <= MANY_PAIRS:
             if source.uncertain and supports(self.measure, self.policies):
                 effect = unjudged_effect_of(self.qrels, a, b, self.measure, self.policies)
-            if source.aligned.docs is not None:
-                moved = movement_of(source.aligned.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
+            if source.docs is not None:
+                moved = movement_of(source.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
         identical = False
         if not pair.differs and pair.n_queries > 0:
             depth = self.policies.depth or LOOKED_AT
@@ -150,7 +128,6 @@ class GroupEvidence:
         return replace(context, unjudged=check), more
 
     def claim_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck | None:
-        """Return whether a claim survives."""
         check = tipping.check(pair.a, pair.b, counted=counted, weights=self.weights)
         if check is None:
             return None

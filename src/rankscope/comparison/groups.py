@@ -83,11 +83,6 @@ class ComparisonInput(Record, eq=False):
             return list(combinations(self.scores, 2))
         return [(self.baseline, name) for name in self.scores if name != self.baseline]
 
-    @property
-    def lower_is_better(self) -> frozenset[str]:
-        """The measures of which less is better."""
-        return next(iter(self.scores.values())).lower_is_better
-
     def ids_in(self, mask: Bools) -> tuple[str, ...]:
         return tuple(query for query, inside in zip(self.ids, mask.tolist(), strict=True) if inside)
 
@@ -119,7 +114,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     groups, weights = [], given.units.weights
     for name, mask in masks.items():
         inside = given.ids_in(mask)
-        found = None if evidence is None else evidence.of_group(inside, all_ids=given.ids, n_pairs=len(given.pairs))
+        found = evidence and GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
         results = tuple(pair_results(given, by_group[name], parts[name], contrasts, found))
         groups.append(
             QueryGroup(
@@ -132,6 +127,15 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
                 uncounted=() if weights is None else given.ids_in(mask & (weights == 0)),
             )
         )
+    languages = []
+    for system in scores if isolated_by else ():
+        column = given.columns[system, given.primary]
+        means = {
+            str(language): weighted_mean(column, mask & ~np.isnan(column), given.units)
+            for language, mask in masks.items()
+            if language != POOLED
+        }
+        languages.append(spread_of(system, means))
     clusters = dict(zip(given.ids, map(str, given.units.member.tolist()), strict=True))
     return Comparison(
         rankscope=__version__,
@@ -148,7 +152,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         cluster_of=clusters if given.units.clustered else None,
         weights=request.weights,
         isolated_by=isolated_by,
-        languages=tuple(language_spreads(given, masks)) if isolated_by else (),
+        languages=tuple(languages),
         notes=() if evidence is None else evidence.notes,
     ).with_scores(scores)
 
@@ -265,7 +269,7 @@ def contests_of(
                     scores_a=columns[a, measure],
                     scores_b=columns[b, measure],
                     mask=inside,
-                    lower_is_better=measure in given.lower_is_better,
+                    lower_is_better=measure in given.scores[given.baseline].lower_is_better,
                     group=group,
                     label=label,
                     in_full=is_primary or (not label and int(inside.sum()) < FULL_BELOW),
@@ -348,8 +352,11 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
     """Return which queries a pair lacks, which changed most, and what other tests say of them."""
     contest, ids = main.contest, given.ids
     lacks_a, lacks_b = np.isnan(contest.scores_a), np.isnan(contest.scores_b)
-    missing_a = not_answered(given, contest.a, ~lacks_b & contest.mask)
-    missing_b = not_answered(given, contest.b, ~lacks_a & contest.mask)
+    missing = []  # queries that a system does not answer, though the other one has a score for them
+    for name, lacks in ((contest.a, lacks_b), (contest.b, lacks_a)):
+        run = given.scores[name]
+        answered = {query for query, yes in zip(run.query_ids, run.answered.tolist(), strict=True) if yes}
+        missing.append(tuple(query for query in given.ids_in(~lacks & contest.mask) if query not in answered))
     differences = contest.differences
     left_out = {query for query, d in zip(ids, differences.tolist(), strict=True) if math.isnan(d)}
     gains = -differences if contest.lower_is_better else differences
@@ -363,21 +370,14 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
     column = given.units.sums(differences[:, None]).column(0) if tests else None
     drawn = {"n_resamples": given.settings.n_resamples, "seed": given.settings.seed}
     return {
-        "n_missing": Both(len(missing_a), len(missing_b)),
-        "missing": Both(missing_a, missing_b),
-        "n_unanswered": len(left_out & {*missing_a, *missing_b}),
+        "n_missing": Both(*map(len, missing)),
+        "missing": Both(*missing),
+        "n_unanswered": len(left_out & {*missing[0], *missing[1]}),
         "n_one_sided": int((lacks_a != lacks_b)[contest.mask].sum()),
         "worst": tuple(change(i) for i in order[:SHOWN_QUERIES] if gains[i] < 0),
         "best": tuple(change(i) for i in order[::-1][:SHOWN_QUERIES] if gains[i] > 0),
         "also_tested": tuple(ON_REQUEST[name](column, **drawn) for name in tests),
     }
-
-
-def not_answered(given: ComparisonInput, name: str, counted: Bools) -> tuple[str, ...]:
-    """Return the queries of a comparison that a system does not answer, though the other one has a score for them."""
-    run = given.scores[name]
-    answered = {query for query, yes in zip(run.query_ids, run.answered.tolist(), strict=True) if yes}
-    return tuple(query for query in given.ids_in(counted) if query not in answered)
 
 
 def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairResult]) -> tuple[LeaderboardRow, ...]:
@@ -406,24 +406,12 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
             )
             rank = 1 + losses[name] if given.request.all_pairs else None
             rows.append(LeaderboardRow(rank, name, mean, ci, int(known.sum()), tuple(beats[name])))
-    sign = 1 if given.primary in given.lower_is_better else -1
+    sign = 1 if given.primary in given.scores[given.baseline].lower_is_better else -1
     return tuple(sorted(rows, key=lambda row: sign * row.mean))
 
 
-def language_spreads(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> Iterator[LanguageSpread]:
-    """Yield each system's mean over languages, each language counting the same, and the variance between them."""
-    for system in given.scores:
-        column = given.columns[system, given.primary]
-        means = {
-            str(language): weighted_mean(column, mask & ~np.isnan(column), given.units)
-            for language, mask in masks.items()
-            if language != POOLED
-        }
-        yield spread_of(system, means)
-
-
 def spread_of(system: str, means: Mapping[str, float]) -> LanguageSpread:
-    """Return a system's score over several languages, or collections, from the mean of each."""
+    """Return a system's score over several languages, or collections, from the mean of each; each counts the same."""
     values = np.array(list(means.values()))
     by_language = {language: or_none(mean) for language, mean in means.items()}
     return LanguageSpread(system, by_language, or_none(float(values.mean())), or_none(float(values.var())))

@@ -185,7 +185,7 @@ def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any
     """Return the record of a contest: what holds of every one, and what was found."""
     known = ~np.isnan(contest.differences)
     a, b = (or_none(weighted_mean(scores, known, units)) for scores in (contest.scores_a, contest.scores_b))
-    common = {
+    common: dict[str, Any] = {
         "systems": Both(contest.a, contest.b),
         "measure": contest.measure,
         "role": contest.role,
@@ -213,22 +213,16 @@ def untested_pair(contest: Contest, settings: Settings, units: Units) -> PairRes
         settings,
         units,
         n_units=1,
-        standard_error=None,
         ci=none,
         ci_equivalence=none,
         ci_check=IntervalChecks(none, None),
         p=PValues(None, "none", "none", 0, 0, is_exact=False, alone_permutation=None, alone_t=None),
         p_alone=UnadjustedPValues(None, None),
         effect=Effect(None, None, 0, 0, 0),
-        wins=0,
-        ties=0,
-        losses=0,
         mde=DetectableDifference(settings.power, None, None),
-        critical_equivalence=None,
-        n_needed=None,
         tost=False,
-        bayes=None,
-        skew=None,
+        **dict.fromkeys(("wins", "ties", "losses"), 0),
+        **dict.fromkeys(("standard_error", "critical_equivalence", "n_needed", "bayes", "skew")),
     )
 
 

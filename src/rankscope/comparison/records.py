@@ -384,6 +384,11 @@ class PairResult(Record, kw_only=True):
     """How many standard errors decide at level 1 - 2 alpha."""
 
     @property
+    def pair(self) -> PairResult:
+        """The numbers of the pair, which are this record itself."""
+        return self
+
+    @property
     def final_verdict(self) -> Verdict:
         """The verdict; a pair by another than the primary measure has none."""
         if self.verdict is None:
@@ -454,7 +459,6 @@ class QueryGroup(Record):
 
     @property
     def compared(self) -> tuple[PairResult, ...]:
-        """The pairs by the primary measure."""
         return tuple(result for result in self.comparisons if result.role == "primary")
 
     def exploratory(self, pair: PairResult) -> tuple[PairResult, ...]:
@@ -535,7 +539,6 @@ class Comparison(Record, kw_only=True, dict=True):
         return scores
 
     def with_scores(self, scores: Scores) -> Comparison:
-        """Return the same comparison with the scores that it was made from."""
         result = replace(self)
         result.__dict__["scores"] = scores
         return result
@@ -564,7 +567,6 @@ class Comparison(Record, kw_only=True, dict=True):
         return record
 
     def report(self, *, command: str = "") -> Any:
-        """Return the report, ready to be rendered."""
         return RENDERERS["report"](self, command=command)
 
     def __repr__(self) -> str:

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST_ALPHA = 0.5
 FEWEST_RESAMPLES = 99
-UNJUDGED = {
-    "auto": "uncertain where the qrels also hold docs that are not relevant; else not relevant",
-    "uncertain": "docs without a judgment might be relevant: a verdict must survive that, or there is none",
-    "irrelevant": "docs without a judgment are not relevant, as the qrels are known to be complete",
-}
+UNJUDGED = ("auto", "uncertain", "irrelevant")
 NOT_OFFERED = {
     "holm": "its p-values have no interval of their own",
     "tukey": "it lets systems that have nothing to do with a pair decide it",
@@ -154,12 +150,10 @@ class CompareRequest(Options):
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """The attributes of queries to report separately."""
         return words_of(self.by)
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The further tests to print."""
         return words_of(self.also)
 
     def scoring(self) -> EvaluateRequest:

@@ -145,7 +145,6 @@ def sentence(code: Code, because: Because, pair: PairResult, known: VerdictConte
 
 
 def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
-    """Return why, with the numbers that decided."""
     margin, delta = f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}", or_nan(pair.delta)
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
@@ -201,7 +200,6 @@ def not_safe_words(pair: PairResult, check: UnjudgedCheck, margin: str) -> str:
 
 
 def typical_words(check: UnjudgedCheck) -> str:
-    """Say what share is known, and what is usual."""
     whose = "all systems' judged ones" if check.from_all_systems else "its judged ones"
     return (
         f"(Of {whose} {or_nan(check.judged_relevant):.0%} are; unjudged docs are usually about half as often relevant.)"
@@ -306,7 +304,6 @@ def measure_words(pair: PairResult) -> str:
 
 
 def unit_word(pair: PairResult) -> str:
-    """Return what evidence is counted in."""
     return "clusters" if pair.clustered else "queries"
 
 

@@ -22,11 +22,11 @@ from rankscope.comparison.verdict import (
 )
 from rankscope.records import or_nan
 from rankscope.report.comparison_pair import (
+    difference_cells,
+    effect_cells,
     in_group,
-    interval_text,
     measures_table,
     missing_words,
-    p_text,
     pair_section,
     power_words,
     raw,
@@ -218,7 +218,6 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
 
 
 def estimates_of(comparison: Comparison, group: QueryGroup) -> Estimates:
-    """Return the differences on one axis."""
     first = group.compared[0]
     marks = f"zero and {whose_margin(comparison)} are marked" if first.margin else "zero is marked"
     level = level_words(first).replace("CI", "interval")
@@ -280,7 +279,6 @@ def judged_signal(pair: PairResult) -> Signal:
 
 
 def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
-    """Return one row per pair."""
     other = [] if comparison.baseline else ["against"]
     pair = pairs[0]
     header = ["system", *other, "verdict", "mean", "Δ", level_words(pair), "p (adj.)", "d_z", "W / T / L"]
@@ -290,11 +288,8 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
             *(Cell(c.a) for _ in other),
             Cell(short_words(c.final_verdict.code, c)),
             number_cell(or_nan(c.mean.b), None),
-            Cell(with_sign(c.delta, c), raw=raw(c.delta)),
-            Cell(interval_text(c)),
-            Cell(p_text(c.p.adjusted, comparison.settings.alpha)),
-            Cell("-" if c.effect.d_z is None else f"{c.effect.d_z:.2f}"),
-            Cell(f"{c.wins} / {c.ties} / {c.losses}"),
+            *difference_cells(c, comparison.settings.alpha),
+            *effect_cells(c),
         ]
         for c in pairs
     ]
@@ -421,7 +416,6 @@ def means_table(comparison: Comparison) -> Table:
 
 
 def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> TableBlock:
-    """Return each system's score per language, their mean and variance."""
     languages = list(spreads[0].by_language)
     rows = [
         [
@@ -472,7 +466,6 @@ def method_section(comparison: Comparison) -> Section:
 
 
 def footer(comparison: Comparison, command: str) -> Iterator[tuple[str, str]]:
-    """Yield what is needed to obtain the report again."""
     scores = comparison.scores
     yield "seed", str(comparison.settings.seed)
     if scores.qrels.origin is not None:

@@ -65,15 +65,21 @@ def raw(number: float | None) -> str:
     return repr(or_nan(number))
 
 
-def interval_text(pair: PairResult | Stratum) -> str:
-    """Return the interval that decides, as tables show it."""
-    if pair.ci.low is None or not pair.standard_error:
-        return "-"
-    return f"[{with_sign(pair.ci.low, pair)}, {with_sign(pair.ci.high, pair)}]"
+def difference_cells(pair: PairResult | Stratum, alpha: float, what: str = "") -> list[Cell]:
+    """Return a difference, the interval that decides, and p with what it is, as tables show them."""
+    interval = "-"
+    if pair.ci.low is not None and pair.standard_error:
+        interval = f"[{with_sign(pair.ci.low, pair)}, {with_sign(pair.ci.high, pair)}]"
+    p = p_text(pair.p.adjusted, alpha) + what
+    return [Cell(with_sign(pair.delta, pair), raw=raw(pair.delta)), Cell(interval), Cell(p)]
+
+
+def effect_cells(pair: PairResult) -> list[Cell]:
+    size = "-" if pair.effect.d_z is None else f"{pair.effect.d_z:.2f}"
+    return [Cell(size), Cell(f"{pair.wins} / {pair.ties} / {pair.losses}")]
 
 
 def whose_margin(comparison: Comparison) -> str:
-    """Name the margin, and whose it is."""
     return f"{'your' if comparison.settings.margin_given else 'the'} margin of {comparison.settings.margin:g}"
 
 
@@ -89,19 +95,15 @@ def p_text(p: float | None, alpha: float | None = None) -> str:
 
 def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Table:
     """Return one row per measure, the primary one first."""
-    rows = []
+    rows, alpha = [], comparison.settings.alpha
     for each in (pair, *group.exploratory(pair)):
         digits, tested, is_primary = decimals(each), each.p.adjusted is not None, each.role == "primary"
-        p = p_text(each.p.adjusted, comparison.settings.alpha)
         rows.append(
             [
                 Cell(f"{each.measure}{' (primary)' if is_primary else ''}{' ↓' if each.lower_is_better else ''}"),
                 *(Cell("-" if v is None else f"{v:.{digits}f}", raw=raw(v)) for v in (each.mean.a, each.mean.b)),
-                Cell(with_sign(each.delta, each), raw=raw(each.delta)),
-                Cell(interval_text(each)),
-                Cell(f"{p} explor." if tested and not is_primary else p),
-                Cell("-" if each.effect.d_z is None else f"{each.effect.d_z:.2f}"),
-                Cell(f"{each.wins} / {each.ties} / {each.losses}" if tested else "-"),
+                *difference_cells(each, alpha, " explor." if tested and not is_primary else ""),
+                *(effect_cells(each) if tested else (Cell("-"), Cell("-"))),
             ]
         )
     level = f"{pair.ci.level * 100:.4g}% CI"
@@ -110,7 +112,6 @@ def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) 
 
 
 def p_notes(comparison: Comparison, pair: PairResult) -> Iterator[str]:
-    """Say how p-values and intervals were obtained."""
     flips = f"all {pair.p.n_resamples:,} patterns" if pair.p.is_exact else f"{pair.p.n_resamples:,} flips"
     family = (
         "one comparison in the family"
@@ -186,7 +187,6 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
 
 
 def also_blocks(pair: PairResult) -> Iterator[Block]:
-    """Show the tests that were asked for beside the one that decides."""
     if pair.also_tested:
         items = []
         for test in pair.also_tested:
@@ -223,7 +223,6 @@ def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
 
 
 def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratum]) -> Table:
-    """Return one row per part of the queries."""
     rows = [
         [
             Cell(part.attribute),
@@ -231,9 +230,7 @@ def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratu
             Cell(str(part.n_queries)),
             number_cell(or_nan(part.mean.a), None),
             number_cell(or_nan(part.mean.b), None),
-            Cell(with_sign(part.delta, part), raw=raw(part.delta)),
-            Cell(interval_text(part) if part.n_queries > 1 else "-"),
-            Cell(p_text(part.p.adjusted, comparison.settings.alpha)),
+            *difference_cells(part, comparison.settings.alpha),
             Cell(f"{part.wins} / {part.ties} / {part.losses}"),
             Cell("differs from the rest" if part.stands_out else ""),
         ]

@@ -18,8 +18,7 @@ class HasDifferences(Protocol):
     """Something with one difference per query; NaN where the query takes no part."""
 
     @property
-    def differences(self) -> Floats:
-        """The differences."""
+    def differences(self) -> Floats: ...
 
 
 class PairEstimates(Record, eq=False):

@@ -125,7 +125,6 @@ class Statistic(Record, eq=False):
         return np.asarray(total * total * inverse)
 
     def as_t_squared(self, values: Floats) -> Floats:
-        """Return squared t values for values of the statistic."""
         if self.n_units is None:
             return values
         n = self.n_units

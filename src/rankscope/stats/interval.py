@@ -40,7 +40,6 @@ class Interval(Record):
 
 
 def percent(level: float) -> str:
-    """Return a level as one says it: 95%."""
     return f"{100 * level:g}%"
 
 
@@ -271,7 +270,6 @@ def _by_unit(values: Floats, statistic: Statistic, clusters: np.ndarray | None) 
 
 
 def _sums_and_sizes(values: Floats, clusters: np.ndarray | None) -> tuple[Floats, Floats]:
-    """Return the sum of every unit and how many queries it has."""
     if clusters is None:
         return values, np.ones(len(values))
     columns = np.column_stack([values, np.ones(len(values))])

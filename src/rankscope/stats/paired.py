@@ -89,7 +89,6 @@ def sign_test(units: UnitSums, **_: int) -> Test:
 
 
 def mcnemar_test(units: UnitSums, **_: int) -> Test:
-    """Return McNemar's exact test for measures that are 0 or 1 per query."""
     if not units.plain:
         raise OptionError(
             "McNemar's test is for queries that count alike, not for clusters or weights", hint="leave mcnemar out"

@@ -25,7 +25,6 @@ _BYTE = 8
 
 
 def stream(seed: int, purpose: str, block: int = 0) -> np.random.Generator:
-    """Return the generator of one block of one purpose."""
     return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(purpose.encode()), block]))
 
 
@@ -68,7 +67,6 @@ class SignFlips(Record):
 
     @property
     def is_exact(self) -> bool:
-        """Whether all patterns are tried."""
         return self.n < _WORD and (1 << self.n) - 1 <= self.n_resamples
 
     @property

@@ -80,7 +80,6 @@ class Units(Record, eq=False):
         return float(w.sum() ** 2 / (w**2).sum()) if len(w) and w.any() else 0.0
 
     def names(self, query_ids: tuple[str, ...]) -> list[str]:
-        """Return the first query of every unit."""
         found: dict[int, str] = {}
         for unit, query in zip(self.member.tolist(), query_ids, strict=True):
             found.setdefault(unit, query)
@@ -98,7 +97,6 @@ class UnitSums(Record, eq=False):
     """Whether sizes are weights, not numbers of queries."""
 
     def columns(self, chosen: slice | Ints) -> UnitSums:
-        """Return some columns, on all units."""
         return UnitSums(self.sums[:, chosen], self.sizes[:, chosen], self.plain, self.weighted)
 
     def column(self, i: int) -> UnitSums:
@@ -134,12 +132,10 @@ class Moments(Record, eq=False):
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__))
 
     def of(self, columns: slice) -> Moments:
-        """Return the moments of some columns."""
         return Moments(*(getattr(self, name)[columns] for name in self.__struct_fields__))
 
     @property
     def delta(self) -> Floats:
-        """The mean difference."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.total / self.size
 
@@ -170,7 +166,6 @@ def spread_of(moments: Moments, total: Floats, cross: Floats) -> Floats:
 
 
 def t_squared_of(moments: Moments, total: Floats, cross: Floats) -> Floats:
-    """Return the squared t of flipped units."""
     with np.errstate(invalid="ignore", divide="ignore"):
         squared = total**2 * (moments.n_units - 1) / moments.n_units / spread_of(moments, total, cross)
     return np.nan_to_num(squared, nan=0.0, posinf=math.inf)

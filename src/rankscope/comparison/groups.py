@@ -114,7 +114,9 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     groups, weights = [], given.units.weights
     for name, mask in masks.items():
         inside = given.ids_in(mask)
-        found = evidence and GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
+        found = None
+        if evidence is not None:
+            found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
         results = tuple(pair_results(given, by_group[name], parts[name], contrasts, found))
         groups.append(
             QueryGroup(

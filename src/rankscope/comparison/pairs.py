@@ -35,9 +35,8 @@ from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.units import Units, UnitSums, paired_differences
 
-FEW_QUERIES = 30
+FEW_QUERIES, SKEWED = 30, 1.0
 """Below this many units, or with skewed differences, a bootstrap interval stands beside the others in the record."""
-SKEWED = 1.0
 MANY_PAIRS = 200
 """From more comparisons than this on, those that need resamples of their own are left out."""
 ANEW_UP_TO = 50
@@ -261,7 +260,11 @@ def tested_pair(
     beyond = float(stdtrit(n_units - 1, settings.power)) if n_units > 1 else math.nan
     mde = (critical + beyond) * error
     gains = -differences if contest.lower_is_better else differences
-    effect = effect_of(numbers, i, lower_is_better=contest.lower_is_better)
+    n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
+    gain, ties = delta, n - wins - losses
+    if contest.lower_is_better:
+        wins, losses, gain = losses, wins, -delta
+    spread = error * math.sqrt(n_units)
     p_alone = or_none(float(result.p_alone[i]))
     return pair_result(
         contest,
@@ -284,10 +287,16 @@ def tested_pair(
             alone_t=p_t,
         ),
         p_alone=UnadjustedPValues(p_alone, p_t),
-        effect=effect,
-        wins=effect.wins,
-        ties=effect.ties,
-        losses=effect.losses,
+        effect=Effect(
+            d_z=or_none(gain / spread) if spread > 0 else None,
+            superiority=(wins + ties / 2) / n if n else None,
+            wins=wins,
+            ties=ties,
+            losses=losses,
+        ),
+        wins=wins,
+        ties=ties,
+        losses=losses,
         mde=DetectableDifference(settings.power, or_none(critical), or_none(mde)),
         critical_equivalence=or_none(narrow),
         n_needed=max(2, math.ceil(n_units * (mde / settings.margin) ** 2))
@@ -330,20 +339,3 @@ def student(delta: float, error: float, n_units: int, settings: Settings) -> tup
     if error == 0:
         return (1.0 if delta == 0 else 0.0), ci
     return float(2 * stdtr(n_units - 1, -abs(delta / error))), ci
-
-
-def effect_of(numbers: PairEstimates, i: int, *, lower_is_better: bool) -> Effect:
-    """Return the size of a difference, by the direction that is better."""
-    n, wins, losses = int(numbers.n_queries[i]), int(numbers.wins[i]), int(numbers.losses[i])
-    delta, error = float(numbers.delta[i]), float(numbers.error[i])
-    if lower_is_better:
-        wins, losses, delta = losses, wins, -delta
-    spread = error * math.sqrt(float(numbers.moments.n_units[i]))
-    ties = n - wins - losses
-    return Effect(
-        d_z=or_none(delta / spread) if spread > 0 else None,
-        superiority=(wins + ties / 2) / n if n else None,
-        wins=wins,
-        ties=ties,
-        losses=losses,
-    )

@@ -37,9 +37,6 @@ MANY_UNDEFINED = 0.10
 LOPSIDED = 2.0
 ENOUGH_IF_LOPSIDED = 100
 """With a skewness beyond LOPSIDED, fewer units than this make rough intervals."""
-MOST_DECIMALS = 6
-EVEN_MORE_DECIMALS = 9
-"""As many as it takes to show that an interval excludes 0, by however little."""
 
 
 class VerdictContext(Record, kw_only=True):
@@ -320,9 +317,9 @@ def decimals(pair: HasInterval) -> int:
     """
     low, high = pair.ci.low, pair.ci.high
     half = (or_nan(high) - or_nan(low)) / 2
-    digits = min(MOST_DECIMALS, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
+    digits = min(6, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
     ends = [end for end in (low, high) if end is not None]
-    while digits < EVEN_MORE_DECIMALS and any(
+    while digits < 9 and any(
         end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in pair.edges
     ):
         digits += 1

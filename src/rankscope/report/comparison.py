@@ -93,8 +93,11 @@ def report_of(
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
     if comparison.languages:
         first.append(spread_block(comparison.languages, comparison.primary))
+    others = [name for name in comparison.systems if name != comparison.baseline]
+    what = others[0] if len(others) == 1 else f"{len(others)} systems"
+    against = "each with each" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
     return Report(
-        title=title_of(comparison),
+        title=f"{comparison.primary} · {what}{',' if comparison.baseline is None else ''} {against}",
         first_screen=tuple(first),
         sections=(*sections, method_section(comparison)),
         footer=tuple(footer(comparison, command)),
@@ -109,14 +112,6 @@ def notebook_html(comparison: Comparison) -> str:
 
     page = escape(render(report_of(comparison), "html"), quote=True)
     return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
-
-
-def title_of(comparison: Comparison) -> str:
-    if comparison.baseline is None:
-        return f"{comparison.primary} · {len(comparison.systems)} systems, each with each"
-    others = [name for name in comparison.systems if name != comparison.baseline]
-    what = others[0] if len(others) == 1 else f"{len(others)} systems"
-    return f"{comparison.primary} · {what} vs {comparison.baseline} (baseline)"
 
 
 def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[Block]:
@@ -148,9 +143,7 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
     """Yield what the table of verdicts cannot show: what unjudged docs do to them, and what is left out."""
     shown = 0
     for item in group.compared:
-        verdict = item.final_verdict
-        name = f"{item.b} vs {item.a}"
-        words = []
+        verdict, words = item.final_verdict, []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
             words.append(f"{verdict.text} {verdict.reason}")
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
@@ -158,7 +151,7 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
         if words:
             shown += 1
             if shown <= MOST_REASONS:
-                yield f"{name}: {' '.join(words)}"
+                yield f"{item.b} vs {item.a}: {' '.join(words)}"
     if shown > MOST_REASONS:
         yield f"{shown - MOST_REASONS} more are in the JSON record."
     n_units = max(item.n_units for item in group.compared)

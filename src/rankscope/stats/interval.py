@@ -61,8 +61,15 @@ def mean_interval(
     There is none for fewer than two queries or clusters, nor where every query scores the same, as where the mean is at
     an end of its range: that there is no spread among these queries does not mean that there is none among others.
     """
-    check_level(level)
-    values, clusters, weights = counting(np.asarray(values, dtype=np.float64), clusters, weights)
+    values = np.asarray(values, dtype=np.float64)
+    _check(values, level)
+    if clusters is not None:
+        members_of(clusters, len(values))
+    if weights is not None:
+        if len(weights) != len(values) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise OptionError(f"{len(values)} scores need as many weights, numbers from 0 up")
+        counts = weights > 0
+        values, weights, clusters = values[counts], weights[counts], None if clusters is None else clusters[counts]
     if len(values) < 2 or np.ptp(values) <= _TIE * max(1.0, float(np.abs(values).max())):
         return None
     if clusters is None and weights is None and range == (0.0, 1.0) and np.isin(values, (0.0, 1.0)).all():
@@ -79,22 +86,6 @@ def mean_interval(
     return inside_range(mean, half, range, level) if range[0] < mean < range[1] else None
 
 
-def counting(
-    values: Floats, clusters: np.ndarray | None, weights: Floats | None
-) -> tuple[Floats, np.ndarray | None, Floats | None]:
-    """Return the values that count, each with its cluster and weight, or refuse what cannot be counted."""
-    if np.isnan(values).any():
-        raise OptionError("an interval needs numbers; leave undefined scores out first")
-    if clusters is not None:
-        members_of(clusters, len(values))
-    if weights is None:
-        return values, clusters, None
-    if len(weights) != len(values) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise OptionError(f"{len(values)} scores need as many weights, numbers from 0 up")
-    counts = weights > 0
-    return values[counts], None if clusters is None else clusters[counts], weights[counts]
-
-
 def mean_and_error(values: Floats, clusters: np.ndarray | None, weights: Floats | None) -> tuple[float, float, int]:
     """Return the mean, its standard error and the degrees of freedom.
 
@@ -104,9 +95,9 @@ def mean_and_error(values: Floats, clusters: np.ndarray | None, weights: Floats 
     w = np.ones(len(values)) if weights is None else weights
     total = float(w.sum())
     mean = float((w * values).sum()) / total
-    sums = (
-        w * (values - mean) if clusters is None else sums_by_member(w * (values - mean), members_of(clusters, len(w)))
-    )
+    sums = w * (values - mean)
+    if clusters is not None:
+        sums = sums_by_member(sums, members_of(clusters, len(w)))
     n_units = len(sums)
     if n_units < 2:
         return mean, math.nan, 0
@@ -135,14 +126,14 @@ def inside_range(mean: float, half: float, ends: tuple[float, float], level: flo
 
 def t_interval(values: Floats, *, level: float = LEVEL) -> Interval:
     """Return Student's interval of the mean: deterministic, and as good as the bootstrap in simulation."""
-    check(values, level)
+    _check(values, level, at_least=2)
     error = float(values.std(ddof=1)) / math.sqrt(len(values))
     return _around(values, error, len(values) - 1, level, "t")
 
 
 def cluster_t_interval(values: Floats, clusters: np.ndarray, *, level: float = LEVEL) -> Interval:
     """Return the interval of the mean where values come in groups that are not independent (Miller 2024)."""
-    check(values, level)
+    _check(values, level, at_least=2)
     sums = sums_by_member(values - values.mean(), members_of(clusters, len(values)))
     n = len(sums)
     _check_clusters(n)
@@ -182,7 +173,7 @@ def percentile_interval(
 
     With `clusters` whole groups of queries are drawn, not single ones.
     """
-    check(values, level)
+    _check(values, level, at_least=2)
     draws = bootstrap(values, statistic or row_means, n_resamples=n_resamples, seed=seed, clusters=clusters)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, f"{'' if clusters is None else 'cluster '}percentile bootstrap")
@@ -204,7 +195,7 @@ def bca_interval(
     """
     from scipy.special import ndtr, ndtri
 
-    check(values, level)
+    _check(values, level, at_least=2)
     statistic = statistic or row_means
     method = "BCa bootstrap" if clusters is None else "cluster BCa bootstrap"
     observed = float(statistic(values[None, :])[0])
@@ -278,15 +269,11 @@ def _sums_and_sizes(values: Floats, clusters: np.ndarray | None) -> tuple[Floats
     return sums, sizes
 
 
-def check(values: Floats, level: float) -> None:
-    if len(values) < 2:
+def _check(values: Floats, level: float, *, at_least: int = 0) -> None:
+    if len(values) < at_least:
         raise OptionError(f"an interval needs at least two queries, not {len(values)}")
     if np.isnan(values).any():
         raise OptionError("an interval needs numbers; leave undefined scores out first")
-    check_level(level)
-
-
-def check_level(level: float) -> None:
     if not 0 < level < 1:
         raise OptionError(f"level = {level} is not between 0 and 1")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from rankscope.comparison.pairs import WithoutTopUnit
-from rankscope.comparison.records import Code, DifferenceInterval, JudgedShares, PairResult, UnjudgedCheck, Verdict
+from rankscope.comparison.records import Code, JudgedShares, PairResult, Stratum, UnjudgedCheck, Verdict
 from rankscope.records import Record, or_nan
 from rankscope.stats.family import CORRECTIONS
 
@@ -51,16 +51,6 @@ class VerdictContext(Record, kw_only=True):
     judged: JudgedShares | None = None
     unit_names: Sequence[str] = ()
     without_top_unit: WithoutTopUnit | None = None
-
-
-class HasInterval(Protocol):
-    """A difference with its interval: a pair, or a stratum."""
-
-    @property
-    def ci(self) -> DifferenceInterval: ...
-
-    @property
-    def edges(self) -> tuple[float, ...]: ...
 
 
 def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
@@ -304,12 +294,12 @@ def unit_word(pair: PairResult) -> str:
     return "clusters" if pair.clustered else "queries"
 
 
-def with_sign(value: float | None, pair: HasInterval) -> str:
+def with_sign(value: float | None, pair: PairResult | Stratum) -> str:
     """Print a difference with its sign and the digits that the interval warrants."""
     return "-" if value is None else f"{value:+.{decimals(pair)}f}"
 
 
-def decimals(pair: HasInterval) -> int:
+def decimals(pair: PairResult | Stratum) -> int:
     """Return the decimals that show two significant digits of the interval's half-width.
 
     More where an end that is not 0, or not at the margin, would be printed as if it were: the digits must not

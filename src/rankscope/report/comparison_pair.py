@@ -165,7 +165,10 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:
         blocks += figures("scatter", "comparison", comparison, pair)
-    blocks += [*rank_blocks(comparison, pair), *also_blocks(pair), *extremes_blocks(pair)]
+    blocks += [*rank_blocks(comparison, pair), *also_blocks(pair)]
+    for title, changes in (("Largest losses", pair.worst), ("Largest gains", pair.best)):
+        if changes:
+            blocks.append(Bullets(title, tuple(f"{c.query}: {c.delta:+.3f} ({c.a:.3f} to {c.b:.3f})" for c in changes)))
     blocks += [*slice_blocks(comparison, pair), *movement_blocks(pair), *unjudged_blocks(pair)]
     return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
 
@@ -195,12 +198,6 @@ def also_blocks(pair: PairResult) -> Iterator[Block]:
             items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
         items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
         yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
-
-
-def extremes_blocks(pair: PairResult) -> Iterator[Block]:
-    for title, changes in (("Largest losses", pair.worst or ()), ("Largest gains", pair.best or ())):
-        if changes:
-            yield Bullets(title, tuple(f"{c.query}: {c.delta:+.3f} ({c.a:.3f} to {c.b:.3f})" for c in changes))
 
 
 def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:

@@ -86,7 +86,9 @@ def test_bootstrap_shift_is_near_its_definition():
 
 def test_cluster_sums():
     values = np.array([[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]])
-    np.testing.assert_array_equal(sums_by_member(values, members_of(np.array(["b", "a", "b"]), 3)), [[2.0, 20.0], [5.0, 50.0]])
+    np.testing.assert_array_equal(
+        sums_by_member(values, members_of(np.array(["b", "a", "b"]), 3)), [[2.0, 20.0], [5.0, 50.0]]
+    )
     with pytest.raises(OptionError, match="2 cluster labels for 3 queries"):
         members_of(np.array([1, 2]), 3)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankscope.errors import OptionError
-from rankscope.stats.agreement import kendall_tau, overlap_share, rbo, tau_ap
+from rankscope.stats.agreement import overlap_share, rbo
 
 rankings = st.permutations("abcdefghij").flatmap(lambda docs: st.integers(0, 10).map(lambda k: docs[:k]))
 
@@ -42,34 +42,6 @@ def test_rbo_of_empty_lists():
     assert rbo("abc", "") == 0
     with pytest.raises(OptionError, match="not between 0 and 1"):
         rbo("ab", "ab", p=1)
-
-
-def tau_ap_by_pairs(truth, estimate):
-    """Return the definition of Yilmaz, Aslam & Robertson (2008), pair by pair."""
-    order = sorted(range(len(truth)), key=lambda i: -estimate[i])
-    right = [sum(truth[above] > truth[i] for above in order[:rank]) / rank for rank, i in enumerate(order) if rank]
-    return 2 / (len(truth) - 1) * sum(right) - 1
-
-
-@given(st.permutations(range(7)), st.permutations(range(7)))
-@settings(max_examples=100, deadline=None)
-def test_tau_ap_by_its_definition(truth, estimate):
-    found = tau_ap(np.array(truth, dtype=float), np.array(estimate, dtype=float))
-    assert found == pytest.approx(tau_ap_by_pairs(truth, estimate))
-
-
-def test_tau_ap_minds_the_top_more():
-    truth = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
-    top, bottom = np.array([4.0, 5.0, 3.0, 2.0, 1.0]), np.array([5.0, 4.0, 3.0, 1.0, 2.0])
-    assert kendall_tau(truth, top) == kendall_tau(truth, bottom) == pytest.approx(0.8)
-    assert tau_ap(truth, top) < tau_ap(truth, bottom)
-
-
-def test_orders_need_two_systems():
-    with pytest.raises(OptionError, match="at least two"):
-        kendall_tau(np.array([1.0]), np.array([1.0]))
-    with pytest.raises(OptionError, match="3 and 2 systems"):
-        tau_ap(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]))
 
 
 def test_overlap_of_nothing_is_undefined():

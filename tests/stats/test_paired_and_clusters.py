@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from rankscope.errors import OptionError
-from rankscope.stats.clusters import cluster_sums
 from rankscope.stats.interval import (
     bca_interval,
     cluster_t_interval,
@@ -23,7 +22,7 @@ from rankscope.stats.paired import (
     wilcoxon_test,
 )
 from rankscope.stats.power import minimal_detectable_effect
-from rankscope.stats.units import Units
+from rankscope.stats.units import Units, members_of, sums_by_member
 
 
 def units(d, clusters=None):
@@ -87,9 +86,11 @@ def test_bootstrap_shift_is_near_its_definition():
 
 def test_cluster_sums():
     values = np.array([[1.0, 10.0], [2.0, 20.0], [4.0, 40.0]])
-    np.testing.assert_array_equal(cluster_sums(values, np.array(["b", "a", "b"])), [[2.0, 20.0], [5.0, 50.0]])
+    np.testing.assert_array_equal(
+        sums_by_member(values, members_of(np.array(["b", "a", "b"]), 3)), [[2.0, 20.0], [5.0, 50.0]]
+    )
     with pytest.raises(OptionError, match="2 cluster labels for 3 queries"):
-        cluster_sums(values, np.array([1, 2]))
+        members_of(np.array([1, 2]), 3)
 
 
 @pytest.mark.parametrize("interval", [percentile_interval, bca_interval])

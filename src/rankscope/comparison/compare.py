@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Unpack
@@ -9,22 +10,19 @@ from typing import Unpack
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
-from rankscope.align.policies import Policies
-from rankscope.analysis.movement import supports as can_decompose
-from rankscope.comparison.evidence import AlignedRuns, EvidenceSource
-from rankscope.comparison.groups import ComparisonInput, compare_groups, score_columns, units_of
+from rankscope.comparison.evidence import EvidenceSource
+from rankscope.comparison.groups import ComparisonInput, compare_groups
 from rankscope.comparison.known_measures import known_measure, range_of, with_directions
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
 from rankscope.data.loading import load_qrels, load_runs
-from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable, load_queries, query_weights
-from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning, did_you_mean
 from rankscope.evaluation import evaluate_request
 from rankscope.light import replace
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import AGGREGATES, Scores
+from rankscope.stats.units import Units
 from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
 
 LARGEST_SCORE = 1e100
@@ -110,28 +108,30 @@ def compare_runs(
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
     loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
     table = None if request.queries is None else load_queries(request.queries)
-    primary = primary_of(request, [measure.name for measure in scoring.measures])
+    names = [measure.name for measure in scoring.measures]
+    primary = find_name(request.primary, names, "measure") if request.primary else names[0]
     measure = next(each for each in scoring.measures if each.name == primary)
-    aligned = AlignedRuns(judged, number_docs=can_decompose(measure, policies))
+    evidence = EvidenceSource(judged, measure, policies, request)
     scores = evaluate_request(
-        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=aligned.align
+        replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
     )
     for note in scores.notes:
         on_note(note)
-    n_relevant = relevant_counts(judged, policies)
+    offsets, grades = judged.ideal
+    before = np.concatenate(([0], np.cumsum(grades >= policies.relevance_level)))
+    n_relevant = dict(zip(judged.query_ids, np.diff(before[offsets]).tolist(), strict=True))
     if measure.spec.about_relevance and not request.anyway and not any(n_relevant.values()):
         raise InputError(
             f"no doc of the qrels has a grade of {policies.relevance_level:g} or more, so every score is 0",
             hint="are these the right judgments? min_rel says which grades are relevant",
         )
-    weight_of = None
     if request.weights is not None and table is not None:
         weights = query_weights(table, request.weights, judged.query_ids)
-        weight_of = dict(zip(judged.query_ids, weights.tolist(), strict=True))
-    evidence = EvidenceSource(
-        judged, aligned, measure, policies, unjudged=request.unjudged, seed=request.seed, weight_of=weight_of
-    )
-    problems = id_problems(judged, loaded, scores) if request.problems is None else request.problems
+        evidence.weight_of = dict(zip(judged.query_ids, weights.tolist(), strict=True))
+    problems = request.problems
+    if problems is None:  # ids that match nothing are only here where they were to be scored anyway
+        mismatches = {name: find_mismatch(judged, run, scores[name].counts) for name, run in loaded.items()}
+        problems = {name: f"{found.message}." for name, found in mismatches.items() if found and found.level == "error"}
     given = comparison_input(scores, request, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
     return compare_groups(given, evidence)
 
@@ -170,7 +170,6 @@ def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Compariso
 
 
 def compare_scores_request(scores: Scores, request: CompareRequest) -> Comparison:
-    """Compare scores as a request says."""
     table = None if request.queries is None else load_queries(request.queries)
     return compare_groups(comparison_input(scores, request, table, problems=request.problems or {}))
 
@@ -197,43 +196,39 @@ def comparison_input(
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     if (request.strata or request.cluster or request.weights) and table is None:
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
-    primary = primary_of(request, scores.measures)
-    refuse_other_than_means(scores, primary)
-    refuse_wide_margin(request.margin, primary)
+    primary = find_name(request.primary, scores.measures, "measure") if request.primary else scores.measures[0]
+    margin = margin_of(request, scores, primary)
     ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
     if table is not None:
-        note_lacking_attributes(table, request.cluster, next(iter(scores.values())).query_ids, on_note)
+        check_attributes(table, request.cluster, next(iter(scores.values())).query_ids, on_note)
+    clusters = weights = None
+    if table is not None and request.cluster is not None:
+        values = table.attribute(request.cluster)  # a query without a cluster is one of its own
+        clusters = np.array([f"c {values[query]}" if query in values else f"q {query}" for query in ids])
+    if table is not None and request.weights is not None:
+        weights = query_weights(table, request.weights, ids)
+        weights = weights / weights.max()  # only their ratios count, and very large or small ones would overflow
+    place = {query: i for i, query in enumerate(ids)}
+    columns = {}
+    for name, run in scores.items():
+        rows = [place[query] for query in run.query_ids]
+        for j, measure in enumerate(run.measures):
+            column = np.full(len(ids), math.nan)
+            column[rows] = run.values[:, j]
+            columns[name, measure] = column
     return ComparisonInput(
         scores=scores,
         request=request,
-        settings=request.settings(usual_margin(scores, primary) if request.margin is None else request.margin),
+        settings=request.settings(margin),
         primary=primary,
         baseline=find_name(request.baseline, tuple(scores), "run") if request.baseline else next(iter(scores)),
         queries=table,
         n_relevant=n_relevant,
         problems=problems,
         ids=ids,
-        units=units_of(request, table, ids),
-        columns=score_columns(scores, ids),
+        units=Units.of(len(ids), clusters, weights),
+        columns=columns,
     )
-
-
-def id_problems(qrels: Qrels, runs: Mapping[str, Run], scores: Scores) -> dict[str, str]:
-    """Return which runs have ids that match nothing; there are only such where these were to be scored anyway."""
-    found = ((name, find_mismatch(qrels, run, scores[name].counts)) for name, run in runs.items())
-    return {name: f"{finding.message}." for name, finding in found if finding is not None and finding.level == "error"}
-
-
-def relevant_counts(qrels: Qrels, policies: Policies) -> dict[str, int]:
-    """Return how many relevant docs each query has."""
-    offsets, grades = qrels.ideal
-    before = np.concatenate(([0], np.cumsum(grades >= policies.relevance_level)))
-    return dict(zip(qrels.query_ids, np.diff(before[offsets]).tolist(), strict=True))
-
-
-def primary_of(request: CompareRequest, measures: Sequence[str]) -> str:
-    """Return the name of the measure that decides."""
-    return find_name(request.primary, measures, "measure") if request.primary else measures[0]
 
 
 def find_name(name: str, known: Sequence[str], what: str) -> str:
@@ -253,49 +248,45 @@ def find_name(name: str, known: Sequence[str], what: str) -> str:
     )
 
 
-def refuse_wide_margin(margin: float | None, primary: str) -> None:
-    """Refuse a margin within which every difference lies: it would call everything the same."""
-    low, high = range_of(primary)
-    if margin is not None and margin >= high - low:
-        raise OptionError(
-            f"margin = {margin:g} is as wide as the range of {primary}, so everything would be the same",
-            hint="give the smallest difference that matters, such as 0.01",
-        )
+def margin_of(request: CompareRequest, scores: Scores, primary: str) -> float:
+    """Return the margin, and refuse to decide by anything but the mean over queries of what each of them scores.
 
-
-def refuse_other_than_means(scores: Scores, primary: str) -> None:
-    """Refuse to decide by anything but the mean over queries of what each of them scores."""
-    run = next(iter(scores.values()))
+    A margin within which every difference lies is refused too: it would call everything the same. Where none is given
+    it is the usual one of measures between 0 and 1; 0 for others, for which nobody else can know it.
+    """
+    run, measure, margin = next(iter(scores.values())), known_measure(primary), request.margin
     how = run.aggregates[run.measures.index(primary)]
     if how not in ("mean", "sum"):
         raise OptionError(
             f"{primary} is {AGGREGATES[how]}, but comparisons are about means",
             hint="name a measure without agg as primary",
         )
-    found = known_measure(primary)
-    if found is not None and found.spec.over_all_queries:
+    if measure is not None and measure.spec.over_all_queries:
         raise OptionError(
             f"{primary} is one number for the whole set of queries, so queries are no evidence: it cannot decide",
             hint="name another measure as primary; this one is then shown beside it",
         )
+    low, high = range_of(primary)
+    if margin is not None and margin >= high - low:
+        raise OptionError(
+            f"margin = {margin:g} is as wide as the range of {primary}, so everything would be the same",
+            hint="give the smallest difference that matters, such as 0.01",
+        )
+    if margin is not None:
+        return margin
+    if measure is None:
+        columns = [run.column(primary) for run in scores.values()]
+        known = np.concatenate([column[~np.isnan(column)] for column in columns])
+        low, high = (0, 1) if len(known) and known.min() >= 0 and known.max() <= 1 else (low, high)
+    return USUAL_MARGIN if (low, high) == (0, 1) else 0.0
 
 
-def usual_margin(scores: Scores, primary: str) -> float:
-    """Return the usual margin of measures between 0 and 1; 0 for others, for which nobody else can know it."""
-    if known_measure(primary) is not None:
-        return USUAL_MARGIN if range_of(primary) == (0, 1) else 0.0
-    columns = [run.column(primary) for run in scores.values()]
-    known = np.concatenate([column[~np.isnan(column)] for column in columns])
-    return USUAL_MARGIN if len(known) and known.min() >= 0 and known.max() <= 1 else 0.0
-
-
-def note_lacking_attributes(
+def check_attributes(
     table: QueryTable, cluster: str | None, ids: Sequence[str], on_note: Callable[[str], None]
 ) -> None:
     """Say so where queries have no attributes, or no cluster; refuse clusters that no query has."""
     known = set(table.ids)
-    lacking = sum(query not in known for query in ids)
-    if lacking:
+    if lacking := sum(query not in known for query in ids):
         on_note(f"{lacking} of {len(ids)} queries are not in the queries file; they are in no stratum")
     if cluster is None:
         return

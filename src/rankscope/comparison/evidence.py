@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,16 +11,18 @@ from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs
 from rankscope.analysis.movement import movement_of
-from rankscope.analysis.unjudged import UnjudgedEffect, supports, unjudged_effect_of
+from rankscope.analysis.movement import supports as can_decompose
+from rankscope.analysis.unjudged import supports, unjudged_effect_of
 from rankscope.analysis.unjudged.tipping import CAUTIOUS_AT, STANDS_AT, TippingTable, supports_tipping
 from rankscope.arrays import Bools, Floats, safe_divide
 from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
 from rankscope.comparison.records import Bounds, DocToJudge, JudgedShares, PairMovement, PairResult, UnjudgedCheck
+from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import VerdictContext, decide, is_claim
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.measures.spec import Measure
-from rankscope.records import Record, or_none, replace
+from rankscope.records import or_none, replace
 
 LOOKED_AT = 1_000
 """How deep rankings are looked at where nothing says how deep they are scored."""
@@ -34,65 +35,34 @@ ONLY_RELEVANT = (
 )
 
 
-class AlignedRuns:
-    """Aligns each run once and keeps what was found; where docs are numbered, also which docs these are."""
+class EvidenceSource:
+    """Where evidence comes from: judgments, and runs that are aligned with them, each once.
 
-    def __init__(self, qrels: Qrels, *, number_docs: bool) -> None:
-        self.docs = JudgedDocs.of(qrels) if number_docs else None
-        self.by_name: dict[str, AlignedRun] = {}
+    Where docs are numbered, it is also known which docs these are.
+    """
+
+    def __init__(self, qrels: Qrels, measure: Measure, policies: Policies, request: CompareRequest) -> None:
+        self.qrels, self.measure, self.policies, self.seed = qrels, measure, policies, request.seed
+        self.docs = JudgedDocs.of(qrels) if can_decompose(measure, policies) else None
+        self.runs: dict[str, AlignedRun] = {}
+        self.weight_of: Mapping[str, float] | None = None
+        judged_not_relevant = bool((qrels.ideal[1] < policies.relevance_level).any())
+        self.uncertain = request.unjudged == "uncertain" or (request.unjudged == "auto" and judged_not_relevant)
+        self.notes = () if request.unjudged != "auto" or self.uncertain else (ONLY_RELEVANT,)
 
     def align(self, qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Hits:
-        """Align a run, as `align` does."""
         aligned = AlignedRun.of(qrels, run, policies, docs=self.docs, threads=threads)
-        self.by_name[run.name or "run"] = aligned
+        self.runs[run.name or "run"] = aligned
         return aligned.hits
 
 
-class PairEvidence(Record, eq=False):
-    """What is known of a pair beyond its scores."""
-
-    context: VerdictContext
-    effect: UnjudgedEffect | None
-    """What unjudged docs could change at the worst; None where they are not in doubt, or it cannot be worked out."""
-    movement: PairMovement | None
-
-    def fields(self) -> dict[str, Any]:
-        """Return what the record of a pair says of it."""
-        effect, unjudged = self.effect, self.context.unjudged
-        in_doubt = unjudged is not None and unjudged.strength != "stands"
-        return {
-            "judged": self.context.judged,
-            "unjudged": unjudged,
-            "movement": self.movement,
-            "bounds": None if effect is None else bounds_of(effect),
-            "settle": docs_to_judge(effect) if effect is not None and in_doubt else (),
-            "sensitivity": {} if effect is None else sensitivity_of(effect),
-        }
-
-
-class EvidenceSource:
-    """Where evidence comes from: judgments, and runs that are aligned with them."""
+class GroupEvidence:
+    """Works out the evidence for one pair after the other on the same queries; differences are in the order of all."""
 
     def __init__(
-        self,
-        qrels: Qrels,
-        aligned: AlignedRuns,
-        measure: Measure,
-        policies: Policies,
-        *,
-        unjudged: str,
-        seed: int,
-        weight_of: Mapping[str, float] | None = None,
+        self, source: EvidenceSource, query_ids: Sequence[str], *, all_ids: Sequence[str], n_pairs: int
     ) -> None:
-        self.qrels, self.aligned, self.measure, self.policies = qrels, aligned, measure, policies
-        self.seed, self.weight_of = seed, weight_of
-        judged_not_relevant = bool((qrels.ideal[1] < policies.relevance_level).any())
-        self.uncertain = unjudged == "uncertain" or (unjudged == "auto" and judged_not_relevant)
-        self.notes = () if unjudged != "auto" or self.uncertain else (ONLY_RELEVANT,)
-
-    def of_group(self, query_ids: Sequence[str], *, all_ids: Sequence[str], n_pairs: int) -> GroupEvidence:
-        """Return the evidence on some of the queries; differences have the order of all of them."""
-        qrels, runs = self.qrels, self.aligned.by_name
+        qrels, runs = source.qrels, source.runs
         if len(query_ids) != len(qrels):
             inside = set(query_ids)
             qrels = qrels.select(query_ids)
@@ -101,21 +71,6 @@ class EvidenceSource:
                 name: run.select(np.array([query in inside for query in run.hits.query_ids]), max_grade=top)
                 for name, run in runs.items()
             }
-        return GroupEvidence(self, qrels, runs, all_ids=all_ids, n_pairs=n_pairs)
-
-
-class GroupEvidence:
-    """Works out the evidence for one pair after the other on the same queries."""
-
-    def __init__(
-        self,
-        source: EvidenceSource,
-        qrels: Qrels,
-        runs: Mapping[str, AlignedRun],
-        *,
-        all_ids: Sequence[str],
-        n_pairs: int,
-    ) -> None:
         self.source, self.qrels, self.runs, self.n_pairs = source, qrels, runs, n_pairs
         self.measure, self.policies = source.measure, source.policies
         self.depth: int | None = self.measure.options.get("k") or self.policies.depth
@@ -127,38 +82,52 @@ class GroupEvidence:
         self.tipping: TippingTable | None = None
         if source.uncertain and supports_tipping(self.measure, self.policies):
             self.tipping = TippingTable(qrels, runs, self.measure, self.policies, seed=source.seed)
-        self.judged_shares = {name: or_none(self.judged_share(run.hits)) for name, run in runs.items()}
+        self.judged_shares: dict[str, float | None] = {}
+        """How much of what each run is scored on is judged, on average over the queries that it answers."""
+        for name, run in runs.items():
+            seen = run.hits.first(self.measure.options.get("k") or LOOKED_AT)
+            shares = safe_divide(seen.per_query(seen.grades >= 0), seen.n_retrieved)
+            self.judged_shares[name] = None if np.isnan(shares).all() else or_none(float(np.nanmean(shares)))
 
-    def of(self, tested: TestedContest, context: VerdictContext) -> PairEvidence:
-        """Return the evidence on a pair, of which everything else is known already."""
+    def of(self, tested: TestedContest, context: VerdictContext) -> tuple[VerdictContext, dict[str, Any]]:
+        """Return what is known of a pair beyond its scores: for its verdict, and as fields of its record."""
         pair, source = tested.result, self.source
         a, b = self.runs[pair.a], self.runs[pair.b]
-        effect = moved = None
+        effect = moved = check = None
         if self.n_pairs <= MANY_PAIRS:
             if source.uncertain and supports(self.measure, self.policies):
                 effect = unjudged_effect_of(self.qrels, a, b, self.measure, self.policies)
-            if source.aligned.docs is not None:
-                moved = movement_of(source.aligned.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
-        context = replace(
-            context,
-            identical=not pair.differs and pair.n_queries > 0 and self.same_rankings(a, b),
-            judged=JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], self.depth),
-        )
-        counted: Bools = ~np.isnan(tested.contest.differences)[self.places]
-        context = replace(context, unjudged=self.unjudged_check(pair, context, counted))
-        return PairEvidence(context, effect, None if moved is None else PairMovement.of(moved))
-
-    def unjudged_check(self, pair: PairResult, context: VerdictContext, counted: Bools) -> UnjudgedCheck | None:
-        """Return whether a verdict survives relevant docs among the unjudged ones; None where nothing is tried."""
-        code = decide(pair, context)
-        if self.tipping is None:
-            return None
-        if is_claim(code):
-            return self.claim_check(pair, self.tipping, counted)
-        return self.same_check(pair, self.tipping, counted) if code == "same" and pair.differs else None
+            if source.docs is not None:
+                moved = movement_of(source.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
+        identical = False
+        if not pair.differs and pair.n_queries > 0:
+            depth = self.policies.depth or LOOKED_AT
+            identical = a.leading(self.qrels.query_ids, depth) == b.leading(self.qrels.query_ids, depth)
+        judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], self.depth)
+        context = replace(context, identical=identical, judged=judged)
+        if self.tipping is not None:
+            code, counted = decide(pair, context), ~np.isnan(tested.contest.differences)[self.places]
+            if is_claim(code):
+                check = self.claim_check(pair, self.tipping, counted)
+            elif code == "same" and pair.differs:
+                check = self.same_check(pair, self.tipping, counted)
+        more: dict[str, Any] = {"judged": judged, "unjudged": check, "settle": (), "sensitivity": {}}
+        more["movement"] = None if moved is None else PairMovement.of(moved)
+        if effect is not None:
+            ends = {name: or_none(getattr(effect, name)) for name in ("low", "high", "useless", "perfect")}
+            more["bounds"] = Bounds(**ends, exact=effect.exact, depth=effect.k)
+            more["sensitivity"] = {
+                "unjudged docs are removed (condensed lists)": or_none(effect.sensitivity.judged_only),
+                "bpref instead": or_none(effect.sensitivity.bpref),
+            }
+            if check is not None and check.strength != "stands":
+                more["settle"] = tuple(
+                    DocToJudge(doc.query_id, doc.doc_id, or_none(doc.swing), doc.rank_a, doc.rank_b)
+                    for doc in effect.docs(effect.n_certain)
+                )
+        return replace(context, unjudged=check), more
 
     def claim_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck | None:
-        """Return whether a claim survives."""
         check = tipping.check(pair.a, pair.b, counted=counted, weights=self.weights)
         if check is None:
             return None
@@ -188,42 +157,3 @@ class GroupEvidence:
             tested_share=STANDS_AT * relevant.r95,
             difference_then=or_none(pair.sign * then),
         )
-
-    def same_rankings(self, a: AlignedRun, b: AlignedRun) -> bool:
-        """Tell whether two runs return the same docs in the same order."""
-        depth = self.policies.depth or LOOKED_AT
-        return a.leading(self.qrels.query_ids, depth) == b.leading(self.qrels.query_ids, depth)
-
-    def judged_share(self, hits: Hits) -> float:
-        """Return how much of what a run is scored on is judged, on average over the queries that it answers."""
-        seen = hits.first(self.measure.options.get("k") or LOOKED_AT)
-        shares = safe_divide(seen.per_query(seen.grades >= 0), seen.n_retrieved)
-        return float(np.nanmean(shares)) if not np.isnan(shares).all() else math.nan
-
-
-def bounds_of(effect: UnjudgedEffect) -> Bounds:
-    """Return the worst case, for the details."""
-    return Bounds(
-        low=or_none(effect.low),
-        high=or_none(effect.high),
-        useless=or_none(effect.useless),
-        perfect=or_none(effect.perfect),
-        exact=effect.exact,
-        depth=effect.k,
-    )
-
-
-def docs_to_judge(effect: UnjudgedEffect) -> tuple[DocToJudge, ...]:
-    """Return the docs whose judgment settles which system is ahead, best first."""
-    return tuple(
-        DocToJudge(doc.query_id, doc.doc_id, or_none(doc.swing), doc.rank_a, doc.rank_b)
-        for doc in effect.docs(effect.n_certain)
-    )
-
-
-def sensitivity_of(effect: UnjudgedEffect) -> dict[str, float | None]:
-    """Return the difference under other treatments of unjudged docs."""
-    return {
-        "unjudged docs are removed (condensed lists)": or_none(effect.sensitivity.judged_only),
-        "bpref instead": or_none(effect.sensitivity.bpref),
-    }

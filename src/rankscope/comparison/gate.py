@@ -18,21 +18,15 @@ from rankscope.errors import OptionError
 from rankscope.records import Options, Record
 
 Outcome = Literal["passed", "inconclusive", "failed", "error"]
-ON_INCONCLUSIVE = {
-    "warn": "say so, and pass",
-    "fail": "fail",
-    "pass": "pass",
-}
-REQUIREMENTS = ("non-inferior",)
+ON_INCONCLUSIVE = ("warn", "fail", "pass")
 WORST_LAST: tuple[Outcome, ...] = ("passed", "inconclusive", "failed", "error")
-ALLOWED_MISSING = 0.10
 
 
 class GatePolicy(Options):
     """What a gate lets pass."""
 
     on_inconclusive: str = "warn"
-    allow_missing: float = ALLOWED_MISSING
+    allow_missing: float = 0.10
     """The share of queries that a system may leave unanswered."""
     require: str | None = None
     """non-inferior: pass only where the whole interval lies above minus the margin."""
@@ -42,8 +36,8 @@ class GatePolicy(Options):
             raise OptionError(f"on_inconclusive {self.on_inconclusive!r} is not one of {', '.join(ON_INCONCLUSIVE)}")
         if not 0 <= self.allow_missing <= 1:
             raise OptionError(f"allow_missing = {self.allow_missing} is not a share from 0 to 1")
-        if self.require is not None and self.require not in REQUIREMENTS:
-            raise OptionError(f"require {self.require!r} is not known", hint=f"there is {', '.join(REQUIREMENTS)}")
+        if self.require not in (None, "non-inferior"):
+            raise OptionError(f"require {self.require!r} is not known", hint="there is non-inferior")
 
 
 class GateCheck(Record):
@@ -63,7 +57,6 @@ class GateResult(Record):
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome of all."""
         return max((check.outcome for check in self.checks), key=WORST_LAST.index, default="passed")
 
     @property
@@ -87,19 +80,15 @@ def gate_of(comparison: Comparison, policy: GatePolicy, *, collection: str = "")
     """Return what the gate says of every system that is compared with the baseline."""
     if comparison.baseline is None:
         raise OptionError("a gate needs a baseline, but all pairs are compared", hint="compare with a baseline instead")
-    return GateResult(tuple(check_of(item, policy, collection=collection) for item in comparison), policy)
-
-
-def check_of(pair: PairResult, policy: GatePolicy, *, collection: str = "") -> GateCheck:
-    """Return what the gate says of one system."""
-    where = ", ".join(filter(None, (collection, pair.group)))
-    name = f"{pair.b} vs {pair.a}" + (f" ({where})" if where else "")
-    outcome, words = outcome_of(pair, policy)
-    return GateCheck(name, outcome, words, pair)
+    checks = []
+    for pair in comparison:
+        where = ", ".join(filter(None, (collection, pair.group)))
+        name = f"{pair.b} vs {pair.a}" + (f" ({where})" if where else "")
+        checks.append(GateCheck(name, *outcome_of(pair, policy), pair))
+    return GateResult(tuple(checks), policy)
 
 
 def outcome_of(pair: PairResult, policy: GatePolicy) -> tuple[Outcome, str]:
-    """Return the outcome for one system, and why."""
     verdict = pair.final_verdict
     words = f"{verdict.text} {verdict.reason}"
     if verdict.code == "not_comparable":

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,14 +32,14 @@ from rankscope.comparison.records import (
 )
 from rankscope.comparison.request import CompareRequest, Settings
 from rankscope.comparison.verdict import MIN_UNITS, VerdictContext, verdict_of
-from rankscope.data.queries import QueryTable, query_weights
+from rankscope.data.queries import QueryTable
 from rankscope.data.sources import Origin
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_none, replace
 from rankscope.stats.interval import mean_interval
 from rankscope.stats.multiple import benjamini_hochberg
-from rankscope.stats.paired import ON_REQUEST, Test
+from rankscope.stats.paired import ON_REQUEST
 from rankscope.stats.slices import contrast_p, counted_bins
 from rankscope.stats.units import Units
 
@@ -83,27 +83,8 @@ class ComparisonInput(Record, eq=False):
             return list(combinations(self.scores, 2))
         return [(self.baseline, name) for name in self.scores if name != self.baseline]
 
-    @property
-    def lower_is_better(self) -> frozenset[str]:
-        """The measures of which less is better."""
-        return next(iter(self.scores.values())).lower_is_better
-
     def ids_in(self, mask: Bools) -> tuple[str, ...]:
-        """Return some of the queries."""
         return tuple(query for query, inside in zip(self.ids, mask.tolist(), strict=True) if inside)
-
-
-def score_columns(scores: Scores, ids: Sequence[str]) -> dict[tuple[str, str], Floats]:
-    """Return every system's scores by every measure, in the same order of queries; NaN where there is none."""
-    place = {query: i for i, query in enumerate(ids)}
-    columns = {}
-    for name, run in scores.items():
-        rows = [place[query] for query in run.query_ids]
-        for j, measure in enumerate(run.measures):
-            column = np.full(len(ids), math.nan)
-            column[rows] = run.values[:, j]
-            columns[name, measure] = column
-    return columns
 
 
 def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = None) -> Comparison:
@@ -116,13 +97,15 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
             hint="their attributes, given with queries, name the language of each",
         )
     parts = {name: list(stratum_masks(given, mask)) for name, mask in masks.items()}
+    systems = None
+    if request.all_pairs and len(masks) == 1:
+        matrix = np.column_stack([given.columns[name, given.primary] for name in scores])
+        matrix = np.where(next(iter(masks.values()))[:, None], matrix, math.nan)
+        undefined = np.isnan(matrix)
+        systems = matrix if (undefined.all(axis=1) == undefined.any(axis=1)).all() else None
     contests = list(contests_of(given, masks, parts))
     tested = compare_contests(
-        contests,
-        given.settings,
-        correction=request.correction,
-        units=given.units,
-        systems=shared_matrix(given, masks),
+        contests, given.settings, correction=request.correction, units=given.units, systems=systems
     )
     by_group: dict[str | None, list[TestedContest]] = {name: [] for name in masks}
     for each in tested:
@@ -131,7 +114,9 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     groups, weights = [], given.units.weights
     for name, mask in masks.items():
         inside = given.ids_in(mask)
-        found = None if evidence is None else evidence.of_group(inside, all_ids=given.ids, n_pairs=len(given.pairs))
+        found = None
+        if evidence is not None:
+            found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
         results = tuple(pair_results(given, by_group[name], parts[name], contrasts, found))
         groups.append(
             QueryGroup(
@@ -144,6 +129,15 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
                 uncounted=() if weights is None else given.ids_in(mask & (weights == 0)),
             )
         )
+    languages = []
+    for system in scores if isolated_by else ():
+        column = given.columns[system, given.primary]
+        means = {
+            str(language): weighted_mean(column, mask & ~np.isnan(column), given.units)
+            for language, mask in masks.items()
+            if language != POOLED
+        }
+        languages.append(spread_of(system, means))
     clusters = dict(zip(given.ids, map(str, given.units.member.tolist()), strict=True))
     return Comparison(
         rankscope=__version__,
@@ -160,7 +154,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
         cluster_of=clusters if given.units.clustered else None,
         weights=request.weights,
         isolated_by=isolated_by,
-        languages=tuple(language_spreads(given, masks)) if isolated_by else (),
+        languages=tuple(languages),
         notes=() if evidence is None else evidence.notes,
     ).with_scores(scores)
 
@@ -168,16 +162,6 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
 def path_and_digest(origin: Origin | None) -> tuple[str | None, str | None]:
     """Return the path and the SHA-256 of a file, nothing for data given in memory."""
     return (None, None) if origin is None else (origin.path, origin.sha256)
-
-
-def shared_matrix(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> Floats | None:
-    """Return the primary scores of all systems (queries x systems), where all pairs share their queries."""
-    if not given.request.all_pairs or len(masks) > 1:
-        return None
-    matrix = np.column_stack([given.columns[name, given.primary] for name in given.scores])
-    matrix = np.where(next(iter(masks.values()))[:, None], matrix, math.nan)
-    undefined = np.isnan(matrix)
-    return matrix if bool((undefined.all(axis=1) == undefined.any(axis=1)).all()) else None
 
 
 def language_masks(given: ComparisonInput) -> tuple[str | None, dict[str | None, Bools]]:
@@ -197,7 +181,6 @@ def language_masks(given: ComparisonInput) -> tuple[str | None, dict[str | None,
 
 
 def members(ids: Sequence[str], values: Mapping[str, Any], value: str) -> Bools:
-    """Tell which queries have a value."""
     return np.array([query in values and str(values[query]) == value for query in ids], dtype=np.bool_)
 
 
@@ -208,39 +191,33 @@ class StratumMask(Record, eq=False):
     value: str
     mask: Bools
     asked_for: bool
-
-    @property
-    def label(self) -> str:
-        """A name for it within the group."""
-        return f"{self.attribute}={self.value}"
+    label: str
+    """A name for it within the group."""
 
 
 def stratum_masks(given: ComparisonInput, group: Bools) -> Iterator[StratumMask]:
     """Yield the strata asked for, then other parts of the queries in which a difference might sit."""
+
+    def by_value(name: str, values: Mapping[str, Any], *, asked_for: bool) -> list[StratumMask]:
+        present = {str(values[query]) for query in given.ids_in(group) if query in values}
+        return [
+            StratumMask(name, value, members(given.ids, values, value) & group, asked_for, f"{name}={value}")
+            for value in sorted(present, key=numbers_first)
+        ]
+
     if given.queries is not None:
         for name in given.request.strata:
-            yield from value_masks(name, given.queries.attribute(name), given.ids, group, asked_for=True)
+            yield from by_value(name, given.queries.attribute(name), asked_for=True)
     if len(given.pairs) > MANY_PAIRS:
         return
     for name, values in other_attributes(given).items():
-        found = list(value_masks(name, values, given.ids, group, asked_for=False))
+        found = by_value(name, values, asked_for=False)
         if 2 <= len(found) <= MANY_VALUES:
             yield from (part for part in found if part.mask.sum() >= SMALLEST_SLICE)
 
 
-def value_masks(
-    name: str, values: Mapping[str, Any], ids: Sequence[str], group: Bools, *, asked_for: bool
-) -> Iterator[StratumMask]:
-    """Yield the queries of each value of an attribute within a group."""
-    present = {
-        str(values[query]) for query, inside in zip(ids, group.tolist(), strict=True) if inside and query in values
-    }
-    for value in sorted(present, key=natural):
-        yield StratumMask(name, value, members(ids, values, value) & group, asked_for)
-
-
-def natural(text: str) -> tuple[float, str]:
-    """Order numbers by their size, before text."""
+def numbers_first(text: str) -> tuple[float, str]:
+    """Order numbers, and ranges of them, by their size, before text."""
     head = text.split("-", 1)[0].rstrip("+")
     return (float(head), "") if head.replace(".", "", 1).isdigit() else (math.inf, text)
 
@@ -260,15 +237,11 @@ def other_attributes(given: ComparisonInput) -> dict[str, Mapping[str, Any]]:
         texts = given.queries.texts or {}
         lengths = {query: len(texts[query].split()) for query in given.ids if query in texts}
         if lengths:
-            found["query length in words"] = bin_counts(lengths, WORDS)
+            found["query length in words"] = dict(zip(lengths, counted_bins(lengths.values(), WORDS), strict=True))
     if given.n_relevant is not None:
-        found["relevant docs"] = bin_counts({query: given.n_relevant.get(query, 0) for query in given.ids}, RELEVANT)
+        counts = [given.n_relevant.get(query, 0) for query in given.ids]
+        found["relevant docs"] = dict(zip(given.ids, counted_bins(counts, RELEVANT), strict=True))
     return found
-
-
-def bin_counts(counts: Mapping[str, int], edges: tuple[int, ...]) -> dict[str, str]:
-    """Return each query's range."""
-    return dict(zip(counts, counted_bins(np.array(list(counts.values()), dtype=np.float64), edges), strict=True))
 
 
 def contests_of(
@@ -298,7 +271,7 @@ def contests_of(
                     scores_a=columns[a, measure],
                     scores_b=columns[b, measure],
                     mask=inside,
-                    lower_is_better=measure in given.lower_is_better,
+                    lower_is_better=measure in given.scores[given.baseline].lower_is_better,
                     group=group,
                     label=label,
                     in_full=is_primary or (not label and int(inside.sum()) < FULL_BELOW),
@@ -307,19 +280,7 @@ def contests_of(
                 )
 
 
-def units_of(request: CompareRequest, queries: QueryTable | None, ids: tuple[str, ...]) -> Units:
-    """Return the units of evidence: clusters where these are named; a query without a cluster is one of its own."""
-    clusters = weights = None
-    if queries is not None and request.cluster is not None:
-        values = queries.attribute(request.cluster)
-        clusters = np.array([f"c {values[query]}" if query in values else f"q {query}" for query in ids])
-    if queries is not None and request.weights is not None:
-        weights = query_weights(queries, request.weights, ids)
-        weights = weights / weights.max()  # only their ratios count, and very large or small ones would overflow
-    return Units.of(len(ids), clusters, weights)
-
-
-Place = tuple[str | None, str, str, str]
+Place: TypeAlias = tuple[str | None, str, str, str]
 """Group, system, other system and label of a stratum."""
 
 
@@ -363,16 +324,29 @@ def pair_results(
             without_top_unit=main.without_top_unit,
         )
         labelled = {each.contest.label: each.result for each in found if each.contest.label}
-        strata = tuple(
-            stratum_of(part, labelled[part.label], contrasts[main.contest.group, a, b, part.label], given.settings)
-            for part in parts
-        )
+        strata = []
+        for part in parts:
+            inside, contrast = labelled[part.label], contrasts[main.contest.group, a, b, part.label]
+            too_few = inside.n_units < MIN_UNITS
+            differs = contrast.adjusted is not None and contrast.adjusted <= given.settings.false_discoveries
+            same = ("n_queries", "mean", "delta", "ci", "n_units", "wins", "ties", "losses", "standard_error")
+            strata.append(
+                Stratum(
+                    attribute=part.attribute,
+                    value=part.value,
+                    asked_for=part.asked_for,
+                    p=StratumPValues(inside.p.alone_permutation, inside.p.adjusted),
+                    contrast=contrast,
+                    stands_out=differs and not too_few,
+                    too_few=too_few,
+                    **{name: getattr(inside, name) for name in same},
+                )
+            )
         result = replace(main.result, **query_details(given, main))
         more: dict[str, Any] = {"settle": (), "sensitivity": {}}
         if evidence is not None:
-            known = evidence.of(replace(main, result=result), context)
-            context, more = known.context, known.fields()
-        yield replace(result, verdict=verdict_of(result, context), strata=strata, **more)
+            context, more = evidence.of(replace(main, result=result), context)
+        yield replace(result, verdict=verdict_of(result, context), strata=tuple(strata), **more)
         yield from (each.result for each in found if each.contest.role == "exploratory" and not each.contest.label)
 
 
@@ -380,8 +354,11 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
     """Return which queries a pair lacks, which changed most, and what other tests say of them."""
     contest, ids = main.contest, given.ids
     lacks_a, lacks_b = np.isnan(contest.scores_a), np.isnan(contest.scores_b)
-    missing_a = not_answered(given, contest.a, ~lacks_b & contest.mask)
-    missing_b = not_answered(given, contest.b, ~lacks_a & contest.mask)
+    missing = []  # queries that a system does not answer, though the other one has a score for them
+    for name, lacks in ((contest.a, lacks_b), (contest.b, lacks_a)):
+        run = given.scores[name]
+        answered = {query for query, yes in zip(run.query_ids, run.answered.tolist(), strict=True) if yes}
+        missing.append(tuple(query for query in given.ids_in(~lacks & contest.mask) if query not in answered))
     differences = contest.differences
     left_out = {query for query, d in zip(ids, differences.tolist(), strict=True) if math.isnan(d)}
     gains = -differences if contest.lower_is_better else differences
@@ -391,53 +368,18 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
         a, b = float(contest.scores_a[i]), float(contest.scores_b[i])
         return QueryChange(ids[i], a, b, b - a)
 
+    tests = given.request.tests if main.result.n_queries else ()
+    column = given.units.sums(differences[:, None]).column(0) if tests else None
+    drawn = {"n_resamples": given.settings.n_resamples, "seed": given.settings.seed}
     return {
-        "n_missing": Both(len(missing_a), len(missing_b)),
-        "missing": Both(missing_a, missing_b),
-        "n_unanswered": len(left_out & {*missing_a, *missing_b}),
+        "n_missing": Both(*map(len, missing)),
+        "missing": Both(*missing),
+        "n_unanswered": len(left_out & {*missing[0], *missing[1]}),
         "n_one_sided": int((lacks_a != lacks_b)[contest.mask].sum()),
         "worst": tuple(change(i) for i in order[:SHOWN_QUERIES] if gains[i] < 0),
         "best": tuple(change(i) for i in order[::-1][:SHOWN_QUERIES] if gains[i] > 0),
-        "also_tested": tuple(further_tests(given, main)),
+        "also_tested": tuple(ON_REQUEST[name](column, **drawn) for name in tests),
     }
-
-
-def not_answered(given: ComparisonInput, name: str, counted: Bools) -> tuple[str, ...]:
-    """Return the queries of a comparison that a system does not answer, though the other one has a score for them."""
-    run = given.scores[name]
-    answered = {query for query, yes in zip(run.query_ids, run.answered.tolist(), strict=True) if yes}
-    return tuple(query for query in given.ids_in(counted) if query not in answered)
-
-
-def further_tests(given: ComparisonInput, main: TestedContest) -> Iterator[Test]:
-    """Yield the tests asked for, of the same units."""
-    if given.request.tests and main.result.n_queries:
-        column = given.units.sums(main.contest.differences[:, None]).column(0)
-        for name in given.request.tests:
-            yield ON_REQUEST[name](column, n_resamples=given.settings.n_resamples, seed=given.settings.seed)
-
-
-def stratum_of(part: StratumMask, found: PairResult, contrast: Contrast, settings: Settings) -> Stratum:
-    """Return the difference within a stratum; it sits there where the contrast with the other queries says so."""
-    too_few = found.n_units < MIN_UNITS
-    return Stratum(
-        attribute=part.attribute,
-        value=part.value,
-        asked_for=part.asked_for,
-        n_queries=found.n_queries,
-        mean=found.mean,
-        delta=found.delta,
-        ci=found.ci,
-        n_units=found.n_units,
-        p=StratumPValues(found.p.alone_permutation, found.p.adjusted),
-        contrast=contrast,
-        wins=found.wins,
-        ties=found.ties,
-        losses=found.losses,
-        stands_out=contrast.adjusted is not None and contrast.adjusted <= settings.false_discoveries and not too_few,
-        too_few=too_few,
-        standard_error=found.standard_error,
-    )
 
 
 def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairResult]) -> tuple[LeaderboardRow, ...]:
@@ -466,24 +408,12 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
             )
             rank = 1 + losses[name] if given.request.all_pairs else None
             rows.append(LeaderboardRow(rank, name, mean, ci, int(known.sum()), tuple(beats[name])))
-    sign = 1 if given.primary in given.lower_is_better else -1
+    sign = 1 if given.primary in given.scores[given.baseline].lower_is_better else -1
     return tuple(sorted(rows, key=lambda row: sign * row.mean))
 
 
-def language_spreads(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> Iterator[LanguageSpread]:
-    """Yield each system's mean over languages, each language counting the same, and the variance between them."""
-    for system in given.scores:
-        column = given.columns[system, given.primary]
-        means = {
-            str(language): weighted_mean(column, mask & ~np.isnan(column), given.units)
-            for language, mask in masks.items()
-            if language != POOLED
-        }
-        yield spread_of(system, means)
-
-
 def spread_of(system: str, means: Mapping[str, float]) -> LanguageSpread:
-    """Return a system's score over several languages, or collections, from the mean of each."""
+    """Return a system's score over several languages, or collections, from the mean of each; each counts the same."""
     values = np.array(list(means.values()))
     by_language = {language: or_none(mean) for language, mean in means.items()}
     return LanguageSpread(system, by_language, or_none(float(values.mean())), or_none(float(values.var())))

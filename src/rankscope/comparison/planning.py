@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.arrays import Floats
 from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import evaluate
 from rankscope.measures.scores import Scores, position
-from rankscope.records import Record
+from rankscope.records import Record, or_none, replace
 from rankscope.stats.design import queries_for_range, queries_for_width
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import residual_variance
 from rankscope.stats.power import ALPHA, POWER, minimal_detectable_effect, queries_needed
-
-DEFAULT_MEASURE = "nDCG@10"
 
 
 class PairPlan(Record, kw_only=True):
@@ -166,12 +163,8 @@ def plan(
         return queries_needed(detect, spread, alpha=alpha_each, power=power).n_queries
 
     pairs = tuple(
-        PairPlan(
-            a=pair.a,
-            b=pair.b,
-            sd=pair.sd,
-            sd_low=pair.sd_low,
-            sd_high=pair.sd_high,
+        replace(
+            pair,
             mde=minimal_detectable_effect(pair.sd, n_queries, alpha=alpha_each, power=power) if n_queries else None,
             queries_needed=needed(pair.sd),
             queries_needed_low=needed(pair.sd_low),
@@ -182,10 +175,10 @@ def plan(
     interval = anova = None
     if detect:
         width = queries_for_width(detect, max(pair.sd for pair in pairs), level=1 - alpha)
-        interval = IntervalPlan(width.half_width, width.level, width.n_queries)
+        interval = IntervalPlan(detect, 1 - alpha, width.n_queries)
     if detect and n_systems > 2:
         among_all = queries_for_range(detect, spreads.residual_sd, n_systems, alpha=alpha, power=power)
-        anova = AnovaPlan(among_all.min_range, among_all.spread, among_all.n_queries)
+        anova = AnovaPlan(abs(detect), spreads.residual_sd, among_all.n_queries)
     return QueryPlan(
         measure=spreads.measure,
         n_queries=n_queries,
@@ -205,7 +198,7 @@ def plan(
 def _spreads_from(
     qrels: Any, runs: Any, measure: Any, *, scores: Scores | None, sd: float | None, seed: int, options: dict[str, Any]
 ) -> _Spreads:
-    """Return the spread that was given, or that of the data."""
+    """Return the spread that was given, or that of every system's differences from the first."""
     if sd is not None and (qrels is not None or scores is not None):
         raise OptionError(
             "--sd and files are given", hint="the files have a spread of their own: leave one of them out"
@@ -219,12 +212,7 @@ def _spreads_from(
             hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
         )
     if scores is None:
-        scores = evaluate(qrels, runs, measure or DEFAULT_MEASURE, **options)
-    return _spreads_of(scores, measure, seed=seed)
-
-
-def _spreads_of(scores: Scores, measure: Any, *, seed: int) -> _Spreads:
-    """Return the spread of every system's differences from the first, over the queries that all have a score for."""
+        scores = evaluate(qrels, runs, measure or "nDCG@10", **options)
     if len(scores) < 2:
         raise InputError(f"only {next(iter(scores))!r} is given", hint="the spread is that of two or more systems")
     only = measure is None or len(scores.measures) == 1
@@ -238,17 +226,16 @@ def _spreads_of(scores: Scores, measure: Any, *, seed: int) -> _Spreads:
     if len(matrix) < 2:
         raise InputError(f"there are {len(matrix)} queries for which every system has a score; a spread needs two")
 
+    pairs = []
     first, *others = scores
-    differences = {other: matrix[:, i] - matrix[:, 0] for i, other in enumerate(others, 1)}
-    pairs = tuple(_spread_of(first, other, d, seed=seed) for other, d in differences.items() if np.ptp(d) > 0)
+    for i, other in enumerate(others, 1):
+        differences = matrix[:, i] - matrix[:, 0]
+        if np.ptp(differences) > 0:
+            ends = bca_interval(differences, lambda rows: rows.std(axis=1, ddof=1), seed=seed)
+            sd, low, high = float(differences.std(ddof=1)), or_none(ends.low), or_none(ends.high)
+            pairs.append(PairPlan(a=first, b=other, sd=sd, sd_low=low, sd_high=high))
     if not pairs:
         raise InputError(
             f"{name} differs by the same amount on every query", hint="take systems that differ, or give --sd"
         )
-    return _Spreads(name, len(matrix), n_left_out, pairs, math.sqrt(residual_variance(matrix)), len(scores))
-
-
-def _spread_of(a: str, b: str, differences: Floats, *, seed: int) -> PairPlan:
-    interval = bca_interval(differences, lambda rows: rows.std(axis=1, ddof=1), seed=seed)
-    low, high = (None if math.isnan(end) else end for end in (interval.low, interval.high))
-    return PairPlan(a=a, b=b, sd=float(differences.std(ddof=1)), sd_low=low, sd_high=high)
+    return _Spreads(name, len(matrix), n_left_out, tuple(pairs), math.sqrt(residual_variance(matrix)), len(scores))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from rankscope.analysis.movement import Movement
@@ -217,7 +218,6 @@ class PairMovement(Record, rename={"by_class": "kinds"}):
 
     @classmethod
     def of(cls, movement: Movement) -> PairMovement:
-        """Return a movement as it is stored."""
         return cls(
             by_class={
                 kind: MovementPart(part.n_docs, or_none(part.total), or_none(part.mean))
@@ -397,12 +397,10 @@ class PairResult(Record, kw_only=True):
 
     @property
     def a(self) -> str:
-        """The system that is compared with."""
         return self.systems.a
 
     @property
     def b(self) -> str:
-        """The system that is compared."""
         return self.systems.b
 
     @property
@@ -422,12 +420,10 @@ class PairResult(Record, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        """Whether any query's score differs."""
         return bool(self.wins or self.losses)
 
     @property
     def edges(self) -> tuple[float, ...]:
-        """The numbers that an end of the interval must not be rounded to, unless it is one of them."""
         return (0.0, self.margin, -self.margin) if self.role == "primary" else (0.0,)
 
 
@@ -463,7 +459,6 @@ class QueryGroup(Record):
 
     @property
     def compared(self) -> tuple[PairResult, ...]:
-        """The pairs by the primary measure."""
         return tuple(result for result in self.comparisons if result.role == "primary")
 
     def exploratory(self, pair: PairResult) -> tuple[PairResult, ...]:
@@ -536,7 +531,6 @@ class Comparison(Record, kw_only=True, dict=True):
 
     @property
     def scores(self) -> Scores:
-        """The scores that were compared."""
         scores: Scores | None = self.__dict__.get("scores")
         if scores is None:
             raise InputError(
@@ -545,18 +539,16 @@ class Comparison(Record, kw_only=True, dict=True):
         return scores
 
     def with_scores(self, scores: Scores) -> Comparison:
-        """Return the same comparison with the scores that it was made from."""
         result = replace(self)
         result.__dict__["scores"] = scores
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = tuple(getattr(self, name) for name in self.__struct_fields__)
-        return rebuild_comparison, (values, self.__dict__.get("scores"))
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return partial(Comparison, **fields), (), self.__dict__
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The names of the systems."""
         return tuple(run.name for run in self.runs)
 
     def __iter__(self) -> Iterator[PairResult]:
@@ -575,7 +567,6 @@ class Comparison(Record, kw_only=True, dict=True):
         return record
 
     def report(self, *, command: str = "") -> Any:
-        """Return the report, ready to be rendered."""
         return RENDERERS["report"](self, command=command)
 
     def __repr__(self) -> str:
@@ -586,9 +577,3 @@ class Comparison(Record, kw_only=True, dict=True):
     def _repr_html_(self) -> str:
         html: str = RENDERERS["notebook"](self)
         return html
-
-
-def rebuild_comparison(values: tuple[Any, ...], scores: Scores | None) -> Comparison:
-    """Return a comparison that was sent to another process, with its scores."""
-    comparison = Comparison(**dict(zip(Comparison.__struct_fields__, values, strict=True)))
-    return comparison if scores is None else comparison.with_scores(scores)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST_ALPHA = 0.5
 FEWEST_RESAMPLES = 99
-UNJUDGED = {
-    "auto": "uncertain where the qrels also hold docs that are not relevant; else not relevant",
-    "uncertain": "docs without a judgment might be relevant: a verdict must survive that, or there is none",
-    "irrelevant": "docs without a judgment are not relevant, as the qrels are known to be complete",
-}
+UNJUDGED = ("auto", "uncertain", "irrelevant")
 NOT_OFFERED = {
     "holm": "its p-values have no interval of their own",
     "tukey": "it lets systems that have nothing to do with a pair decide it",
@@ -145,19 +141,19 @@ class CompareRequest(Options):
                 f"correction {self.correction} is not offered: {NOT_OFFERED[self.correction]}",
                 hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
             )
-        check_name("correction", self.correction, CORRECTIONS)
-        for name in self.tests:
-            check_name("test", name, ON_REQUEST)
+        asked = [("correction", self.correction, list(CORRECTIONS))]
+        asked += [("test", name, list(ON_REQUEST)) for name in self.tests]
+        for what, name, names in asked:
+            if name not in names:
+                raise OptionError(f"{what} {name!r} is not one of {', '.join(names)}", hint=did_you_mean(name, names))
         self.settings(0.0 if self.margin is None else self.margin)
 
     @property
     def strata(self) -> tuple[str, ...]:
-        """The attributes of queries to report separately."""
         return words_of(self.by)
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The further tests to print."""
         return words_of(self.also)
 
     def scoring(self) -> EvaluateRequest:
@@ -178,13 +174,6 @@ class CompareRequest(Options):
             n_resamples=self.n_resamples,
             seed=self.seed,
         )
-
-
-def check_name(what: str, name: str, known: Iterable[str]) -> None:
-    """Refuse a name that is not known, and say which are."""
-    names = list(known)
-    if name not in names:
-        raise OptionError(f"{what} {name!r} is not one of {', '.join(names)}", hint=did_you_mean(name, names))
 
 
 class ScoreOptions(TypedDict, total=False):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from rankscope.comparison.pairs import WithoutTopUnit
-from rankscope.comparison.records import Code, DifferenceInterval, JudgedShares, PairResult, UnjudgedCheck, Verdict
+from rankscope.comparison.records import Code, JudgedShares, PairResult, Stratum, UnjudgedCheck, Verdict
 from rankscope.records import Record, or_nan
 from rankscope.stats.family import CORRECTIONS
 
@@ -37,9 +37,6 @@ MANY_UNDEFINED = 0.10
 LOPSIDED = 2.0
 ENOUGH_IF_LOPSIDED = 100
 """With a skewness beyond LOPSIDED, fewer units than this make rough intervals."""
-MOST_DECIMALS = 6
-EVEN_MORE_DECIMALS = 9
-"""As many as it takes to show that an interval excludes 0, by however little."""
 
 
 class VerdictContext(Record, kw_only=True):
@@ -56,21 +53,15 @@ class VerdictContext(Record, kw_only=True):
     without_top_unit: WithoutTopUnit | None = None
 
 
-class HasInterval(Protocol):
-    """A difference with its interval: a pair, or a stratum."""
-
-    @property
-    def ci(self) -> DifferenceInterval:
-        """The interval."""
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        """The numbers that an end must not be rounded to, unless it is one of them."""
-
-
 def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
-    """Return the verdict on B."""
-    code, because = weaken(decide(pair, known), known.unjudged)
+    """Return the verdict on B: what the first rule says, weakened where unjudged docs could change it."""
+    code, unjudged = decide(pair, known), known.unjudged
+    because: Because = "margin" if code in ("probably_better", "probably_worse") else None
+    if unjudged is not None and (is_claim(code) or code == "same"):
+        if unjudged.strength == "not_safe":
+            code, because = "not_safe", "unjudged"
+        elif unjudged.strength == "cautious" and code in ("better", "worse"):
+            code, because = ("probably_better" if code == "better" else "probably_worse"), "unjudged"
     return Verdict(
         code=code,
         because=because,
@@ -88,21 +79,17 @@ def decide(pair: PairResult, known: VerdictContext) -> Code:
         return "identical"
     if not pair.differs:
         return "same"
-    if pair.n_units < MIN_UNITS:
-        return "too_few"
-    return call_pair(pair)
+    return "too_few" if pair.n_units < MIN_UNITS else call(pair)
 
 
-def call_pair(pair: PairResult) -> Code:
-    """Return what the interval of a pair says."""
+def call(pair: PairResult, rest: WithoutTopUnit | None = None) -> Code:
+    """Return what the interval of a pair's gain says, or of the rest of it without a unit, by the margin."""
+    gain, margin = pair.gain, pair.margin
     error, critical, narrow = map(or_nan, (pair.standard_error, pair.mde.critical, pair.critical_equivalence))
-    return call(pair.gain, error, critical, narrow, margin=pair.margin)
-
-
-def call(gain: float, error: float, critical: float, critical_equivalence: float, *, margin: float) -> Code:
-    """Return what the interval of a gain says, by its critical values and the margin."""
+    if rest is not None:
+        gain, error, critical, narrow = pair.sign * rest.delta, rest.error, rest.critical, rest.critical_equivalence
     half = critical * error
-    if margin > 0 and abs(gain) + critical_equivalence * error < margin:
+    if margin > 0 and abs(gain) + narrow * error < margin:
         return "same"
     if gain - half > margin:
         return "better"
@@ -114,29 +101,14 @@ def call(gain: float, error: float, critical: float, critical_equivalence: float
 
 
 def short_words(code: Code, pair: PairResult) -> str:
-    """Return a verdict in a word or two."""
     return "no score differs" if code == "same" and not pair.differs else WORDS[code]
 
 
 def is_claim(code: Code) -> bool:
-    """Tell whether a verdict says which system is ahead."""
     return code in ("better", "worse", "probably_better", "probably_worse")
 
 
-def weaken(code: Code, unjudged: UnjudgedCheck | None) -> tuple[Code, Because]:
-    """Return the verdict once unjudged docs are looked at, and what weakened it."""
-    because: Because = "margin" if code in ("probably_better", "probably_worse") else None
-    if unjudged is None or not (is_claim(code) or code == "same"):
-        return code, because
-    if unjudged.strength == "not_safe":
-        return "not_safe", "unjudged"
-    if unjudged.strength == "cautious" and code in ("better", "worse"):
-        return ("probably_better" if code == "better" else "probably_worse"), "unjudged"
-    return code, because
-
-
 def sentence(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
-    """Return the verdict as one sentence."""
     if code == "same" and not pair.differs:
         return "No query's score differs."
     if code in ("probably_better", "probably_worse"):
@@ -160,14 +132,13 @@ def sentence(code: Code, because: Because, pair: PairResult, known: VerdictConte
 
 
 def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
-    """Return why, with the numbers that decided."""
-    margin, delta = margin_words(pair, known), or_nan(pair.delta)
+    margin, delta = f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}", or_nan(pair.delta)
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
     if code in ("identical", "same") and not pair.differs:
         return f"Both have the same {pair.measure} on each of {count_words(pair.n_queries, 'query')}."
     if code == "not_safe":
-        return not_safe_words(pair, known)
+        return "" if known.unjudged is None else not_safe_words(pair, known.unjudged, margin)
     where = f"Its {pair.measure} is {direction(pair)} ({interval_words(pair)})"
     if code == "too_few":
         return (
@@ -176,11 +147,13 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":
+        small = pair.ci_equivalence
+        ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
+        within = f"the {small.level * 100:.4g}% interval is {ends}"
         if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
-            side = "higher" if delta > 0 else "lower"
-            size = f"{side} by {with_digits(abs(delta), pair)} ({interval_words(pair)})"
-            return f"Its {pair.measure} is measurably {size}, but by less than {margin}: {within_words(pair)}."
-        return f"{where}; {within_words(pair)}, within {margin}."
+            size = f"{'higher' if delta > 0 else 'lower'} by {abs(delta):.{decimals(pair)}f} ({interval_words(pair)})"
+            return f"Its {pair.measure} is measurably {size}, but by less than {margin}: {within}."
+        return f"{where}; {within}, within {margin}."
     if pair.margin == 0:
         none = "With a margin of 0" if known.margin_given else "No margin is given, so"
         return f"{where}. {none} any difference counts."
@@ -189,39 +162,23 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     return f"{where}; the interval reaches into {margin}."
 
 
-def within_words(pair: PairResult) -> str:
-    """Name the interval that shows a difference to be small."""
-    small = pair.ci_equivalence
-    ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
-    return f"the {small.level * 100:.4g}% interval is {ends}"
-
-
 def count_words(n: int, noun: str) -> str:
-    """Return a number of things."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
 
 
-def margin_words(pair: PairResult, known: VerdictContext) -> str:
-    """Name the margin, and whose it is."""
-    return f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}"
-
-
-def not_safe_words(pair: PairResult, known: VerdictContext) -> str:
+def not_safe_words(pair: PairResult, check: UnjudgedCheck, margin: str) -> str:
     """Say how relevant unjudged docs would have to be to turn the difference, and how relevant judged ones are."""
-    check = known.unjudged
-    if check is None:
-        return ""
     if check.difference_then is not None:
         return (
-            f"On the judgments there are, the difference is below {margin_words(pair, known)}; but if "
+            f"On the judgments there are, the difference is below {margin}; but if "
             f"{check.tested_share:.0%} of {check.behind}'s unjudged results were relevant, it would be "
             f"{check.difference_then:+.3f}. {typical_words(check)}"
         )
     sign = 1.0 if check.behind == pair.b else -1.0
     delta = or_nan(pair.delta)
     side = "higher" if sign * delta > 0 else "lower"
-    size = f"{check.behind} is {side} by {with_digits(abs(delta), pair)}"
+    size = f"{check.behind} is {side} by {abs(delta):.{decimals(pair)}f}"
     if not check.tipping_point_known:
         enough = f"{check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
         return f"{size}, but {enough}. {typical_words(check)}"
@@ -230,7 +187,6 @@ def not_safe_words(pair: PairResult, known: VerdictContext) -> str:
 
 
 def typical_words(check: UnjudgedCheck) -> str:
-    """Say what share is known, and what is usual."""
     whose = "all systems' judged ones" if check.from_all_systems else "its judged ones"
     return (
         f"(Of {whose} {or_nan(check.judged_relevant):.0%} are; unjudged docs are usually about half as often relevant.)"
@@ -241,10 +197,10 @@ def what_could_be_found(pair: PairResult) -> str:
     """Say what this set of queries can find, and what more would take."""
     if pair.mde.value is None:
         return f"So few {unit_word(pair) if pair.p.is_exact else 'flips'} cannot reach this level."
-    found = f"This set can only find differences above {with_digits(pair.mde.value, pair)}"
-    if pair.n_needed is None or pair.n_needed <= pair.n_units:
-        return f"{found}."
-    return f"{found}; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}."
+    needed = ""
+    if pair.n_needed is not None and pair.n_needed > pair.n_units:
+        needed = f"; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}"
+    return f"This set can only find differences above {pair.mde.value:.{decimals(pair)}f}{needed}."
 
 
 def direction(pair: PairResult) -> str:
@@ -252,14 +208,13 @@ def direction(pair: PairResult) -> str:
     delta = or_nan(pair.delta)
     if delta == 0:
         return "equal on average"
-    size = with_digits(abs(delta), pair)
+    size = f"{abs(delta):.{decimals(pair)}f}"
     if float(size) == 0:
         size = f"less than {10.0 ** -decimals(pair):g}"
     return f"{'higher' if delta > 0 else 'lower'} by {size}"
 
 
 def level_words(pair: PairResult) -> str:
-    """Name the interval: its level, and whether it holds together with others."""
     is_wider = pair.role == "primary" and pair.p.family_size > 1 and CORRECTIONS[pair.p.correction].simultaneous
     return f"{'simultaneous ' if is_wider else ''}{pair.ci.level * 100:.4g}% CI"
 
@@ -301,9 +256,8 @@ def rests_on(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
     rest = known.without_top_unit
     if rest is None or math.isnan(rest.error):
         return
-    gain = pair.sign * rest.delta
-    after = call(gain, rest.error, rest.critical, rest.critical_equivalence, margin=pair.margin)
-    if after not in (call_pair(pair), code):  # unjudged docs may have weakened it to that already
+    after = call(pair, rest)
+    if after not in (call(pair), code):  # unjudged docs may have weakened it to that already
         name = known.unit_names[rest.unit] if known.unit_names else f"number {rest.unit + 1}"
         what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
         would = "would" if rest.is_exact else "would probably"
@@ -321,40 +275,31 @@ def unjudged_words(code: Code, pair: PairResult, known: VerdictContext) -> Itera
     among = "results" if judged.depth is None else f"first {judged.depth} results"
     share = f"Unjudged: {1 - share_b:.0%} of {pair.b}'s {among}, {1 - share_a:.0%} of {pair.a}'s."
     theirs = f"{check.behind}'s unjudged results"
-    if code == "same":
+    if code == "same" or (check.strength == "stands" and not check.tipping_point_known):
         yield f"{share} It holds even if {check.tested_share:.0%} of {theirs} are relevant. {typical_words(check)}"
     elif check.tipping_point_known and check.tipping_point is None:
         yield f"{share} No share of relevant docs among {theirs} could turn the difference."
     elif check.tipping_point_known:
         tip = f"The difference would turn only if more than {check.tipping_point or 0.0:.0%} of {theirs} were relevant."
         yield f"{share} {tip} {typical_words(check)}"
-    elif check.strength == "stands":
-        yield f"{share} It holds even if {check.tested_share:.0%} of {theirs} are relevant. {typical_words(check)}"
     else:
         yield f"{share} It would turn if {check.tested_share:.0%} of {theirs} were relevant. {typical_words(check)}"
 
 
 def measure_words(pair: PairResult) -> str:
-    """Name the measure, and its direction where less is better."""
     return f"{pair.measure} (lower is better)" if pair.lower_is_better else pair.measure
 
 
 def unit_word(pair: PairResult) -> str:
-    """Return what evidence is counted in."""
     return "clusters" if pair.clustered else "queries"
 
 
-def with_sign(value: float | None, pair: HasInterval) -> str:
+def with_sign(value: float | None, pair: PairResult | Stratum) -> str:
     """Print a difference with its sign and the digits that the interval warrants."""
     return "-" if value is None else f"{value:+.{decimals(pair)}f}"
 
 
-def with_digits(value: float, pair: HasInterval) -> str:
-    """Print a number with the digits that the interval warrants."""
-    return f"{value:.{decimals(pair)}f}"
-
-
-def decimals(pair: HasInterval) -> int:
+def decimals(pair: PairResult | Stratum) -> int:
     """Return the decimals that show two significant digits of the interval's half-width.
 
     More where an end that is not 0, or not at the margin, would be printed as if it were: the digits must not
@@ -362,9 +307,9 @@ def decimals(pair: HasInterval) -> int:
     """
     low, high = pair.ci.low, pair.ci.high
     half = (or_nan(high) - or_nan(low)) / 2
-    digits = min(MOST_DECIMALS, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
+    digits = min(6, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
     ends = [end for end in (low, high) if end is not None]
-    while digits < EVEN_MORE_DECIMALS and any(
+    while digits < 9 and any(
         end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in pair.edges
     ):
         digits += 1

@@ -22,11 +22,11 @@ from rankscope.comparison.verdict import (
 )
 from rankscope.records import or_nan
 from rankscope.report.comparison_pair import (
+    difference_cells,
+    effect_cells,
     in_group,
-    interval_text,
     measures_table,
     missing_words,
-    p_text,
     pair_section,
     power_words,
     raw,
@@ -48,11 +48,10 @@ from rankscope.report.document import (
     VerdictBlock,
     marked,
 )
-from rankscope.report.evaluation import number_cell, queries
+from rankscope.report.evaluation import number_cell, queries, summary_table
 from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
-from rankscope.stats.interval import Interval
 
 DETAILED = 8
 """Pairs that get a section of their own on a page; with more of them the tables and the JSON record must do."""
@@ -66,6 +65,21 @@ MOST_REASONS = 60
 MANY_ROWS = 60
 """A table of pairs that is longer is folded."""
 LONG_FIGURE = 40
+WAYS = {
+    "probably better than": ("probably_better",),
+    "not told apart from": ("cannot_tell", "too_few"),
+    "practically the same as": ("same", "identical"),
+    "not safe to call against": ("not_safe",),
+    "not comparable with": ("not_comparable",),
+    "worse than": ("worse", "probably_worse"),
+}
+"""How the leader stands to others, by the verdicts on it against them."""
+CHECKED: dict[str, tuple[Tone, str]] = {
+    "stands": ("good", "The verdict would survive relevant docs among the others."),
+    "cautious": ("caution", "The verdict would not survive unusually many relevant docs among the others."),
+    "not_safe": ("bad", "A common share of relevant docs among the others would change it."),
+}
+"""What unjudged docs could do to a verdict."""
 
 
 def report_of(
@@ -79,8 +93,11 @@ def report_of(
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
     if comparison.languages:
         first.append(spread_block(comparison.languages, comparison.primary))
+    others = [name for name in comparison.systems if name != comparison.baseline]
+    what = others[0] if len(others) == 1 else f"{len(others)} systems"
+    against = "each with each" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
     return Report(
-        title=title_of(comparison),
+        title=f"{comparison.primary} · {what}{',' if comparison.baseline is None else ''} {against}",
         first_screen=tuple(first),
         sections=(*sections, method_section(comparison)),
         footer=tuple(footer(comparison, command)),
@@ -95,15 +112,6 @@ def notebook_html(comparison: Comparison) -> str:
 
     page = escape(render(report_of(comparison), "html"), quote=True)
     return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
-
-
-def title_of(comparison: Comparison) -> str:
-    """Return what is compared with what."""
-    if comparison.baseline is None:
-        return f"{comparison.primary} · {len(comparison.systems)} systems, each with each"
-    others = [name for name in comparison.systems if name != comparison.baseline]
-    what = others[0] if len(others) == 1 else f"{len(others)} systems"
-    return f"{comparison.primary} · {what} vs {comparison.baseline} (baseline)"
 
 
 def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[Block]:
@@ -135,9 +143,7 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
     """Yield what the table of verdicts cannot show: what unjudged docs do to them, and what is left out."""
     shown = 0
     for item in group.compared:
-        verdict = item.final_verdict
-        name = f"{item.b} vs {item.a}"
-        words = []
+        verdict, words = item.final_verdict, []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
             words.append(f"{verdict.text} {verdict.reason}")
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
@@ -145,7 +151,7 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
         if words:
             shown += 1
             if shown <= MOST_REASONS:
-                yield f"{name}: {' '.join(words)}"
+                yield f"{item.b} vs {item.a}: {' '.join(words)}"
     if shown > MOST_REASONS:
         yield f"{shown - MOST_REASONS} more are in the JSON record."
     n_units = max(item.n_units for item in group.compared)
@@ -160,23 +166,24 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> VerdictBlock:
     if not board:
         return VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
     top = board[0]
-    ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{mean_interval_words(top.ci)}"
+    interval = f" ({top.ci.level * 100:.4g}% CI {top.ci.low:.3f} to {top.ci.high:.3f})" if top.ci else ""
+    ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{interval}"
     if comparison.baseline is not None:
-        return VerdictBlock(against_baseline(comparison.baseline, group), f"{ahead}.", "neutral", subject)
+        found = [pair.final_verdict.code for pair in group.compared]
+        counts = ", ".join(f"{found.count(code)} {words}" for code, words in WORDS.items() if code in found)
+        headline = f"Of {len(found)} systems against {comparison.baseline}: {counts}."
+        return VerdictBlock(headline, f"{ahead}.", "neutral", subject)
     n_units = max(item.n_units for item in group.compared)
     if n_units < MIN_UNITS:
         word = unit_word(group.compared[0])
         return VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
     codes = codes_against(top.system, group)
-    ways = {
-        "probably better than": [name for name, code in codes.items() if code == "probably_better"],
-        "not told apart from": [name for name, code in codes.items() if code in ("cannot_tell", "too_few")],
-        "practically the same as": [name for name, code in codes.items() if code in ("same", "identical")],
-        "not safe to call against": [name for name, code in codes.items() if code == "not_safe"],
-        "not comparable with": [name for name, code in codes.items() if code == "not_comparable"],
-        "worse than": [name for name, code in codes.items() if code in ("worse", "probably_worse")],
-    }
-    named = [f"{way} {few(names)}" for way, names in ways.items() if names]
+    ways = {way: [name for name, code in codes.items() if code in which] for way, which in WAYS.items()}
+    named = [
+        f"{way} {', '.join(names[:5])}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        for way, names in ways.items()
+        if names
+    ]
     n_better = sum(code == "better" for code in codes.values())
     reason = f"{ahead}. It is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
     if n_better == len(codes):
@@ -203,30 +210,13 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
     return found
 
 
-def few(names: Sequence[str]) -> str:
-    """Name some of several."""
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def mean_interval_words(ci: Interval | None) -> str:
-    """Return the interval of a mean in brackets, nothing where there is none."""
-    return "" if ci is None else f" ({ci.level * 100:.4g}% CI {ci.low:.3f} to {ci.high:.3f})"
-
-
-def against_baseline(baseline: str, group: QueryGroup) -> str:
-    """Count the verdicts of several challengers."""
-    codes = [pair.final_verdict.code for pair in group.compared]
-    counts = [f"{codes.count(code)} {words}" for code, words in WORDS.items() if code in codes]
-    return f"Of {len(codes)} systems against {baseline}: {', '.join(counts)}."
-
-
 def estimates_of(comparison: Comparison, group: QueryGroup) -> Estimates:
-    """Return the differences on one axis."""
     first = group.compared[0]
     marks = f"zero and {whose_margin(comparison)} are marked" if first.margin else "zero is marked"
     level = level_words(first).replace("CI", "interval")
+    against = f" from {comparison.baseline}" if comparison.baseline else ""
     return Estimates(
-        in_group(f"Difference{against(comparison)} with its {level}; {marks}", group),
+        in_group(f"Difference{against} with its {level}; {marks}", group),
         tuple(
             Estimate(
                 c.b if comparison.baseline else f"{c.b} - {c.a}",
@@ -242,11 +232,6 @@ def estimates_of(comparison: Comparison, group: QueryGroup) -> Estimates:
     )
 
 
-def against(comparison: Comparison) -> str:
-    """Name what is compared with, where it is one system."""
-    return f" from {comparison.baseline}" if comparison.baseline else ""
-
-
 def signals(comparison: Comparison, pair: PairResult) -> Iterator[Signal]:
     """Answer, one by one, what a careful reader asks before believing a verdict."""
     worth = min(float(pair.n_units), pair.n_effective)
@@ -258,18 +243,16 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[Signal]:
         counted += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
     yield Signal("Queries", enough, f"{counted}.")
     if pair.mde.value is not None and pair.differs:
-        yield sensitivity_signal(comparison, pair, pair.mde.value)
+        mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
+        found = f"Differences from {mde:.{decimals(pair)}f} up are found with {chance} chance"
+        if not pair.margin:
+            yield Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
+        elif mde <= pair.margin:
+            yield Signal("Sensitivity", "good", f"{found}, which is within {whose_margin(comparison)}.")
+        else:
+            times = f"{mde / pair.margin:.1f} times {whose_margin(comparison)}"
+            yield Signal("Sensitivity", "caution", f"{found}: {times}.")
     yield judged_signal(pair)
-
-
-def sensitivity_signal(comparison: Comparison, pair: PairResult, mde: float) -> Signal:
-    """Say what this set of queries can find, and how that compares with what matters."""
-    found = f"Differences from {mde:.{decimals(pair)}f} up are found with {comparison.settings.power:.0%} chance"
-    if not pair.margin:
-        return Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
-    if mde <= pair.margin:
-        return Signal("Sensitivity", "good", f"{found}, which is within {whose_margin(comparison)}.")
-    return Signal("Sensitivity", "caution", f"{found}: {mde / pair.margin:.1f} times {whose_margin(comparison)}.")
 
 
 def judged_signal(pair: PairResult) -> Signal:
@@ -284,17 +267,11 @@ def judged_signal(pair: PairResult) -> Signal:
         return Signal("Judgments", "good", words)
     if check is None:
         return Signal("Judgments", "neutral", f"{words} The others count as not relevant.")
-    tone: Tone = {"stands": "good", "cautious": "caution", "not_safe": "bad"}[check.strength]  # type: ignore[assignment]
-    outcome = {
-        "stands": "The verdict would survive relevant docs among the others.",
-        "cautious": "The verdict would not survive unusually many relevant docs among the others.",
-        "not_safe": "A common share of relevant docs among the others would change it.",
-    }[check.strength]
+    tone, outcome = CHECKED[check.strength]
     return Signal("Judgments", tone, f"{words} {outcome}")
 
 
 def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
-    """Return one row per pair."""
     other = [] if comparison.baseline else ["against"]
     pair = pairs[0]
     header = ["system", *other, "verdict", "mean", "Δ", level_words(pair), "p (adj.)", "d_z", "W / T / L"]
@@ -304,11 +281,8 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
             *(Cell(c.a) for _ in other),
             Cell(short_words(c.final_verdict.code, c)),
             number_cell(or_nan(c.mean.b), None),
-            Cell(with_sign(c.delta, c), raw=raw(c.delta)),
-            Cell(interval_text(c)),
-            Cell(p_text(c.p.adjusted, comparison.settings.alpha)),
-            Cell("-" if c.effect.d_z is None else f"{c.effect.d_z:.2f}"),
-            Cell(f"{c.wins} / {c.ties} / {c.losses}"),
+            *difference_cells(c, comparison.settings.alpha),
+            *effect_cells(c),
         ]
         for c in pairs
     ]
@@ -359,7 +333,8 @@ def group_sections(
     """Yield the sections of one group: the systems, then each pair, then the queries."""
     yield systems_section(comparison, group, with_figures=with_figures)
     most = DETAILED if with_figures else DETAILED_IN_TEXT
-    ordered = leading_pairs_first(group)
+    top = group.leaderboard[0].system if group.leaderboard else ""
+    ordered = sorted(group.compared, key=lambda item: top not in (item.a, item.b))
     detailed = ordered[: most if every_pair or len(ordered) == 1 else 0]
     for pair in detailed:
         yield pair_section(comparison, group, pair, with_figures=with_figures)
@@ -367,17 +342,21 @@ def group_sections(
         left = f"{len(ordered) - len(detailed)} more pairs are in the tables above, and in full in the JSON record"
         how = "; --details prints them here" if not every_pair else ""
         yield Section(in_group("Other pairs" if detailed else "Pairs", group), (Paragraph(f"{left}{how}."),))
-    yield Section(in_group("Every query", group), (query_block(comparison, group),))
-
-
-def leading_pairs_first(group: QueryGroup) -> list[PairResult]:
-    """Return the pairs, those of the system with the best mean before the others."""
-    top = group.leaderboard[0].system if group.leaderboard else ""
-    return sorted(group.compared, key=lambda item: top not in (item.a, item.b))
+    columns = {
+        name: dict(zip(run.query_ids, run.column(comparison.primary).tolist(), strict=True))
+        for name, run in comparison.scores.items()
+    }
+    rows = [
+        [Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns.values())]
+        for query in group.query_ids
+    ]
+    table = TableBlock(
+        in_group(f"{comparison.primary} of every query", group), Table(["query", *columns], rows), folded=True
+    )
+    yield Section(in_group("Every query", group), (table,))
 
 
 def systems_section(comparison: Comparison, group: QueryGroup, *, with_figures: bool) -> Section:
-    """Return all systems: the leaderboard, and all measures."""
     title = "Leaderboard" if comparison.baseline is None else "Means"
     blocks: list[Block] = [TableBlock(title, leaderboard_table(comparison, group.leaderboard))]
     if not comparison.isolated_by:
@@ -409,49 +388,27 @@ def leaderboard_table(comparison: Comparison, board: Sequence[LeaderboardRow]) -
         )
     level = f"{(1 - comparison.settings.alpha) * 100:.4g}% CI"
     header = [*(["rank"] if by_verdict else []), "system", comparison.primary, level, "n"]
-    notes: tuple[str, ...] = (
-        "by mean; which system is better than the baseline is said by the verdicts, not by these intervals",
-    )
+    notes = ["by mean; which system is better than the baseline is said by the verdicts, not by these intervals"]
     if by_verdict:
-        notes = ("rank: 1 + the number of systems that are better, or probably better, by verdict; others tie",)
+        notes = ["rank: 1 + the number of systems that are better, or probably better, by verdict; others tie"]
     if numbered:
-        notes = (*notes, "superscripts: the systems that this one is better, or probably better, than")
+        notes.append("superscripts: the systems that this one is better, or probably better, than")
     if any(place.ci is None for place in board):
-        notes = (*notes, "-: no interval, as there are too few queries or all of them score the same")
+        notes.append("-: no interval, as there are too few queries or all of them score the same")
     return Table(header, rows, n_name_columns=len(header) - 3, notes=notes)
 
 
 def means_table(comparison: Comparison) -> Table:
-    """Return every system's mean of every measure."""
-    from rankscope.report.evaluation import summary_table
-
-    return summary_table(comparison.scores) if comparison.scores.policies else plain_means(comparison)
-
-
-def plain_means(comparison: Comparison) -> Table:
-    """Return the means of scores that another tool computed."""
-    summary = comparison.scores.mean()
-    measures = comparison.scores.measures
-    rows = [[Cell(name), *(number_cell(summary[name][m].value, None) for m in measures)] for name in comparison.scores]
-    return Table(["system", *measures], rows, notes=(f"{comparison.scores.qrels.n_queries} queries; scores as given",))
-
-
-def query_block(comparison: Comparison, group: QueryGroup) -> TableBlock:
-    """Return every query's score by the primary measure, for every system."""
-    columns = {
-        name: dict(zip(run.query_ids, run.column(comparison.primary).tolist(), strict=True))
-        for name, run in comparison.scores.items()
-    }
-    rows = [
-        [Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns.values())]
-        for query in group.query_ids
-    ]
-    title = f"{comparison.primary} of every query"
-    return TableBlock(in_group(title, group), Table(["query", *columns], rows), folded=True)
+    """Return every system's mean of every measure; other tools' scores have no policies to tell of."""
+    scores = comparison.scores
+    if scores.policies:
+        return summary_table(scores)
+    summary = scores.mean()
+    rows = [[Cell(name), *(number_cell(summary[name][m].value, None) for m in scores.measures)] for name in scores]
+    return Table(["system", *scores.measures], rows, notes=(f"{scores.qrels.n_queries} queries; scores as given",))
 
 
 def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> TableBlock:
-    """Return each system's score per language, their mean and variance."""
     languages = list(spreads[0].by_language)
     rows = [
         [
@@ -472,20 +429,25 @@ def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> TableBlock:
 
 
 def method_section(comparison: Comparison) -> Section:
-    """Say how everything was computed."""
     s = comparison.settings
     flips = max((item.p.n_resamples for item in comparison), default=s.n_resamples)
     unit = "cluster" if comparison.cluster else "query"
+    missing = "a query that one of two systems does not answer is left out of their comparison"
+    if comparison.scores.policies.get("missing") == "zero":
+        missing = "a query of the qrels that a system does not answer counts as empty"
+    margin = f"{'A margin of 0' if s.margin_given else 'No margin'}: any difference counts."
+    if s.margin:
+        margin = f"Smallest difference that matters: {whose_margin(comparison)}."
     items = [
         f"Primary measure: {comparison.primary}; the verdict rests on it alone. Others are exploratory.",
-        f"Pairing: by query id; {missing_policy(comparison)}.",
+        f"Pairing: by query id; {missing}.",
         (
             f"Test: the sign of each {unit}'s difference is flipped, the same for all pairs, {flips:,} times; p = "
             "(1 + flips whose largest t reaches the pair's) / (1 + all flips). The interval is the difference plus or "
             "minus the critical t times its standard error, so p is at most alpha exactly where it excludes 0."
         ),
         f"Correction: {CORRECTIONS.summary(comparison.correction)}.",
-        f"Level {(1 - s.alpha) * 100:.4g}%, power {s.power:.0%}. {margin_item(comparison)}",
+        f"Level {(1 - s.alpha) * 100:.4g}%, power {s.power:.0%}. {margin}",
     ]
     if comparison.cluster:
         items.append(f"Evidence is counted in clusters of queries with the same {comparison.cluster}.")
@@ -496,22 +458,7 @@ def method_section(comparison: Comparison) -> Section:
     return Section("How this was computed", (Bullets("Method", (*items, *comparison.notes)),))
 
 
-def missing_policy(comparison: Comparison) -> str:
-    """Say what becomes of a query that a system does not answer."""
-    if comparison.scores.policies.get("missing") == "zero":
-        return "a query of the qrels that a system does not answer counts as empty"
-    return "a query that one of two systems does not answer is left out of their comparison"
-
-
-def margin_item(comparison: Comparison) -> str:
-    """Say what the smallest difference that matters is."""
-    if not comparison.settings.margin:
-        return f"{'A margin of 0' if comparison.settings.margin_given else 'No margin'}: any difference counts."
-    return f"Smallest difference that matters: {whose_margin(comparison)}."
-
-
 def footer(comparison: Comparison, command: str) -> Iterator[tuple[str, str]]:
-    """Yield what is needed to obtain the report again."""
     scores = comparison.scores
     yield "seed", str(comparison.settings.seed)
     if scores.qrels.origin is not None:

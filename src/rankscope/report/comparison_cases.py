@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rankscope.comparison.gate import GateCheck, GateResult
+from rankscope.comparison.gate import GateResult
 from rankscope.records import or_nan
 from rankscope.report.render.junit import JUnitCase
 
@@ -16,30 +16,24 @@ def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase
         fails = check.outcome == "failed" or (
             check.outcome == "inconclusive" and result.policy.on_inconclusive == "fail"
         )
+        properties: dict[str, str] = {"gate": check.outcome}
+        if pair := check.compared:
+            properties |= {
+                "verdict": pair.final_verdict.code,
+                "delta": repr(or_nan(pair.delta)),
+                "ci": "none" if pair.ci.low is None else f"{pair.ci.low!r} to {pair.ci.high!r}",
+                "p_adjusted": repr(or_nan(pair.p.adjusted)),
+                "n_queries": str(pair.n_queries),
+                "n_left_out": str(pair.n_undefined),
+            }
         yield JUnitCase(
             name=check.name,
             classname=f"rankscope.{command}{measure}",
             failed=check.words if fails else None,
             error=check.words if check.outcome == "error" else None,
             message=check.words if not fails and check.outcome == "inconclusive" else None,
-            properties=properties_of(check),
+            properties=properties,
         )
-
-
-def properties_of(check: GateCheck) -> dict[str, str]:
-    """Return what else is known of a check."""
-    found: dict[str, str] = {"gate": check.outcome}
-    if check.compared is None:
-        return found
-    pair = check.compared
-    return found | {
-        "verdict": pair.final_verdict.code,
-        "delta": repr(or_nan(pair.delta)),
-        "ci": "none" if pair.ci.low is None else f"{pair.ci.low!r} to {pair.ci.high!r}",
-        "p_adjusted": repr(or_nan(pair.p.adjusted)),
-        "n_queries": str(pair.n_queries),
-        "n_left_out": str(pair.n_undefined),
-    }
 
 
 def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> JUnitCase:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankscope.comparison.records import Comparison, PairResult
+from rankscope.comparison.records import Comparison
 from rankscope.records import json_schema as schema_of
 from rankscope.records import to_json
 from rankscope.report.table import Cell, Table
 
 
 def json_text(comparison: Comparison) -> str:
-    """Return the JSON record as text."""
     return to_json(comparison, indent=1) + "\n"
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the record."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A comparison of systems, as printed by rankscope compare --format json",
@@ -30,17 +28,14 @@ def comparison_table(comparison: Comparison) -> Table:
         "group", "a", "b", "measure", "role", "n_queries", "mean_a", "mean_b", "delta", "ci_low", "ci_high",
         "p_adjusted", "p_alone", "p_t", "d_z", "superiority", "wins", "ties", "losses", "mde", "verdict",
     ]  # fmt: skip
-    rows = [csv_row(result) for group in comparison.groups for result in group.comparisons]
+    rows = []
+    for pair in (result for group in comparison.groups for result in group.comparisons):
+        numbers = [
+            pair.n_queries, pair.mean.a, pair.mean.b, pair.delta, pair.ci.low, pair.ci.high, pair.p.adjusted,
+            pair.p.alone_permutation, pair.p.alone_t, pair.effect.d_z, pair.effect.superiority, pair.wins,
+            pair.ties, pair.losses, pair.mde.value,
+        ]  # fmt: skip
+        texts = ["" if value is None else repr(value) for value in numbers]
+        verdict = "" if pair.verdict is None else pair.verdict.code
+        rows.append([*map(Cell, [pair.group or "", pair.a, pair.b, pair.measure, pair.role, *texts, verdict])])
     return Table(header, rows, n_name_columns=5)
-
-
-def csv_row(pair: PairResult) -> list[Cell]:
-    """Return one row."""
-    numbers = [
-        pair.n_queries, pair.mean.a, pair.mean.b, pair.delta, pair.ci.low, pair.ci.high, pair.p.adjusted,
-        pair.p.alone_permutation, pair.p.alone_t, pair.effect.d_z, pair.effect.superiority, pair.wins,
-        pair.ties, pair.losses, pair.mde.value,
-    ]  # fmt: skip
-    names = [pair.group or "", pair.a, pair.b, pair.measure, pair.role]
-    verdict = "" if pair.verdict is None else pair.verdict.code
-    return [*map(Cell, names), *(Cell("" if value is None else repr(value)) for value in numbers), Cell(verdict)]

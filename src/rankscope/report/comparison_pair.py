@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
-from rankscope.comparison.records import Code, Comparison, PairMovement, PairResult, QueryChange, QueryGroup, Stratum
+from rankscope.comparison.records import Code, Comparison, DocToJudge, MovedDoc, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
 from rankscope.records import or_nan
 from rankscope.report.charts.sources import all_queries, column_of, differences_of
@@ -39,13 +39,10 @@ SHOWN_DOCS = 20
 
 def in_group(title: str, group: QueryGroup) -> str:
     """Return a title that names the group, where there are several."""
-    if not group.name:
-        return title
-    return f"{title}, {group.name}"
+    return f"{title}, {group.name}" if group.name else title
 
 
 def verdict_block(pair: PairResult, group: QueryGroup) -> VerdictBlock:
-    """Return the verdict on one pair."""
     verdict = pair.final_verdict
     subject = f"{measure_words(pair)} · {pair.b} vs {pair.a} · {in_group(queries(pair.n_queries), group)}"
     return VerdictBlock(
@@ -54,7 +51,6 @@ def verdict_block(pair: PairResult, group: QueryGroup) -> VerdictBlock:
 
 
 def missing_words(pair: PairResult) -> Iterator[str]:
-    """Name the queries that a system does not answer."""
     if pair.missing is None:
         return
     how = "left out" if pair.n_unanswered else "counted as empty"
@@ -69,21 +65,22 @@ def raw(number: float | None) -> str:
     return repr(or_nan(number))
 
 
-def interval_text(pair: PairResult | Stratum) -> str:
-    """Return the interval that decides, as tables show it."""
-    if pair.ci.low is None or not pair.standard_error:
-        return "-"
-    return f"[{with_sign(pair.ci.low, pair)}, {with_sign(pair.ci.high, pair)}]"
+def difference_cells(pair: PairResult | Stratum, alpha: float, what: str = "") -> list[Cell]:
+    """Return a difference, the interval that decides, and p with what it is, as tables show them."""
+    interval = "-"
+    if pair.ci.low is not None and pair.standard_error:
+        interval = f"[{with_sign(pair.ci.low, pair)}, {with_sign(pair.ci.high, pair)}]"
+    p = p_text(pair.p.adjusted, alpha) + what
+    return [Cell(with_sign(pair.delta, pair), raw=raw(pair.delta)), Cell(interval), Cell(p)]
+
+
+def effect_cells(pair: PairResult) -> list[Cell]:
+    size = "-" if pair.effect.d_z is None else f"{pair.effect.d_z:.2f}"
+    return [Cell(size), Cell(f"{pair.wins} / {pair.ties} / {pair.losses}")]
 
 
 def whose_margin(comparison: Comparison) -> str:
-    """Name the margin, and whose it is."""
     return f"{'your' if comparison.settings.margin_given else 'the'} margin of {comparison.settings.margin:g}"
-
-
-def p_is(p: float | None) -> str:
-    """Return a p-value as it stands in a sentence."""
-    return f"p {p_text(p)}".replace("<", "< ") if p_text(p).startswith("<") else f"p = {p_text(p)}"
 
 
 def p_text(p: float | None, alpha: float | None = None) -> str:
@@ -98,33 +95,23 @@ def p_text(p: float | None, alpha: float | None = None) -> str:
 
 def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Table:
     """Return one row per measure, the primary one first."""
-    a, b = pair.a, pair.b
+    rows, alpha = [], comparison.settings.alpha
+    for each in (pair, *group.exploratory(pair)):
+        digits, tested, is_primary = decimals(each), each.p.adjusted is not None, each.role == "primary"
+        rows.append(
+            [
+                Cell(f"{each.measure}{' (primary)' if is_primary else ''}{' ↓' if each.lower_is_better else ''}"),
+                *(Cell("-" if v is None else f"{v:.{digits}f}", raw=raw(v)) for v in (each.mean.a, each.mean.b)),
+                *difference_cells(each, alpha, " explor." if tested and not is_primary else ""),
+                *(effect_cells(each) if tested else (Cell("-"), Cell("-"))),
+            ]
+        )
     level = f"{pair.ci.level * 100:.4g}% CI"
-    header = ["measure", a, b, "Δ", level, "p (adj.)", "effect d_z", "W / T / L"]
-    rows = [measure_row(each, comparison.settings.alpha) for each in (pair, *group.exploratory(pair))]
-    notes = tuple(p_notes(comparison, pair))
-    return Table(header, rows, notes=notes, optional=("effect d_z", "W / T / L"))
-
-
-def measure_row(pair: PairResult, alpha: float) -> list[Cell]:
-    """Return one measure's row."""
-    digits = decimals(pair)
-    name = f"{pair.measure}{' (primary)' if pair.role == 'primary' else ''}{' ↓' if pair.lower_is_better else ''}"
-    tested = pair.p.adjusted is not None
-    p = p_text(pair.p.adjusted, alpha) + (" explor." if tested and pair.role == "exploratory" else "")
-    return [
-        Cell(name),
-        *(Cell("-" if v is None else f"{v:.{digits}f}", raw=raw(v)) for v in (pair.mean.a, pair.mean.b)),
-        Cell(with_sign(pair.delta, pair), raw=raw(pair.delta)),
-        Cell(interval_text(pair)),
-        Cell(p),
-        Cell("-" if pair.effect.d_z is None else f"{pair.effect.d_z:.2f}"),
-        Cell(f"{pair.wins} / {pair.ties} / {pair.losses}" if tested else "-"),
-    ]
+    header = ["measure", pair.a, pair.b, "Δ", level, "p (adj.)", "effect d_z", "W / T / L"]
+    return Table(header, rows, notes=tuple(p_notes(comparison, pair)), optional=("effect d_z", "W / T / L"))
 
 
 def p_notes(comparison: Comparison, pair: PairResult) -> Iterator[str]:
-    """Say how p-values and intervals were obtained."""
     flips = f"all {pair.p.n_resamples:,} patterns" if pair.p.is_exact else f"{pair.p.n_resamples:,} flips"
     family = (
         "one comparison in the family"
@@ -134,9 +121,10 @@ def p_notes(comparison: Comparison, pair: PairResult) -> Iterator[str]:
     )
     counted = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
     yield f"primary: sign flips of the mean difference, {flips}; {family}; {counted}; p and interval are the same test"
-    if any(measure_is_lower(comparison, name) for name in comparison.scores.measures):
+    run = next(iter(comparison.scores.values()))
+    if run.lower_is_better.intersection(comparison.scores.measures):
         yield "↓: lower is better"
-    sums = [m for m, how in zip(comparison.scores.measures, aggregates_of(comparison), strict=True) if how != "mean"]
+    sums = [m for m, how in zip(comparison.scores.measures, run.aggregates, strict=True) if how != "mean"]
     if sums:
         yield f"{', '.join(sums)}: means per query here"
     if len(comparison.scores.measures) > 1:
@@ -146,16 +134,6 @@ def p_notes(comparison: Comparison, pair: PairResult) -> Iterator[str]:
             f"explor.: exploratory; each interval is a {level} one of its own, p with false discoveries controlled at "
             f"{share} over all of them (Benjamini-Hochberg)"
         )
-
-
-def measure_is_lower(comparison: Comparison, name: str) -> bool:
-    """Tell whether less is better by a measure."""
-    return name in next(iter(comparison.scores.values())).lower_is_better
-
-
-def aggregates_of(comparison: Comparison) -> tuple[str, ...]:
-    """Return how each measure is summed up elsewhere."""
-    return next(iter(comparison.scores.values())).aggregates
 
 
 def power_words(comparison: Comparison, pair: PairResult) -> str:
@@ -172,23 +150,26 @@ def power_words(comparison: Comparison, pair: PairResult) -> str:
 
 
 def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *, with_figures: bool) -> Section:
-    """Return all that is known of one pair."""
     blocks: list[Block] = []
     if len(group.compared) > 1:
-        blocks.append(verdict_block(pair, group))
-        blocks.append(TableBlock("All measures", measures_table(comparison, group, pair)))
-        blocks.append(Paragraph(power_words(comparison, pair)))
-    blocks.append(Paragraph(won_words(pair)))
+        table = TableBlock("All measures", measures_table(comparison, group, pair))
+        blocks += [verdict_block(pair, group), table, Paragraph(power_words(comparison, pair))]
+    chance = f"{or_nan(pair.effect.superiority):.0%}"
+    blocks.append(
+        Paragraph(
+            f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query "
+            f"drawn at random goes to it with a chance of {chance}, ties counting half."
+        )
+    )
     if with_figures:
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:
         blocks += figures("scatter", "comparison", comparison, pair)
-    blocks += rank_blocks(comparison, pair)
-    blocks += also_blocks(pair)
-    blocks += extremes_blocks(pair)
-    blocks += slice_blocks(comparison, pair)
-    blocks += movement_blocks(pair)
-    blocks += unjudged_blocks(pair)
+    blocks += [*rank_blocks(comparison, pair), *also_blocks(pair)]
+    for title, changes in (("Largest losses", pair.worst), ("Largest gains", pair.best)):
+        if changes:
+            blocks.append(Bullets(title, tuple(f"{c.query}: {c.delta:+.3f} ({c.a:.3f} to {c.b:.3f})" for c in changes)))
+    blocks += [*slice_blocks(comparison, pair), *movement_blocks(pair), *unjudged_blocks(pair)]
     return Section(in_group(f"{pair.b} against {pair.a}", group), tuple(blocks))
 
 
@@ -209,33 +190,14 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
 
 
 def also_blocks(pair: PairResult) -> Iterator[Block]:
-    """Show the tests that were asked for beside the one that decides."""
     if pair.also_tested:
-        items = [
-            f"{test.method}: {p_is(test.p)}" + (f"; {test.caveat}" if test.caveat else "") for test in pair.also_tested
-        ]
+        items = []
+        for test in pair.also_tested:
+            p = p_text(test.p)
+            is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+            items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
         items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
         yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
-
-
-def won_words(pair: PairResult) -> str:
-    """Say who won how many queries."""
-    return (
-        f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query "
-        f"drawn at random goes to it with a chance of {or_nan(pair.effect.superiority):.0%}, ties counting half."
-    )
-
-
-def extremes_blocks(pair: PairResult) -> Iterator[Block]:
-    """Name the queries that changed most."""
-    for title, changes in (("Largest losses", pair.worst or ()), ("Largest gains", pair.best or ())):
-        if changes:
-            yield Bullets(title, tuple(change_words(change) for change in changes))
-
-
-def change_words(change: QueryChange) -> str:
-    """Return one query's change."""
-    return f"{change.query}: {change.delta:+.3f} ({change.a:.3f} to {change.b:.3f})"
 
 
 def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
@@ -258,7 +220,6 @@ def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
 
 
 def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratum]) -> Table:
-    """Return one row per part of the queries."""
     rows = [
         [
             Cell(part.attribute),
@@ -266,9 +227,7 @@ def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratu
             Cell(str(part.n_queries)),
             number_cell(or_nan(part.mean.a), None),
             number_cell(or_nan(part.mean.b), None),
-            Cell(with_sign(part.delta, part), raw=raw(part.delta)),
-            Cell(interval_text(part) if part.n_queries > 1 else "-"),
-            Cell(p_text(part.p.adjusted, comparison.settings.alpha)),
+            *difference_cells(part, comparison.settings.alpha),
             Cell(f"{part.wins} / {part.ties} / {part.losses}"),
             Cell("differs from the rest" if part.stands_out else ""),
         ]
@@ -287,16 +246,9 @@ def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratu
 
 def movement_blocks(pair: PairResult) -> Iterator[Block]:
     """Show what the difference is made of: by what became of docs, by rank, and doc by doc where most moved."""
-    if pair.movement is None:
+    movement = pair.movement
+    if movement is None:
         return
-    yield TableBlock("Why it moved", kinds_table(pair, pair.movement))
-    yield TableBlock("Where in the ranking the scores come from", ranks_table(pair, pair.movement))
-    if pair.movement.queries:
-        yield TableBlock("Docs that moved, in the queries that moved most", moves_table(pair.movement), folded=True)
-
-
-def kinds_table(pair: PairResult, movement: PairMovement) -> Table:
-    """Return what each kind of moved docs contributes."""
     rows = [
         [Cell(name), Cell(str(part.n_docs)), Cell(f"{or_nan(part.mean):+.4f}", raw=raw(part.mean))]
         for name, part in movement.by_class.items()
@@ -309,11 +261,8 @@ def kinds_table(pair: PairResult, movement: PairMovement) -> Table:
         "docs whose part of the score changed: the part in the one ranking minus the part in the other, as a share of "
         "the mean over queries; the parts add up"
     )
-    return Table(["docs that are", "docs", f"part of Δ {pair.measure}"], rows, notes=(note,))
+    yield TableBlock("Why it moved", Table(["docs that are", "docs", f"part of Δ {pair.measure}"], rows, notes=(note,)))
 
-
-def ranks_table(pair: PairResult, movement: PairMovement) -> Table:
-    """Return what the first ranks of both systems contribute to their scores."""
     both = (movement.by_rank.a, movement.by_rank.b)
     a, b = (np.pad(values[:SHOWN_RANKS], (0, max(0, SHOWN_RANKS - len(values)))) for values in both)
     rows = [
@@ -324,25 +273,26 @@ def ranks_table(pair: PairResult, movement: PairMovement) -> Table:
     deeper = [float(np.sum(values[SHOWN_RANKS:])) for values in both]
     if any(deeper):
         rows.append([Cell("below"), *(Cell(f"{x:.4f}") for x in deeper), Cell(f"{deeper[1] - deeper[0]:+.4f}")])
-    return Table(["rank", pair.a, pair.b, "Δ"], rows, notes=(f"parts of the mean {pair.measure}",))
+    table = Table(["rank", pair.a, pair.b, "Δ"], rows, notes=(f"parts of the mean {pair.measure}",))
+    yield TableBlock("Where in the ranking the scores come from", table)
 
-
-def moves_table(movement: PairMovement) -> Table:
-    """Return the docs that made the difference in the queries that moved most."""
     rows = [
         [
-            Cell(query.query),
-            Cell(doc.doc),
-            Cell(doc.kind),
-            Cell(f"{doc.grade:g}"),
-            Cell("-" if doc.rank_a is None else str(doc.rank_a)),
-            Cell("-" if doc.rank_b is None else str(doc.rank_b)),
+            *map(Cell, (query.query, doc.doc, doc.kind, f"{doc.grade:g}")),
+            *rank_cells(doc),
             Cell(f"{or_nan(doc.change):+.4f}", raw=raw(doc.change)),
         ]
         for query in movement.queries
         for doc in query.docs
     ]
-    return Table(["query", "doc", "what became of it", "grade", "rank before", "rank now", "Δ"], rows, n_name_columns=3)
+    if movement.queries:
+        header = ["query", "doc", "what became of it", "grade", "rank before", "rank now", "Δ"]
+        table = Table(header, rows, n_name_columns=3)
+        yield TableBlock("Docs that moved, in the queries that moved most", table, folded=True)
+
+
+def rank_cells(doc: MovedDoc | DocToJudge) -> list[Cell]:
+    return [Cell("-" if rank is None else str(rank)) for rank in (doc.rank_a, doc.rank_b)]
 
 
 def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
@@ -364,24 +314,10 @@ def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
     )
     yield TableBlock(f"If the unjudged docs among {among} were …", Table(["unjudged docs", "Δ"], rows, notes=(note,)))
     if pair.settle:
-        yield TableBlock(
-            f"{len(pair.settle)} judgments that would settle who is ahead, best first",
-            settle_table(pair),
-            folded=len(pair.settle) > SHOWN_DOCS,
-        )
-
-
-def settle_table(pair: PairResult) -> Table:
-    """Return the docs to judge."""
-    rows = [
-        [
-            Cell(doc.query),
-            Cell(doc.doc),
-            Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)),
-            Cell("-" if doc.rank_a is None else str(doc.rank_a)),
-            Cell("-" if doc.rank_b is None else str(doc.rank_b)),
+        rows = [
+            [Cell(doc.query), Cell(doc.doc), Cell(f"{or_nan(doc.swing):.4f}", raw=raw(doc.swing)), *rank_cells(doc)]
+            for doc in pair.settle
         ]
-        for doc in pair.settle or ()
-    ]
-    header = ["query", "doc", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
-    return Table(header, rows, n_name_columns=2)
+        header = ["query", "doc", "could move Δ by", f"rank in {pair.a}", f"rank in {pair.b}"]
+        title = f"{len(pair.settle)} judgments that would settle who is ahead, best first"
+        yield TableBlock(title, Table(header, rows, n_name_columns=2), folded=len(pair.settle) > SHOWN_DOCS)

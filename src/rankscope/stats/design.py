@@ -5,32 +5,8 @@ from __future__ import annotations
 import math
 
 from rankscope.errors import OptionError
-from rankscope.records import Record
 from rankscope.stats.interval import LEVEL
-from rankscope.stats.power import ALPHA, POWER, check, check_difference, check_spread, fewest
-
-
-class RangePlan(Record):
-    """How many queries tell that the best and the worst of several systems differ."""
-
-    n_queries: int
-    min_range: float
-    """The smallest true distance between the best and the worst system that is to be found."""
-    n_systems: int
-    spread: float
-    """The standard deviation of what queries and systems leave unexplained."""
-    alpha: float
-    power: float
-
-
-class WidthPlan(Record):
-    """How many queries make the interval of a difference as narrow as wanted."""
-
-    n_queries: int
-    half_width: float
-    """How far the ends are from the difference, on average over samples of queries."""
-    spread: float
-    level: float
+from rankscope.stats.power import ALPHA, POWER, Plan, check, check_difference, check_spread, fewest
 
 
 def range_power(
@@ -63,12 +39,11 @@ def queries_for_range(
     alpha: float = ALPHA,
     power: float = POWER,
     one_way: bool = False,
-) -> RangePlan:
+) -> Plan:
     """Return the smallest number of queries with which a range of this size among the systems is noticed."""
     check(2, alpha, power)
     check_difference(min_range)
-    n = fewest(lambda n: range_power(min_range, spread, n_systems, n, alpha=alpha, one_way=one_way) >= power)
-    return RangePlan(n, abs(min_range), n_systems, spread, alpha, power)
+    return fewest(lambda n: range_power(min_range, spread, n_systems, n, alpha=alpha, one_way=one_way) >= power)
 
 
 def expected_half_width(spread: float, n: int, *, level: float = LEVEL) -> float:
@@ -81,8 +56,7 @@ def expected_half_width(spread: float, n: int, *, level: float = LEVEL) -> float
     return float(stdtrit(n - 1, (1 + level) / 2)) * shrunk * spread / math.sqrt(n)
 
 
-def queries_for_width(half_width: float, spread: float, *, level: float = LEVEL) -> WidthPlan:
+def queries_for_width(half_width: float, spread: float, *, level: float = LEVEL) -> Plan:
     """Return the smallest number of queries with which the interval is expected to be no wider than wanted."""
     check_difference(half_width)
-    n = fewest(lambda n: expected_half_width(spread, n, level=level) <= half_width)
-    return WidthPlan(n, half_width, spread, level)
+    return fewest(lambda n: expected_half_width(spread, n, level=level) <= half_width)

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankscope.arrays import Floats
 from rankscope.records import Record
-from rankscope.stats.units import Moments, Units, UnitSums
+from rankscope.stats.units import Moments, Units
 
 PAIRS_AT_ONCE = 256
 
@@ -18,8 +18,7 @@ class HasDifferences(Protocol):
     """Something with one difference per query; NaN where the query takes no part."""
 
     @property
-    def differences(self) -> Floats:
-        """The differences."""
+    def differences(self) -> Floats: ...
 
 
 class PairEstimates(Record, eq=False):
@@ -32,6 +31,7 @@ class PairEstimates(Record, eq=False):
     losses: np.ndarray
     n_queries: np.ndarray
     skew: Floats
+    """How lopsided the units' residuals are, on which tests of symmetry stumble."""
     top_unit: np.ndarray
     """The unit that carries most of the difference."""
     delta_without: Floats
@@ -44,9 +44,7 @@ def estimate_pairs(contests: Sequence[HasDifferences], units: Units) -> PairEsti
         estimate_some(np.column_stack([c.differences for c in contests[start : start + PAIRS_AT_ONCE]]), units)
         for start in range(0, len(contests), PAIRS_AT_ONCE)
     ]
-    moments = Moments(
-        *(np.concatenate([getattr(part.moments, name) for part in parts]) for name in Moments.__struct_fields__)
-    )
+    moments = Moments.joined([part.moments for part in parts])
     rest = [name for name in PairEstimates.__struct_fields__ if name != "moments"]
     return PairEstimates(moments, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
 
@@ -58,9 +56,24 @@ def estimate_some(differences: Floats, units: Units) -> PairEstimates:
     delta, error = moments.delta, moments.error
     carried = sums.sums * np.sign(moments.total)
     top = np.argmax(carried, axis=0) if len(carried) else np.zeros(carried.shape[1], dtype=np.int64)
-    left = moments_without(sums, moments, top)
-    with np.errstate(invalid="ignore"):
+    left = moments
+    if len(carried):
+        columns = np.arange(carried.shape[1])
+        u, n = sums.sums[top, columns], sums.sizes[top, columns]
+        left = Moments(
+            n_units=moments.n_units - (n > 0),
+            total=moments.total - u,
+            size=moments.size - n,
+            squares=np.maximum(moments.squares - u**2, 0.0),
+            cross=moments.cross - u * n,
+            size_squares=moments.size_squares - n**2,
+        )
+    residuals = sums.sums - sums.sizes * np.nan_to_num(delta)
+    with np.errstate(invalid="ignore", divide="ignore"):
         wins, losses = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
+        second = (residuals**2).sum(axis=0) / moments.n_units
+        third = (residuals**3).sum(axis=0) / moments.n_units
+        skew = np.where(error > 0, third / second**1.5, 0.0)
     return PairEstimates(
         moments=moments,
         delta=delta,
@@ -68,33 +81,8 @@ def estimate_some(differences: Floats, units: Units) -> PairEstimates:
         wins=wins,
         losses=losses,
         n_queries=(~np.isnan(differences)).sum(axis=0),
-        skew=np.where(error > 0, skewness_by_column(sums, delta, moments), 0.0),
+        skew=skew,
         top_unit=top,
         delta_without=left.delta,
         error_without=left.error,
     )
-
-
-def moments_without(sums: UnitSums, moments: Moments, unit: np.ndarray) -> Moments:
-    """Return the moments of each column without one unit."""
-    columns = np.arange(sums.sums.shape[1])
-    if not len(sums.sums):
-        return moments
-    u, n = sums.sums[unit, columns], sums.sizes[unit, columns]
-    return Moments(
-        n_units=moments.n_units - (n > 0),
-        total=moments.total - u,
-        size=moments.size - n,
-        squares=np.maximum(moments.squares - u**2, 0.0),
-        cross=moments.cross - u * n,
-        size_squares=moments.size_squares - n**2,
-    )
-
-
-def skewness_by_column(sums: UnitSums, delta: Floats, moments: Moments) -> Floats:
-    """Return how lopsided the units' residuals are, on which tests of symmetry stumble."""
-    residuals = sums.sums - sums.sizes * np.nan_to_num(delta)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        second = (residuals**2).sum(axis=0) / moments.n_units
-        third = (residuals**3).sum(axis=0) / moments.n_units
-        return np.asarray(third / second**1.5)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -66,13 +66,7 @@ def p_values(sorted_maxima: Floats, t_squared: Floats) -> Floats:
 
 
 def joint_test(
-    units: UnitSums,
-    moments: Moments | None = None,
-    *,
-    alpha: float,
-    n_resamples: int,
-    seed: int,
-    systems: bool = False,
+    units: UnitSums, moments: Moments | None = None, *, alpha: float, n_resamples: int, seed: int, systems: bool = False
 ) -> FamilyResult:
     """Return max t over all columns; with `systems` the columns are systems, and the family is all pairs of them.
 
@@ -81,10 +75,20 @@ def joint_test(
     """
     taking_part = units.sizes.any(axis=1)
     units = UnitSums(units.sums[taking_part], units.sizes[taking_part], units.plain)
-    if moments is None:
-        moments = pair_moments(units) if systems else units.moments()
+    if moments is None and systems:
+        moments = Moments.joined(
+            [
+                UnitSums(
+                    units.sums[:, i + 1 :] - units.sums[:, i : i + 1], units.sizes[:, i + 1 :], units.plain
+                ).moments()
+                for i in range(units.sums.shape[1] - 1)
+            ]
+        )
+    moments = moments or units.moments()
     flips = SignFlips(len(units.sums), n_resamples, seed)
-    statistic = statistic_for(moments, plain=units.plain)
+    counts = np.unique(moments.n_units)
+    uniform = units.plain and len(counts) == 1 and counts[0] > 1
+    statistic = Statistic(moments, float(counts[0]) if uniform else None)
     observed = statistic.of(moments.total, moments.cross, slice(None))
     largest, reached = np.zeros(flips.n_flips), np.zeros(len(observed))
     parts = flipped_pairs(units, flips) if systems else flipped_columns(units, flips)
@@ -93,8 +97,7 @@ def joint_test(
         np.maximum(largest[rows], values.max(axis=1, initial=0.0), out=largest[rows])
         reached[columns] += np.count_nonzero(values >= observed[columns] * (1 - 2 * SLACK), axis=0)
     largest = np.sort(statistic.as_t_squared(largest))
-    moves = moments.moves
-    n = len(observed)
+    moves, n = moments.moves, len(observed)
     return FamilyResult(
         p=np.where(moves, p_values(largest, moments.t_squared), 1.0),
         p_alone=np.where(moves, (1 + reached) / (flips.n_flips + 1), 1.0),
@@ -115,37 +118,19 @@ class Statistic(Record, eq=False):
 
     def of(self, total: Floats, cross: Floats, columns: slice) -> Floats:
         """Return the statistic of flipped columns; with equal units t grows with total by root of squares."""
-        part = part_of(self.moments, columns)
+        part = self.moments.of(columns)
         if self.n_units is None:
             return t_squared_of(part, total, cross)
         inverse = np.divide(1.0, part.squares, out=np.zeros_like(part.squares), where=part.squares > 0)
         return np.asarray(total * total * inverse)
 
     def as_t_squared(self, values: Floats) -> Floats:
-        """Return squared t values for values of the statistic."""
         if self.n_units is None:
             return values
         n = self.n_units
         rest = 1 - values / n
         with np.errstate(divide="ignore"):
             return np.asarray(values * (n - 1) / n / np.where(rest > NO_SPREAD, rest, 0.0))
-
-
-def statistic_for(moments: Moments, *, plain: bool) -> Statistic:
-    """Return the quickest statistic that orders flips as t does."""
-    counts = np.unique(moments.n_units)
-    uniform = plain and len(counts) == 1 and counts[0] > 1
-    return Statistic(moments, float(counts[0]) if uniform else None)
-
-
-def pair_moments(units: UnitSums) -> Moments:
-    """Return the moments of the differences of all pairs of systems, the later minus the earlier one."""
-    parts = [
-        UnitSums(units.sums[:, i + 1 :] - units.sums[:, i : i + 1], units.sizes[:, i + 1 :], units.plain).moments()
-        for i in range(units.sums.shape[1] - 1)
-    ]
-    names = ("n_units", "total", "size", "squares", "cross", "size_squares")
-    return Moments(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
 
 
 Part: TypeAlias = tuple[slice, slice, Floats, Floats]
@@ -177,18 +162,6 @@ def flipped_pairs(units: UnitSums, flips: SignFlips) -> Iterator[Part]:
             first = columns.stop
 
 
-def part_of(moments: Moments, columns: slice) -> Moments:
-    """Return the moments of some columns."""
-    return Moments(
-        moments.n_units[columns],
-        moments.total[columns],
-        moments.size[columns],
-        moments.squares[columns],
-        moments.cross[columns],
-        moments.size_squares[columns],
-    )
-
-
 def separate_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
     """Return the test of each column by its own flips; columns with few units have all of theirs tried."""
     moments = units.moments()
@@ -199,11 +172,11 @@ def separate_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: int
         alone = joint_test(units.column(i), alpha=alpha, n_resamples=n_resamples, seed=seed)
         p[i], critical[i], narrow[i] = alone.p[0], alone.critical[0], alone.critical_equivalence[0]
     drawn = np.flatnonzero(~exact & moments.moves)
-    random = UnitSums(units.sums[:, drawn], units.sizes[:, drawn], units.plain)
+    random = units.columns(drawn)
     own = random.moments()
     observed = own.t_squared
     for _, columns, totals, cross in flipped_columns(random, SignFlips(len(random.sums), n_resamples, seed)):
-        squared = np.sort(t_squared_of(part_of(own, columns), totals, cross), axis=0)
+        squared = np.sort(t_squared_of(own.of(columns), totals, cross), axis=0)
         for j, place in enumerate(range(columns.start, columns.stop)):
             i = drawn[place]
             p[i] = p_values(squared[:, j], observed[place : place + 1])[0]
@@ -253,14 +226,13 @@ class Correction(Record, eq=False):
     """Whether intervals are widened for the family, so that they hold together."""
 
 
-def max_t_of_family(family: Family, *, alpha: float, n_resamples: int, seed: int) -> FamilyResult:
+def _max_t(family: Family, **options: Any) -> FamilyResult:
     """Return max t of all pairs; where these are all pairs of the same systems, from the systems' own flips."""
-    all_pairs = family.systems is not None
-    columns = family.differences() if family.systems is None else family.systems
-    return joint_test(columns, family.moments, alpha=alpha, n_resamples=n_resamples, seed=seed, systems=all_pairs)
+    columns = family.systems or family.differences()
+    return joint_test(columns, family.moments, systems=family.systems is not None, **options)
 
 
-MAX_T = Correction(max_t_of_family, "max t by sign flips", "sign-flip permutation", simultaneous=True)
+MAX_T = Correction(_max_t, "max t by sign flips", "sign-flip permutation", simultaneous=True)
 BONFERRONI = Correction(
     lambda family, **options: bonferroni_tests(family.differences(), **options),
     "t, Bonferroni",

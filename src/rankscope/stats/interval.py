@@ -11,8 +11,8 @@ import numpy as np
 from rankscope.arrays import Floats, Ints
 from rankscope.errors import OptionError
 from rankscope.records import Record
-from rankscope.stats.clusters import cluster_sums, members_of
 from rankscope.stats.rng import chunks, random_rows
+from rankscope.stats.units import members_of, sums_by_member
 
 LEVEL = 0.95
 N_RESAMPLES = 9_999
@@ -40,7 +40,6 @@ class Interval(Record):
 
 
 def percent(level: float) -> str:
-    """Return a level as one says it: 95%."""
     return f"{100 * level:g}%"
 
 
@@ -62,8 +61,15 @@ def mean_interval(
     There is none for fewer than two queries or clusters, nor where every query scores the same, as where the mean is at
     an end of its range: that there is no spread among these queries does not mean that there is none among others.
     """
-    check_level(level)
-    values, clusters, weights = counting(np.asarray(values, dtype=np.float64), clusters, weights)
+    values = np.asarray(values, dtype=np.float64)
+    _check(values, level)
+    if clusters is not None:
+        members_of(clusters, len(values))
+    if weights is not None:
+        if len(weights) != len(values) or not np.isfinite(weights).all() or (weights < 0).any():
+            raise OptionError(f"{len(values)} scores need as many weights, numbers from 0 up")
+        counts = weights > 0
+        values, weights, clusters = values[counts], weights[counts], None if clusters is None else clusters[counts]
     if len(values) < 2 or np.ptp(values) <= _TIE * max(1.0, float(np.abs(values).max())):
         return None
     if clusters is None and weights is None and range == (0.0, 1.0) and np.isin(values, (0.0, 1.0)).all():
@@ -80,22 +86,6 @@ def mean_interval(
     return inside_range(mean, half, range, level) if range[0] < mean < range[1] else None
 
 
-def counting(
-    values: Floats, clusters: np.ndarray | None, weights: Floats | None
-) -> tuple[Floats, np.ndarray | None, Floats | None]:
-    """Return the values that count, each with its cluster and weight, or refuse what cannot be counted."""
-    if np.isnan(values).any():
-        raise OptionError("an interval needs numbers; leave undefined scores out first")
-    if clusters is not None:
-        members_of(clusters, len(values))
-    if weights is None:
-        return values, clusters, None
-    if len(weights) != len(values) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise OptionError(f"{len(values)} scores need as many weights, numbers from 0 up")
-    counts = weights > 0
-    return values[counts], None if clusters is None else clusters[counts], weights[counts]
-
-
 def mean_and_error(values: Floats, clusters: np.ndarray | None, weights: Floats | None) -> tuple[float, float, int]:
     """Return the mean, its standard error and the degrees of freedom.
 
@@ -105,7 +95,9 @@ def mean_and_error(values: Floats, clusters: np.ndarray | None, weights: Floats 
     w = np.ones(len(values)) if weights is None else weights
     total = float(w.sum())
     mean = float((w * values).sum()) / total
-    sums = w * (values - mean) if clusters is None else cluster_sums(w * (values - mean), clusters)
+    sums = w * (values - mean)
+    if clusters is not None:
+        sums = sums_by_member(sums, members_of(clusters, len(w)))
     n_units = len(sums)
     if n_units < 2:
         return mean, math.nan, 0
@@ -134,24 +126,18 @@ def inside_range(mean: float, half: float, ends: tuple[float, float], level: flo
 
 def t_interval(values: Floats, *, level: float = LEVEL) -> Interval:
     """Return Student's interval of the mean: deterministic, and as good as the bootstrap in simulation."""
-    check(values, level)
+    _check(values, level, at_least=2)
     error = float(values.std(ddof=1)) / math.sqrt(len(values))
     return _around(values, error, len(values) - 1, level, "t")
 
 
 def cluster_t_interval(values: Floats, clusters: np.ndarray, *, level: float = LEVEL) -> Interval:
     """Return the interval of the mean where values come in groups that are not independent (Miller 2024)."""
-    check(values, level)
-    error, df = cluster_standard_error(values, clusters)
-    return _around(values, error, df, level, "cluster t")
-
-
-def cluster_standard_error(values: Floats, clusters: np.ndarray) -> tuple[float, int]:
-    """Return the standard error of the mean by whole clusters, and its degrees of freedom."""
-    sums = cluster_sums(values - values.mean(), clusters)
-    n_clusters = len(sums)
-    _check_clusters(n_clusters)
-    return math.sqrt(n_clusters / (n_clusters - 1) * float((sums**2).sum())) / len(values), n_clusters - 1
+    _check(values, level, at_least=2)
+    sums = sums_by_member(values - values.mean(), members_of(clusters, len(values)))
+    n = len(sums)
+    _check_clusters(n)
+    return _around(values, math.sqrt(n / (n - 1) * float((sums**2).sum())) / len(values), n - 1, level, "cluster t")
 
 
 def _around(values: Floats, error: float, df: int, level: float, method: str) -> Interval:
@@ -162,7 +148,6 @@ def _around(values: Floats, error: float, df: int, level: float, method: str) ->
 
 
 def wilson_interval(successes: int, n: int, *, level: float = LEVEL) -> Interval:
-    """Return Wilson's interval of a share."""
     from scipy.special import ndtri
 
     if not 0 <= successes <= n or n < 1:
@@ -188,10 +173,10 @@ def percentile_interval(
 
     With `clusters` whole groups of queries are drawn, not single ones.
     """
-    check(values, level)
+    _check(values, level, at_least=2)
     draws = bootstrap(values, statistic or row_means, n_resamples=n_resamples, seed=seed, clusters=clusters)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), level, _labelled("percentile bootstrap", clusters))
+    return Interval(float(low), float(high), level, f"{'' if clusters is None else 'cluster '}percentile bootstrap")
 
 
 def bca_interval(
@@ -208,33 +193,24 @@ def bca_interval(
     `statistic` takes resamples as rows and returns one number each; by default the mean. With `clusters` whole groups
     of queries are drawn, and left out, not single ones.
     """
-    check(values, level)
+    from scipy.special import ndtr, ndtri
+
+    _check(values, level, at_least=2)
     statistic = statistic or row_means
-    method = _labelled("BCa bootstrap", clusters)
+    method = "BCa bootstrap" if clusters is None else "cluster BCa bootstrap"
     observed = float(statistic(values[None, :])[0])
     draws = bootstrap(values, statistic, n_resamples=n_resamples, seed=seed, clusters=clusters)
     if np.ptp(draws) == 0:
         return Interval(observed, observed, level, method)
-    shares = _bca_shares(observed, draws, jackknife(values, statistic, clusters=clusters), level)
-    low, high = np.quantile(draws, shares)
-    return Interval(float(low), float(high), level, method)
-
-
-def _labelled(method: str, clusters: np.ndarray | None) -> str:
-    return method if clusters is None else f"cluster {method}"
-
-
-def _bca_shares(observed: float, draws: Floats, left_out: Floats, level: float) -> list[float]:
-    """Return the quantiles of the draws that correct for bias and skewness."""
-    from scipy.special import ndtr, ndtri
-
     below = (np.count_nonzero(draws < observed) + np.count_nonzero(draws <= observed)) / (2 * len(draws))
     bias = float(ndtri(min(max(below, 1e-9), 1 - 1e-9)))
+    left_out = jackknife(values, statistic, clusters=clusters)
     spread = left_out.mean() - left_out
     cubed, squared = float((spread**3).sum()), float((spread**2).sum())
     acceleration = cubed / (6 * squared**1.5) if squared > 0 else 0.0
     corrected = (bias + float(ndtri(share)) for share in ((1 - level) / 2, (1 + level) / 2))
-    return [float(ndtr(bias + z / (1 - acceleration * z))) for z in corrected]
+    low, high = np.quantile(draws, [float(ndtr(bias + z / (1 - acceleration * z))) for z in corrected])
+    return Interval(float(low), float(high), level, method)
 
 
 def bootstrap(
@@ -259,7 +235,6 @@ def jackknife(values: Floats, statistic: Statistic, *, clusters: np.ndarray | No
 
 
 def row_means(resamples: Floats) -> Floats:
-    """Return the mean of each row."""
     return np.asarray(resamples.mean(axis=1))
 
 
@@ -273,10 +248,12 @@ def _by_unit(values: Floats, statistic: Statistic, clusters: np.ndarray | None) 
     if statistic is row_means:
         sums, sizes = _sums_and_sizes(values, clusters)
         return lambda rows: sums.take(rows).sum(axis=1) / sizes.take(rows).sum(axis=1), len(sums)
-    groups = _groups(values, clusters)
+    member = members_of(clusters, len(values))
+    _check_clusters(int(member.max()) + 1)
+    groups = np.split(values[np.argsort(member, kind="stable")], np.cumsum(np.bincount(member))[:-1])
 
     def one_by_one(rows: Ints) -> Floats:
-        """Resamples of clusters differ in length, so each is a matrix of its own."""
+        # resamples of clusters differ in length, so each is a matrix of its own
         joined = (np.concatenate([groups[unit] for unit in row]) for row in rows.tolist())
         return np.concatenate([statistic(resample[None, :]) for resample in joined])
 
@@ -284,33 +261,19 @@ def _by_unit(values: Floats, statistic: Statistic, clusters: np.ndarray | None) 
 
 
 def _sums_and_sizes(values: Floats, clusters: np.ndarray | None) -> tuple[Floats, Floats]:
-    """Return the sum of every unit and how many queries it has."""
     if clusters is None:
         return values, np.ones(len(values))
-    sums, sizes = cluster_sums(np.column_stack([values, np.ones(len(values))]), clusters).T
+    columns = np.column_stack([values, np.ones(len(values))])
+    sums, sizes = sums_by_member(columns, members_of(clusters, len(values))).T
     _check_clusters(len(sums))
     return sums, sizes
 
 
-def _groups(values: Floats, clusters: np.ndarray) -> list[Floats]:
-    """Return the values of every cluster."""
-    member = members_of(clusters, len(values))
-    _check_clusters(int(member.max()) + 1)
-    ends = np.cumsum(np.bincount(member))[:-1]
-    return np.split(values[np.argsort(member, kind="stable")], ends)
-
-
-def check(values: Floats, level: float) -> None:
-    """Refuse what no interval can be made of."""
-    if len(values) < 2:
+def _check(values: Floats, level: float, *, at_least: int = 0) -> None:
+    if len(values) < at_least:
         raise OptionError(f"an interval needs at least two queries, not {len(values)}")
     if np.isnan(values).any():
         raise OptionError("an interval needs numbers; leave undefined scores out first")
-    check_level(level)
-
-
-def check_level(level: float) -> None:
-    """Refuse a level that is no share."""
     if not 0 < level < 1:
         raise OptionError(f"level = {level} is not between 0 and 1")
 

@@ -17,6 +17,8 @@ from rankscope.stats.units import Units, UnitSums
 N_RESAMPLES = 9_999
 SYMMETRY = "tests symmetry or the median, not the mean: unequal shapes look like a difference"
 ANTI_CONSERVATIVE = "anti-conservative for few queries: its p-values are too small"
+NO_WEIGHTS = "leave it out, or leave the weights out"
+"""Clusters, whose sizes are whole numbers, are no weights."""
 
 
 class Test(Record):
@@ -44,7 +46,10 @@ def sign_flip_test(
     Exact where all sign patterns can be tried; else p = (b + 1) / (B + 1), so that it is never 0 (Phipson & Smyth
     2010). With clusters whole groups of queries are flipped together. For 0/1 measures this is McNemar's exact test.
     """
-    check(differences)
+    if not len(differences):
+        raise OptionError("a paired test needs at least one query that both systems have a score for")
+    if np.isnan(differences).any():
+        raise OptionError("a paired test needs numbers; leave undefined scores out first")
     units = Units.of(len(differences), clusters, weights).sums(differences[:, None])
     result = joint_test(units, alpha=0.05, n_resamples=n_resamples, seed=seed)
     if result.is_exact:
@@ -69,7 +74,8 @@ def wilcoxon_test(units: UnitSums, **_: int) -> Test:
     from scipy.stats import wilcoxon
 
     values = units.sums[:, 0]
-    refuse_weights(units, "Wilcoxon's test")
+    if units.weighted:
+        raise OptionError("Wilcoxon's test knows no weights", hint=NO_WEIGHTS)
     if not values.any():
         return Test(1.0, "Wilcoxon signed-rank", caveat=SYMMETRY)
     return Test(float(wilcoxon(values, zero_method="wilcox").pvalue), "Wilcoxon signed-rank", caveat=SYMMETRY)
@@ -77,12 +83,12 @@ def wilcoxon_test(units: UnitSums, **_: int) -> Test:
 
 def sign_test(units: UnitSums, **_: int) -> Test:
     """Return the sign test of the units, on request: it only counts who won."""
-    refuse_weights(units, "the sign test")
+    if units.weighted:
+        raise OptionError("the sign test knows no weights", hint=NO_WEIGHTS)
     return Test(_coin_p(units.sums[:, 0]), "sign", caveat=SYMMETRY)
 
 
 def mcnemar_test(units: UnitSums, **_: int) -> Test:
-    """Return McNemar's exact test for measures that are 0 or 1 per query."""
     if not units.plain:
         raise OptionError(
             "McNemar's test is for queries that count alike, not for clusters or weights", hint="leave mcnemar out"
@@ -92,33 +98,12 @@ def mcnemar_test(units: UnitSums, **_: int) -> Test:
     return Test(_coin_p(units.sums[:, 0]), "exact McNemar")
 
 
-def refuse_weights(units: UnitSums, test: str) -> None:
-    """Refuse weights where a test knows none; clusters, whose sizes are whole numbers, are no weights."""
-    if units.weighted:
-        raise OptionError(f"{test} knows no weights", hint="leave it out, or leave the weights out")
-
-
 def _coin_p(values: Floats) -> float:
     """Return how likely a fair coin is at least as one-sided as wins and losses are."""
     from scipy.special import bdtr
 
     wins, losses = int((values > 0).sum()), int((values < 0).sum())
     return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
-
-
-def skewness(differences: Floats) -> float:
-    """Return the skewness of the differences, on which tests of symmetry stumble."""
-    spread = differences - differences.mean()
-    variance = float((spread**2).mean())
-    return float((spread**3).mean()) / variance**1.5 if variance > 0 else 0.0
-
-
-def check(differences: Floats) -> None:
-    """Refuse what no test can be made of."""
-    if not len(differences):
-        raise OptionError("a paired test needs at least one query that both systems have a score for")
-    if np.isnan(differences).any():
-        raise OptionError("a paired test needs numbers; leave undefined scores out first")
 
 
 ON_REQUEST: Registry[Callable[..., Test]] = Registry(

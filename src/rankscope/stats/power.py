@@ -14,14 +14,9 @@ _TOO_MANY = 1 << 40
 
 
 class Plan(Record):
-    """How many queries are needed to find a difference of some size."""
+    """How many queries are needed."""
 
     n_queries: int
-    difference: float
-    spread: float
-    """The standard deviation of the per-query differences."""
-    alpha: float
-    power: float
 
 
 def power_of(difference: float, spread: float, n: int, *, alpha: float = ALPHA) -> float:
@@ -40,21 +35,17 @@ def power_of(difference: float, spread: float, n: int, *, alpha: float = ALPHA) 
 
 def minimal_detectable_effect(spread: float, n: int, *, alpha: float = ALPHA, power: float = POWER) -> float:
     """Return the smallest true difference that is found with the given power."""
+    from scipy.special import stdtrit
+
     check(n, alpha, power)
     if spread == 0:
         return 0.0
-    low, high = 0.0, _first_guess(spread, n, alpha, power) * 4
+    guess = float(stdtrit(n - 1, 1 - alpha / 2) + max(stdtrit(n - 1, power), 0.0)) * spread / math.sqrt(n)
+    low, high = 0.0, guess * 4
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if power_of(middle, spread, n, alpha=alpha) < power else (low, middle)
     return high
-
-
-def _first_guess(spread: float, n: int, alpha: float, power: float) -> float:
-    from scipy.special import stdtrit
-
-    df = n - 1
-    return float(stdtrit(df, 1 - alpha / 2) + max(stdtrit(df, power), 0.0)) * spread / math.sqrt(n)
 
 
 def queries_needed(difference: float, spread: float, *, alpha: float = ALPHA, power: float = POWER) -> Plan:
@@ -62,11 +53,10 @@ def queries_needed(difference: float, spread: float, *, alpha: float = ALPHA, po
     check(2, alpha, power)
     check_difference(difference)
     check_spread(spread)
-    n = fewest(lambda n: power_of(difference, spread, n, alpha=alpha) >= power)
-    return Plan(n, abs(difference), spread, alpha, power)
+    return fewest(lambda n: power_of(difference, spread, n, alpha=alpha) >= power)
 
 
-def fewest(enough: Callable[[int], bool]) -> int:
+def fewest(enough: Callable[[int], bool]) -> Plan:
     """Return the smallest number of queries, from 2 up, that is enough; more than enough must be enough too."""
     low, high = 1, 2
     while not enough(high):
@@ -79,11 +69,10 @@ def fewest(enough: Callable[[int], bool]) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return Plan(high)
 
 
 def check(n: int, alpha: float, power: float = POWER) -> None:
-    """Refuse what cannot be planned with."""
     if n < 2:
         raise OptionError(f"power needs at least two queries, not {n}")
     if not (0 < alpha < 1 and 0 < power < 1):
@@ -91,7 +80,6 @@ def check(n: int, alpha: float, power: float = POWER) -> None:
 
 
 def check_difference(difference: float) -> None:
-    """Refuse a difference that cannot be found."""
     if difference == 0 or not math.isfinite(difference):
         raise OptionError(
             f"no number of queries finds a difference of {difference:g}", hint="name the smallest one that matters"
@@ -99,7 +87,6 @@ def check_difference(difference: float) -> None:
 
 
 def check_spread(spread: float) -> None:
-    """Refuse a standard deviation that nothing can be planned with."""
     if not (spread > 0 and math.isfinite(spread)):
         raise OptionError(
             f"a standard deviation of {spread:g} is nothing to plan with",

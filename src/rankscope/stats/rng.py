@@ -25,14 +25,7 @@ _BYTE = 8
 
 
 def stream(seed: int, purpose: str, block: int = 0) -> np.random.Generator:
-    """Return the generator of one block of one purpose."""
     return np.random.default_rng(np.random.SeedSequence([seed, zlib.crc32(purpose.encode()), block]))
-
-
-def blocks(n_resamples: int) -> Iterator[tuple[int, int]]:
-    """Yield each block's number and how many resamples it holds."""
-    for block in range((n_resamples + BLOCK - 1) // BLOCK):
-        yield block, min(BLOCK, n_resamples - block * BLOCK)
 
 
 def chunks(n_rows: int, width: int) -> Iterator[tuple[int, int]]:
@@ -44,9 +37,9 @@ def chunks(n_rows: int, width: int) -> Iterator[tuple[int, int]]:
 
 def streams(seed: int, purpose: str, *, n_resamples: int, width: int) -> Iterator[tuple[np.random.Generator, int]]:
     """Yield a generator and how many rows to draw from it next, until there are as many as wanted."""
-    for block, size in blocks(n_resamples):
+    for block, first in enumerate(range(0, n_resamples, BLOCK)):
         rng = stream(seed, purpose, block)
-        for start, stop in chunks(size, width):
+        for start, stop in chunks(min(BLOCK, n_resamples - first), width):
             yield rng, stop - start
 
 
@@ -74,7 +67,6 @@ class SignFlips(Record):
 
     @property
     def is_exact(self) -> bool:
-        """Whether all patterns are tried."""
         return self.n < _WORD and (1 << self.n) - 1 <= self.n_resamples
 
     @property

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -41,10 +43,9 @@ def contrast_p(differences: Floats, members: Bools, units: Units | None = None) 
     return float(2 * stdtr(df, -abs(gap) / math.sqrt(variance))) if variance > 0 else math.nan
 
 
-def counted_bins(values: Floats, edges: tuple[int, ...]) -> list[str]:
+def counted_bins(values: Iterable[int], edges: tuple[int, ...]) -> list[str]:
     """Return words for whole numbers by range: with edges 2, 5 these are `1`, `2-4` and `5+`."""
     lows = [1, *edges]
     names = [f"{low}" if low == high - 1 else f"{low}-{high - 1}" for low, high in zip(lows, edges, strict=False)]
     names.append(f"{edges[-1]}+")
-    places = np.searchsorted(np.array(edges), values, side="right")
-    return ["0" if value < 1 else names[place] for value, place in zip(values.tolist(), places.tolist(), strict=True)]
+    return ["0" if value < 1 else names[bisect_right(edges, value)] for value in values]

@@ -6,18 +6,32 @@ Everything that is said of a difference counts units: flips, standard errors, in
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from rankscope.arrays import Bools, Floats, Ints
 from rankscope.errors import OptionError
 from rankscope.records import Record
-from rankscope.stats.clusters import members_of
 
 SAME = 1e-12
 """Scores that differ by less than this, relative to the larger one or to 1, are equal: the rest is rounding."""
 NO_SPREAD = 1e-12
 """Units whose spread is below this share of their size all say the same; what is left is rounding."""
+
+
+def members_of(clusters: np.ndarray, n: int) -> Ints:
+    """Return the number of each query's cluster, from 0 up."""
+    if len(clusters) != n:
+        raise OptionError(f"there are {len(clusters)} cluster labels for {n} queries", hint="give one label per query")
+    return np.asarray(np.unique(clusters, return_inverse=True)[1], dtype=np.int64)
+
+
+def sums_by_member(values: Floats, member: Ints) -> Floats:
+    """Return the sum of every unit, the number of which `member` has: of one column, or of each column of a matrix."""
+    sums = np.zeros((int(member.max(initial=-1)) + 1, *values.shape[1:]))
+    np.add.at(sums, member, values)
+    return sums
 
 
 class Units(Record, eq=False):
@@ -43,11 +57,6 @@ class Units(Record, eq=False):
         return cls(in_order[member], weights, clustered=True)
 
     @property
-    def n(self) -> int:
-        """How many units there are."""
-        return int(self.member.max(initial=-1)) + 1
-
-    @property
     def are_plain(self) -> bool:
         """Whether every unit is one query and all count the same."""
         return not self.clustered and self.weights is None
@@ -59,16 +68,9 @@ class Units(Record, eq=False):
         sizes = known.astype(np.float64)
         if self.weights is not None:
             values, sizes = values * self.weights[:, None], sizes * self.weights[:, None]
-        return UnitSums(
-            self._added(values), self._added(sizes), plain=self.are_plain, weighted=self.weights is not None
-        )
-
-    def _added(self, values: Floats) -> Floats:
-        if not self.clustered:
-            return values
-        totals = np.zeros((self.n, values.shape[1]))
-        np.add.at(totals, self.member, values)
-        return totals
+        if self.clustered:
+            values, sizes = sums_by_member(values, self.member), sums_by_member(sizes, self.member)
+        return UnitSums(values, sizes, plain=self.are_plain, weighted=self.weights is not None)
 
     def effective(self, mask: Bools) -> float:
         """Return how many equally weighted queries the weighted ones are worth."""
@@ -78,11 +80,10 @@ class Units(Record, eq=False):
         return float(w.sum() ** 2 / (w**2).sum()) if len(w) and w.any() else 0.0
 
     def names(self, query_ids: tuple[str, ...]) -> list[str]:
-        """Return the first query of every unit."""
         found: dict[int, str] = {}
         for unit, query in zip(self.member.tolist(), query_ids, strict=True):
             found.setdefault(unit, query)
-        return [found[unit] for unit in range(self.n)]
+        return [found[unit] for unit in sorted(found)]
 
 
 class UnitSums(Record, eq=False):
@@ -95,13 +96,15 @@ class UnitSums(Record, eq=False):
     weighted: bool = False
     """Whether sizes are weights, not numbers of queries."""
 
+    def columns(self, chosen: slice | Ints) -> UnitSums:
+        return UnitSums(self.sums[:, chosen], self.sizes[:, chosen], self.plain, self.weighted)
+
     def column(self, i: int) -> UnitSums:
         """Return one column on the units that take part in it."""
         inside = self.sizes[:, i] > 0
         return UnitSums(self.sums[inside, i : i + 1], self.sizes[inside, i : i + 1], self.plain, self.weighted)
 
     def moments(self) -> Moments:
-        """Return what estimates are made of."""
         return Moments(
             n_units=(self.sizes > 0).sum(axis=0).astype(np.float64),
             total=self.sums.sum(axis=0),
@@ -123,9 +126,16 @@ class Moments(Record, eq=False):
     """Of differences times sizes; where sizes are equal, it is the total."""
     size_squares: Floats
 
+    @classmethod
+    def joined(cls, parts: Sequence[Moments]) -> Moments:
+        """Return the columns of all parts, one after the other."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__))
+
+    def of(self, columns: slice) -> Moments:
+        return Moments(*(getattr(self, name)[columns] for name in self.__struct_fields__))
+
     @property
     def delta(self) -> Floats:
-        """The mean difference."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.total / self.size
 
@@ -156,7 +166,6 @@ def spread_of(moments: Moments, total: Floats, cross: Floats) -> Floats:
 
 
 def t_squared_of(moments: Moments, total: Floats, cross: Floats) -> Floats:
-    """Return the squared t of flipped units."""
     with np.errstate(invalid="ignore", divide="ignore"):
         squared = total**2 * (moments.n_units - 1) / moments.n_units / spread_of(moments, total, cross)
     return np.nan_to_num(squared, nan=0.0, posinf=math.inf)

@@ -531,6 +531,7 @@ class Comparison(Record, kw_only=True, dict=True):
 
     @property
     def scores(self) -> Scores:
+        """The scores per query that were compared; a comparison that was read back has none until they are added."""
         scores: Scores | None = self.__dict__.get("scores")
         if scores is None:
             raise InputError(

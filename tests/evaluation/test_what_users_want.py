@@ -53,7 +53,7 @@ def test_repeated_evaluation_does_not_leak_memory():
 
     def held():
         gc.collect()
-        kept = sum(isinstance(thing, rs.Qrels | rs.Run | rs.RunScores) for thing in gc.get_objects())
+        kept = sum(type(thing) in (rs.Qrels, rs.Run, rs.RunScores) for thing in gc.get_objects())
         return kept, sys.getrefcount(doc), sys.getrefcount(docs)
 
     rs.evaluate(qrels, {"q": docs})

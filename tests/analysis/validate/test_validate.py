@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import rankscope as rs
 from rankscope.analysis.validate import validate_rows
 
 
@@ -22,3 +23,15 @@ def test_findings_are_grouped_by_place_and_the_worst_come_first(make_qrels, make
         key=lambda one: (["judged", "b", "a"].index(one[0]), ["error", "warning", "remark"].index(one[1])),
     )
     assert {finding.where for finding in findings} == {"judged", "b", "a"}
+
+
+def test_data_in_memory_is_looked_at_like_files(tmp_path):
+    qrels = {"q1": {"d1": 1, "d2": 0}}
+    report = rs.validate(qrels, {"bm25": {"q1": {"d1": 1.0, "d3": 1.0}}, "dense": rs.Run({"q1": {"d1": 2.0}})})
+    assert [(file.path, file.format, file.n_rows) for file in report.files] == [
+        ("qrels", "memory", 2),
+        ("bm25", "memory", 2),
+        ("dense", "memory", 1),
+    ]
+    assert [finding.where for finding in report.findings if finding.code == "constant_scores"] == ["bm25"]
+    assert rs.validate(rs.Qrels(qrels), [rs.Run({"q1": {"d1": 2.0}}, name="only")]).files[1].path == "only"

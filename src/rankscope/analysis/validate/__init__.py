@@ -21,8 +21,10 @@ from rankscope.analysis.validate.pair import PAIR_CHECKS, inverted_order
 from rankscope.analysis.validate.qrels import QRELS_CHECKS
 from rankscope.analysis.validate.run import RUN_CHECKS
 from rankscope.analysis.validate.tables import JudgedRun, QrelsTable, RunTable
-from rankscope.data.loading import ReadOptions
-from rankscope.data.shapes import Path
+from rankscope.data.coerce import qrels_rows
+from rankscope.data.loading import ReadOptions, load_runs
+from rankscope.data.qrels import Qrels
+from rankscope.data.shapes import QrelsLike, RunsLike
 from rankscope.errors import BadLine, shorten
 from rankscope.io import ReadFile, read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
@@ -30,6 +32,7 @@ from rankscope.records import Record
 
 __all__ = ["LEVELS", "FileInfo", "Finding", "ValidationReport", "validate", "validate_rows"]
 
+MEMORY = "memory"
 Rows = TypeVar("Rows", QrelsRows, RunRows)
 
 
@@ -40,7 +43,7 @@ class FileInfo(Record):
     """As given; - is standard input."""
     kind: Literal["qrels", "run"]
     format: str
-    """The format it was read as."""
+    """The format it was read as; "memory" where it is no file."""
     n_rows: int
     """Rows read, without those of malformed lines."""
     n_queries: int
@@ -64,20 +67,20 @@ class ValidationReport(Record):
 
 
 def validate(
-    qrels: Path,
-    runs: Path | Sequence[Path],
+    qrels: QrelsLike,
+    runs: RunsLike,
     *,
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
 ) -> ValidationReport:
-    r"""Return what is odd about files of qrels and runs.
+    r"""Return what is odd about qrels and runs, without scoring them.
 
     Parameters
     ----------
     qrels
-        The path of the judgments; - is standard input.
+        The judgments as `evaluate` takes them; of paths, - is standard input.
     runs
-        The path of a run, or several; one that is named twice is looked at once.
+        One run, several, or ``{name: run}``; a path that is named twice is looked at once.
     options, qrels_options
         How run files and the qrels file are read. By default malformed lines are left out, and are a finding.
 
@@ -100,10 +103,18 @@ def validate(
     ['docs listed again for the same query: 1 of 2 rows']
 
     """
-    paths = [runs] if isinstance(runs, str | os.PathLike) else runs
     lenient = ReadOptions(lenient=True)
-    judged = read_file(read_qrels, os.fspath(qrels), qrels_options or lenient)
-    files = [read_file(read_run, path, options or lenient) for path in dict.fromkeys(os.fspath(each) for each in paths)]
+    if isinstance(qrels, str | os.PathLike):
+        judged = read_file(read_qrels, os.fspath(qrels), qrels_options or lenient)
+    else:
+        judged = ReadFile(qrels.rows if isinstance(qrels, Qrels) else qrels_rows(qrels), "qrels", MEMORY, None, "")
+    paths = [runs] if isinstance(runs, str | os.PathLike) else runs
+    if isinstance(paths, list | tuple) and all(isinstance(path, str | os.PathLike) for path in paths):
+        names = dict.fromkeys(os.fspath(path) for path in paths)
+        files = [read_file(read_run, name, options or lenient) for name in names]
+    else:
+        loaded = load_runs(runs, options=options)
+        files = [ReadFile(run.rows, run.name or "run", MEMORY, None, "") for run in loaded]
     run_rows = {file.path: file.rows for file in files}
     findings = [
         *malformed_lines(judged.path, judged.bad_lines),
@@ -129,10 +140,10 @@ def file_info(file: ReadFile[Rows], kind: Literal["qrels", "run"]) -> FileInfo:
 
 
 def validate_rows(
-    qrels_rows: QrelsRows, run_rows: Mapping[str, RunRows], *, qrels_name: str = "qrels"
+    judged_rows: QrelsRows, run_rows: Mapping[str, RunRows], *, qrels_name: str = "qrels"
 ) -> tuple[Finding, ...]:
     """Return what is odd about the qrels, about each run by its name, and about how they fit: worst first for each."""
-    qrels = QrelsTable(qrels_name, qrels_rows)
+    qrels = QrelsTable(qrels_name, judged_rows)
     runs = [RunTable(name, rows) for name, rows in run_rows.items()]
     judged_runs = [JudgedRun(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
     findings = chain(

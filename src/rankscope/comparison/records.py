@@ -540,6 +540,7 @@ class Comparison(Record, kw_only=True, dict=True):
         return scores
 
     def with_scores(self, scores: Scores) -> Comparison:
+        """Return the comparison with the scores per query that it was made of, which its JSON does not hold."""
         result = replace(self)
         result.__dict__["scores"] = scores
         return result
@@ -550,6 +551,7 @@ class Comparison(Record, kw_only=True, dict=True):
 
     @property
     def systems(self) -> tuple[str, ...]:
+        """The names of all systems, in the order given."""
         return tuple(run.name for run in self.runs)
 
     def __iter__(self) -> Iterator[PairResult]:
@@ -568,6 +570,7 @@ class Comparison(Record, kw_only=True, dict=True):
         return record
 
     def report(self, *, command: str = "") -> Any:
+        """Return the report, which `rankscope.report.render` turns into text, HTML, Markdown or LaTeX."""
         return RENDERERS["report"](self, command=command)
 
     def __repr__(self) -> str:

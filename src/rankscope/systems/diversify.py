@@ -42,14 +42,13 @@ class Diversified(OptionSystem, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.of = self.of or self.vectors or Dense()
-        self._base = self.of
-        dense = self.vectors or next(dense_systems(self._base), None)
+        dense = self.vectors or next(dense_systems(self.of), None)
         if not isinstance(dense, Dense):
             raise OptionError(
-                f"{self.name} compares embeddings, and {getattr(dense or self._base, 'name', '')!r} has none",
+                f"{self.name} compares embeddings, and {getattr(dense or self.of, 'name', '')!r} has none",
                 hint='name a dense system, e.g. vectors = "dense"',
             )
-        self._dense = dense
+        self._base, self._dense = self.of, dense
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         self._base.fit(docs, progress=progress)
@@ -100,7 +99,8 @@ class MMR(Diversified, kw_only=True):
     """How much relevance counts against novelty: 1 is relevance alone. Written `lambda` in a project file."""
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        return mmr_order(relevance, similarity, lambda_=self.lambda_, n=n)
+        share = self.lambda_
+        return chosen_by(lambda near: share * relevance - (1 - share) * near, similarity, int(np.argmax(relevance)), n)
 
 
 class Dartboard(Diversified, kw_only=True):
@@ -123,23 +123,15 @@ class Dartboard(Diversified, kw_only=True):
         super().__post_init__()
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        return dartboard_order(1 - relevance, 1 - similarity, sigma=self.sigma, n=n)
+        """Choose the doc that adds most to the chance of hitting the targets.
 
-
-def mmr_order(relevance: Floats, similarity: Floats, *, lambda_: float, n: int) -> list[int]:
-    """Choose n docs one by one: lambda x relevance - (1 - lambda) x the highest similarity to one already chosen."""
-    return chosen_by(lambda near: lambda_ * relevance - (1 - lambda_) * near, similarity, int(np.argmax(relevance)), n)
-
-
-def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) -> list[int]:
-    """Choose n docs one by one, each the one that adds most to the chance of hitting the targets.
-
-    The paper maximises the logarithm of the whole sum; its growth is what tells the docs apart, and computed by
-    itself it stays exact where the logarithm would have rounded it away.
-    """
-    likely = np.exp((to_query.min() ** 2 - to_query**2) / (2 * sigma**2))
-    near = np.exp(-(between**2) / (2 * sigma**2))
-    return chosen_by(lambda hit: np.maximum(near - hit, 0) @ likely, near, int(np.argmin(to_query)), n)
+        The paper maximises the logarithm of the whole sum; its growth is what tells the docs apart, and computed by
+        itself it stays exact where the logarithm would have rounded it away.
+        """
+        to_query, scale = 1 - relevance, 2 * self.sigma**2
+        likely = np.exp((to_query.min() ** 2 - to_query**2) / scale)
+        near = np.exp(-((1 - similarity) ** 2) / scale)
+        return chosen_by(lambda hit: np.maximum(near - hit, 0) @ likely, near, int(np.argmin(to_query)), n)
 
 
 def chosen_by(value: Callable[[Floats], Floats], similarity: Floats, first: int, n: int) -> list[int]:

@@ -1,8 +1,8 @@
 """Requests from templates, and paths into answers.
 
-A template has places for the query, its attributes, k, and environment variables: `{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query; `{language:-en}` has a
-default. `${NAME}` is an environment variable, taken when the request is made, so that it is written down nowhere.
-Doubled braces stand for the braces themselves: `{{query}}`.
+In a template `{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query;
+`{language:-en}` has a default. `${NAME}` is an environment variable, taken when the request is made, so that it is
+written down nowhere. Doubled braces stand for the braces themselves: `{{query}}`.
 
 A path picks ids and scores out of JSON, such as $.hits.hits[*]._id: the part of JSONPath (RFC 9535) with `.name` or
 `['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them. A key or place that is

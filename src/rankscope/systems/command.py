@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec.structs import replace
+
 from rankscope.errors import OptionError, shorten
 from rankscope.io.columns import ANSWER_COLUMNS
 from rankscope.systems.answers import (
@@ -58,18 +60,16 @@ class Command(RemoteSystem, kw_only=True):
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
         """Yield answers as they are printed; what has none is asked for again, then counts as failed."""
         left = {query.id: query for query in queries}
-        reasons: dict[str, str] = {}
+        failed: dict[str, Answer] = {}
         attempt = 0
         while left and attempt < self.attempts:
             attempt += 1
-            for answer in ProgramRun(self, list(left.values()), k=k).answers():
-                if answer.ranking is None:
-                    reasons[answer.query_id] = answer.reason
-                else:
+            for found in ProgramRun(self, list(left.values()), k=k).answers():
+                answer = failed[found.query_id] = replace(found, n_attempts=attempt)
+                if not answer.failed:
                     del left[answer.query_id]
-                    yield Answer(answer.query_id, answer.ranking, n_attempts=attempt)
-        for query in left:
-            yield Answer(query, None, reasons.get(query, _NOTHING_PRINTED), n_attempts=attempt)
+                    yield answer
+        yield from (failed[query] for query in left)
 
 
 class ProgramRun:
@@ -79,7 +79,7 @@ class ProgramRun:
         self._system = system
         self._queries = queries
         self._k = k
-        self._left = {query.id for query in queries}
+        self._left = dict.fromkeys(query.id for query in queries)
         self._trec_rows: dict[str, list[tuple[str, float]]] = {}
         self._last_error = ""
         self._timed_out = False
@@ -93,9 +93,7 @@ class ProgramRun:
                     if line.lstrip().startswith("{"):
                         yield self._json_answer(line)
                     elif line.strip():
-                        query, doc, score = trec_row(line)
-                        self._check_query(query)
-                        self._trec_rows.setdefault(query, []).append((doc, score))
+                        self._keep_trec_row(line)
             except BadAnswerError as error:
                 problem = reason_of(error)
                 process.kill()
@@ -104,7 +102,7 @@ class ProgramRun:
             problem = f"the program had not ended after {self._system.timeout_s:g} s"
         elif not problem and code:
             problem = f"the program ended with code {code}" + (self._last_error and f": {self._last_error}")
-        for query in [query.id for query in self._queries if query.id in self._left]:
+        for query in self._left:
             if problem or not self._trec_rows:
                 yield Answer(query, None, problem or _NOTHING_PRINTED)
             else:  # in TREC text, no row means no results
@@ -169,8 +167,21 @@ class ProgramRun:
             raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
         query = str(first_of(record, ANSWER_COLUMNS["query"], line))
         self._check_query(query)
-        self._left.discard(query)
+        del self._left[query]
         return self._answer(query, record, line)
+
+    def _keep_trec_row(self, line: str) -> None:
+        parts = line.split()
+        if len(parts) != 6:
+            raise BadAnswerError(
+                f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON"
+            )
+        self._check_query(parts[0])
+        try:
+            score = float(parts[4])
+        except ValueError:
+            score = math.nan
+        self._trec_rows.setdefault(parts[0], []).append((parts[2], score))
 
     def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
@@ -182,17 +193,6 @@ class ProgramRun:
         """Refuse rows for a query that was not asked, or was answered already."""
         if query not in self._left:
             raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
-
-
-def trec_row(line: str) -> tuple[str, str, float]:
-    parts = line.split()
-    if len(parts) != 6:
-        raise BadAnswerError(f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON")
-    try:
-        score = float(parts[4])
-    except ValueError:
-        score = math.nan
-    return parts[0], parts[2], score
 
 
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:

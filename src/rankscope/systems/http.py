@@ -239,7 +239,14 @@ class HttpBatch:
         attempt, reason = 0, ""
         for attempt in range(1, self._system.attempts + 1):
             try:
-                ranking, seconds = self.ask(query)
+                request = self._system.request_of(query, k=self._k)
+                self._pace.wait()
+                if self._stop.is_set():
+                    raise RefusedError("stopped")
+                started = self._system.clock()
+                reply = self._transport.send(request)
+                seconds = self._system.clock() - started  # until the last byte
+                ranking = self._system.ranking_of(content_of(reply), k=self._k)
             except (OSError, http.client.HTTPException, BadAnswerError) as error:
                 reason = reason_of(error) if isinstance(error, BadAnswerError) else f"no answer: {reason_of(error)}"
                 if isinstance(error, TimeoutError):
@@ -252,17 +259,6 @@ class HttpBatch:
             if self._stop.is_set():
                 break
         return Answer(query.id, None, reason, n_attempts=attempt)
-
-    def ask(self, query: Query) -> tuple[RankedDocs, float]:
-        """Ask one query once, and return the ranking with the time from request to the last byte of the answer."""
-        request = self._system.request_of(query, k=self._k)
-        self._pace.wait()
-        if self._stop.is_set():
-            raise RefusedError("stopped")
-        started = self._system.clock()
-        reply = self._transport.send(request)
-        seconds = self._system.clock() - started
-        return self._system.ranking_of(content_of(reply), k=self._k), seconds
 
 
 class Pace:

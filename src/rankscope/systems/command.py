@@ -15,14 +15,7 @@ from msgspec.structs import replace
 
 from rankscope.errors import OptionError, shorten
 from rankscope.io.columns import ANSWER_COLUMNS
-from rankscope.systems.answers import (
-    Answer,
-    BadAnswerError,
-    RemoteSystem,
-    check_ranking,
-    ranking_by_position,
-    reason_of,
-)
+from rankscope.systems.answers import Answer, BadAnswerError, RemoteSystem, by_position, check_ranking, reason_of
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
 from rankscope.systems.working_directory import current_directory
@@ -209,8 +202,8 @@ def ranking_of(results: Any, *, k: int) -> RankedDocs:
     if all(isinstance(entry, Mapping) for entry in results):
         docs = [next((entry[name] for name in ANSWER_COLUMNS["doc"] if name in entry), None) for entry in results]
         if not any("score" in entry for entry in results):
-            return ranking_by_position(docs, k=k)
+            return by_position(docs, k=k)
         return check_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), k=k)
     if all(isinstance(entry, str | int) for entry in results):
-        return ranking_by_position(results, k=k)
+        return by_position(results, k=k)
     return check_ranking(results, k=k)

@@ -15,15 +15,7 @@ from itertools import islice
 from typing import Annotated, Any, ClassVar
 
 from rankscope.errors import shorten
-from rankscope.systems.answers import (
-    Answer,
-    BadAnswerError,
-    Clock,
-    RemoteSystem,
-    check_ranking,
-    ranking_by_position,
-    reason_of,
-)
+from rankscope.systems.answers import Answer, BadAnswerError, Clock, RemoteSystem, by_position, check_ranking, reason_of
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero, DocFields
 from rankscope.systems.templates import fill, fill_data, parse_path, url_without_secrets, values_of, without_secrets
@@ -135,7 +127,7 @@ class Http(HttpSystem, kw_only=True):
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         docs = self._ids.values(content)
         if self._scores is None:
-            return ranking_by_position(docs, k=k)
+            return by_position(docs, k=k)
         scores = self._scores.values(content)
         if len(scores) != len(docs):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
@@ -189,7 +181,7 @@ class Elasticsearch(HttpSystem, kw_only=True):
         docs = self._ids.values(content)
         scores = _HIT_SCORES.values(content)
         if docs and all(score is None for score in scores):
-            return ranking_by_position(docs, k=k)
+            return by_position(docs, k=k)
         return check_ranking(zip(docs, scores, strict=True), k=k)
 
 

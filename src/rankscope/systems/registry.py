@@ -95,26 +95,28 @@ def check_options(type: str, options: Mapping[str, Any], *, where: str = "") -> 
     The message begins with `where`, the place of the options in a file.
     """
     try:
-        kind = class_of(type)
-        known = options_in(kind)
-        unknown = next((name for name in options if name not in known), None)
-        if unknown is not None:
-            hint = did_you_mean(unknown, known) or f"{type} has {', '.join(known)}"
-            raise OptionError(f"{type} has no option {unknown!r}", hint=hint)
-        for name, option in known.items():
-            if option.default is MISSING and name not in options:
-                raise OptionError(f"{type} needs the option {name!r}", hint=field_docs(kind).get(option.field, ""))
-        for name in known:
-            if name in options:
-                check_value(known[name], options[name])
+        refuse_misfits(class_of(type), type, options)
     except OptionError as error:
         if not where:
             raise
         raise OptionError(f"{where}: {error.message}", hint=error.hint) from error
 
 
+def refuse_misfits(kind: Any, type: str, options: Mapping[str, Any]) -> None:  # noqa: A002 (as above)
+    known = options_in(kind)
+    for name in options:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"{type} has {', '.join(known)}"
+            raise OptionError(f"{type} has no option {name!r}", hint=hint)
+    for name, option in known.items():
+        if option.default is MISSING and name not in options:
+            raise OptionError(f"{type} needs the option {name!r}", hint=field_docs(kind).get(option.field, ""))
+    for name in known:
+        if name in options:
+            check_value(known[name], options[name])
+
+
 def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: A002 (as above)
-    """Return the names of other systems that options refer to."""
     known = options_in(class_of(type))
     held = [options[name] for name, option in known.items() if option.is_system and name in options]
     listed = (each for value in held for each in ([value] if isinstance(value, str) else value))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -115,24 +115,21 @@ class JsonPath(msgspec.Struct, frozen=True):
 
     def values(self, data: Any) -> list[Any]:
         found = [data]
-        for number, step in enumerate(self.steps):
-            found = [inner for value in found for inner in self._step_values(value, step, number)]
+        path = "$"
+        for step in self.steps:
+            path += "[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}"
+            outer, found = found, []
+            for value in outer:
+                is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
+                is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
+                if step is ALL and isinstance(value, list | Mapping):
+                    found.extend(value.values() if isinstance(value, Mapping) else value)
+                elif is_key or is_place:
+                    found.append(value[step])
+                else:
+                    but = shorten(repr(value), limit=80)
+                    raise BadAnswerError(f"the answer has nothing at {self.text}: {path} is not there, but {but}")
         return found
-
-    def _step_values(self, value: Any, step: Any, number: int) -> Iterator[Any]:
-        is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
-        is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
-        if step is ALL and isinstance(value, list | Mapping):
-            yield from value.values() if isinstance(value, Mapping) else value
-        elif is_key or is_place:
-            yield value[step]
-        else:
-            path = self.steps[: number + 1]
-            shown = ("[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-            raise BadAnswerError(
-                f"the answer has nothing at {self.text}: ${''.join(shown)} is not there, "
-                f"but {shorten(repr(value), limit=80)}"
-            )
 
 
 def parse_path(text: str, *, what: str = "the path") -> JsonPath:

@@ -1,4 +1,4 @@
-"""Any search that answers over HTTP with JSON, Elasticsearch and OpenSearch among them."""
+"""Any search that answers over HTTP with JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Annotated, Any, ClassVar
 from rankscope.errors import shorten
 from rankscope.systems.answers import Answer, BadAnswerError, Clock, RemoteSystem, by_position, check_ranking, reason_of
 from rankscope.systems.base import Query, RankedDocs
-from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero, DocFields
+from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero
 from rankscope.systems.templates import fill, fill_data, parse_path, url_without_secrets, values_of, without_secrets
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
@@ -25,7 +25,6 @@ _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _LONGEST_WAIT_S = 120.0
 _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
-_HIT_SCORES = parse_path("$.hits.hits[*]._score")
 _percent_encode = partial(urllib.parse.quote, safe="")
 
 
@@ -132,63 +131,6 @@ class Http(HttpSystem, kw_only=True):
         if len(scores) != len(docs):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
         return check_ranking(zip(docs, scores, strict=True), k=k)
-
-
-class Elasticsearch(HttpSystem, kw_only=True):
-    """Searches an index of Elasticsearch; `query` is what stands under "query" there, with places for the query's text.
-
-    Without a template the words of the query are looked for in `fields`. The other options are those of http. An answer
-    that lacks part of the index, because a shard failed or time ran out, counts as failed and is asked for again.
-    """
-
-    kind: ClassVar[str] = "elasticsearch"
-    url: str = "http://localhost:9200"
-    """The address of the cluster."""
-    index_name: str
-    """The index, or several with commas between them."""
-    query: Mapping[str, Any] | None = None
-    """The query as the cluster takes it, e.g. {match = {text = "{query}"}}."""
-    fields: DocFields = ("*",)
-    """The fields to look in where no query is given; title^2 counts twice."""
-    id_field: str = "_id"
-    """Where the id of a doc is: _id, or a field such as _source.doc_id."""
-    body: Mapping[str, Any] | None = None
-    """More of the request, beside query and size, such as knn, rank or rescore."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._ids = parse_path(f"$.hits.hits[*].{self.id_field}", what="id_field")
-
-    def request_of(self, query: Query, *, k: int) -> HttpRequest:
-        values = values_of(query, k=k)
-        words = {"multi_match": {"query": "{query}", "fields": list(self.fields)}}
-        source = [self.id_field.removeprefix("_source.")] if self.id_field.startswith("_source.") else False
-        asked = {} if self.query is None and self.body else {"query": words if self.query is None else self.query}
-        template = {"size": "{k}", "_source": source, **asked, **(self.body or {})}
-        address = f"{self.url.rstrip('/')}/{urllib.parse.quote(self.index_name, safe=',*')}/_search"
-        body = json.dumps(fill_data(template, values)).encode()
-        return self._request("POST", address, values, body, "application/json")
-
-    def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
-        """Return the ranking that an answer holds; where the cluster sorts by something else, its order counts."""
-        if not isinstance(content, Mapping):
-            raise BadAnswerError("the answer is no table, as the search of an index gives it")
-        shards: Any = content.get("_shards")
-        n_failed = shards.get("failed", 0) if isinstance(shards, Mapping) else 0
-        if content.get("timed_out") or n_failed:
-            why = "time ran out" if content.get("timed_out") else f"{n_failed} of {shards.get('total')} shards failed"
-            raise BadAnswerError(f"the answer lacks part of the index: {why}")
-        docs = self._ids.values(content)
-        scores = _HIT_SCORES.values(content)
-        if docs and all(score is None for score in scores):
-            return by_position(docs, k=k)
-        return check_ranking(zip(docs, scores, strict=True), k=k)
-
-
-class OpenSearch(Elasticsearch, kw_only=True):
-    """Searches an index of OpenSearch, which takes the same requests as Elasticsearch; see there."""
-
-    kind: ClassVar[str] = "opensearch"
 
 
 class HttpBatch:

@@ -18,7 +18,7 @@ from rankscope.align.ranking import best_first_order
 from rankscope.errors import DuplicateError, OptionError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
-from rankscope.systems.options import check_value, field_names, options_in, plain
+from rankscope.systems.options import check_value, options_in, plain
 
 RankedDocs = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
@@ -128,7 +128,11 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
             value = getattr(self, option.field)
             check_value(option, value)
             if option.marks.get("doc_fields"):
-                setattr(self, option.field, field_names(value))
+                fields = (value,) if isinstance(value, str) else tuple(value)
+                if not fields:
+                    hint = 'for example fields = ["title", "text"]'
+                    raise OptionError("no field of the docs is to be searched", hint=hint)
+                setattr(self, option.field, fields)
 
     def describe(self) -> dict[str, Any]:
         described: dict[str, Any] = {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}"}

@@ -82,11 +82,8 @@ class ProgramRun:
         problem = ""
         with self._started() as process:
             try:
-                for line in process.stdout:
-                    if line.lstrip().startswith("{"):
-                        yield self._json_answer(line)
-                    elif line.strip():
-                        self._keep_trec_row(line)
+                for line in filter(str.strip, process.stdout):
+                    yield from self._read(line)
             except BadAnswerError as error:
                 problem = reason_of(error)
                 process.kill()
@@ -153,39 +150,38 @@ class ProgramRun:
         self._timed_out = True
         process.kill()
 
-    def _json_answer(self, line: str) -> Answer:
+    def _read(self, line: str) -> Iterator[Answer]:
+        """Yield the answer in a line of JSON; a row of TREC text is kept until the program has ended."""
+        record, row = None, []
+        if line.lstrip().startswith("{"):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
+            query = str(first_of(record, ANSWER_COLUMNS["query"], line))
+        else:
+            row = line.split()
+            query = row[0]
+            if len(row) != 6:
+                printed = f"the program printed {shorten(line.strip())!r}"
+                raise BadAnswerError(f"{printed}, which is no line of TREC text or JSON")
+        if query not in self._left:
+            raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
+        if record is not None:
+            del self._left[query]
+            yield self._answer(query, record, line)
+            return
         try:
-            record = json.loads(line)
-        except ValueError:
-            raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
-        query = str(first_of(record, ANSWER_COLUMNS["query"], line))
-        self._check_query(query)
-        del self._left[query]
-        return self._answer(query, record, line)
-
-    def _keep_trec_row(self, line: str) -> None:
-        parts = line.split()
-        if len(parts) != 6:
-            raise BadAnswerError(
-                f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON"
-            )
-        self._check_query(parts[0])
-        try:
-            score = float(parts[4])
+            score = float(row[4])
         except ValueError:
             score = math.nan
-        self._trec_rows.setdefault(parts[0], []).append((parts[2], score))
+        self._trec_rows.setdefault(query, []).append((row[2], score))
 
     def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
             return Answer(query, ranking_of(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
-
-    def _check_query(self, query: str) -> None:
-        """Refuse rows for a query that was not asked, or was answered already."""
-        if query not in self._left:
-            raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
 
 
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:

@@ -95,38 +95,36 @@ class Dense(OptionSystem, kw_only=True):
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         folder = None
-        if self.cache is not None:
+        if self.cache is not None:  # embeddings are in a folder that is named after all that they depend on
             settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
-            folder = cache_folder(Path(self.cache), {**self._encoder.describe(), **settings})
+            identity = json.dumps({**self._encoder.describe(), **settings}, sort_keys=True)
+            folder = Path(self.cache) / content_hash([identity])[:16]
+            folder.mkdir(parents=True, exist_ok=True)
+            with replaced(folder / "model.json") as stream:
+                stream.write(identity.encode())
         ids: list[str] = []
         blocks = []
         reading = iter(docs)
         while block := list(itertools.islice(reading, BLOCK_DOCS)):
             texts = [text_of(doc, self.fields) for doc in block]
             ids.extend(doc.id for doc in block)
-            blocks.append(self.encode_docs(texts) if folder is None else cached(folder, texts, self.encode_docs))
+            blocks.append(self.encode(texts, role="doc") if folder is None else self._cached(texts, folder))
             if progress is not None:
                 progress(len(ids), len(docs))
         self._index = VectorIndex(ids, blocks, device=self.device)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        return self.vectors.search(self.encode_queries([query.text for query in queries]), k=k)
+        return self.vectors.search(self.encode([query.text for query in queries], role="query"), k=k)
 
     @property
     def vectors(self) -> VectorIndex:
         index: VectorIndex = self.require_index()
         return index
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._encode([f"{self.query_prefix}{text}" for text in texts], role="query")
-
-    def encode_docs(self, texts: Sequence[str]) -> Vectors:
-        return self._encode([f"{self.doc_prefix}{text}" for text in texts], role="doc")
-
-    def _encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
+    def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
         """Return what the encoder gave as a matrix of single precision, or say what is wrong with it."""
-        if self.lowercase:
-            texts = [text.lower() for text in texts]
+        prefix = self.query_prefix if role == "query" else self.doc_prefix
+        texts = [f"{prefix}{text}".lower() if self.lowercase else f"{prefix}{text}" for text in texts]
         matrix = np.ascontiguousarray(self._encoder.encode(texts, role=role), dtype=np.float32)
         if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:
             shape = " x ".join(map(str, matrix.shape)) or "a single number"
@@ -137,6 +135,22 @@ class Dense(OptionSystem, kw_only=True):
         if len(odd):
             raise InputError(f"{self.model} returned NaN or infinity for the text {shorten(texts[odd[0]])!r}")
         return unit_length(matrix) if self.similarity == "cosine" else matrix
+
+    def _cached(self, texts: Sequence[str], folder: Path) -> Vectors:
+        """Return the vectors of docs from the file that is named after their texts, or encode them and make that file.
+
+        It is written beside and then renamed, so what is there is complete; what a crash cut off is encoded again.
+        """
+        path = folder / f"{content_hash(texts)}.npy"
+        for is_encoded in (False, True):
+            if is_encoded:
+                with replaced(path) as stream:
+                    np.save(stream, self.encode(texts, role="doc"))
+            with contextlib.suppress(OSError, ValueError, EOFError):
+                vectors = np.load(path, mmap_mode="r", allow_pickle=False)  # nothing is read yet
+                if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == len(texts):
+                    return np.asarray(vectors)
+        return self.encode(texts, role="doc")
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "encoder": self._encoder.describe()}
@@ -171,30 +185,3 @@ def unit_length(vectors: Vectors) -> Vectors:
     return np.asarray(
         np.divide(vectors, lengths, out=np.zeros_like(vectors, dtype=np.float64), where=lengths > 0), dtype=np.float32
     )
-
-
-def cache_folder(cache: Path, model: dict[str, Any]) -> Path:
-    """Return the folder with the embeddings of a model, which is named after all that they depend on."""
-    identity = json.dumps(model, sort_keys=True)
-    folder = cache / content_hash([identity])[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    with replaced(folder / "model.json") as stream:
-        stream.write(identity.encode())
-    return folder
-
-
-def cached(folder: Path, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
-    """Return the vectors of a block of texts from the file that is named after them, or encode them and make that file.
-
-    It is written beside and then renamed, so what is there is complete; what was cut off by a crash is encoded again.
-    """
-    path = folder / f"{content_hash(texts)}.npy"
-    for is_written in (False, True):
-        if is_written:
-            with replaced(path) as stream:
-                np.save(stream, encode(texts))
-        with contextlib.suppress(OSError, ValueError, EOFError):
-            vectors = np.load(path, mmap_mode="r", allow_pickle=False)  # nothing is read yet
-            if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == len(texts):
-                return np.asarray(vectors)
-    return encode(texts)

@@ -58,7 +58,7 @@ class Diversified(OptionSystem, kw_only=True):
         n = max(self.pool, k)
         if self.relevance == "pool":
             return [self._reorder(ranking, None, k=k) for ranking in self._base.search(queries, k=n)]
-        vectors = self._dense.encode_queries([query.text for query in queries])
+        vectors = self._dense.encode([query.text for query in queries], role="query")
         alone = self._base is self._dense  # then queries need not be encoded twice
         found = self._dense.vectors.search(vectors, k=n) if alone else self._base.search(queries, k=n)
         pairs = zip(found, unit_length(vectors), strict=True)

@@ -35,11 +35,6 @@ class Expansion(msgspec.Struct, frozen=True):
     negatives: tuple[str, ...] = ()
     """Words that speak against a doc."""
 
-    def __add__(self, other: Expansion) -> Expansion:
-        """Return both together, each entry once, in order."""
-        both = ((*getattr(self, part), *getattr(other, part)) for part in PARTS)
-        return Expansion(*(tuple(dict.fromkeys(entries)) for entries in both))
-
 
 class Expand(OptionSystem, kw_only=True):
     """Adds terms to each query before another system is asked, and holds back docs that match negative terms.
@@ -106,7 +101,9 @@ class Expand(OptionSystem, kw_only=True):
         if self._function is not None:
             found.append(as_expansion(self._function(query), where=f"the expansion of query {query.id!r}"))
         held = {part: query.attributes.get(name) or () for part, name in self.attributes.items()}
-        added = sum([*found, as_expansion(held, where=f"query {query.id!r}")], Expansion())
+        found.append(as_expansion(held, where=f"query {query.id!r}"))
+        each_once = (dict.fromkeys(term for entry in found for term in getattr(entry, part)) for part in PARTS)
+        added = Expansion(*map(tuple, each_once))
         uses_negatives = all(query.attributes.get(name) == value for name, value in self.negatives_when.items())
         return added if uses_negatives and self.negatives_weight else replace(added, negatives=())
 

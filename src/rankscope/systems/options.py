@@ -152,14 +152,6 @@ def check_choice(value: object, choices: Iterable[str], *, what: str) -> None:
         raise OptionError(f"{what} {value!r} is not one of {', '.join(listed)}", hint=did_you_mean(str(value), listed))
 
 
-def field_names(fields: DocFields) -> tuple[str, ...]:
-    """Return the fields of docs to search, at least one."""
-    listed = (fields,) if isinstance(fields, str) else tuple(fields)
-    if not listed:
-        raise OptionError("no field of the docs is to be searched", hint='for example fields = ["title", "text"]')
-    return listed
-
-
 def plain(value: Any) -> Any:
     """Return a value as JSON can hold it; a function becomes module:function."""
     if hasattr(value, "describe"):

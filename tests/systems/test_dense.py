@@ -13,7 +13,7 @@ from rankscope.errors import InputError, OptionError
 from rankscope.systems import dense
 from rankscope.systems.base import Doc, ListDocs, Query
 from rankscope.systems.dense import Dense
-from rankscope.systems.encoders.endpoint import Endpoint
+from rankscope.systems.encoders import Endpoint
 
 LETTERS = "abcdefgh"
 

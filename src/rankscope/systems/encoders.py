@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MINILM_PIP = '"rankscope[minilm]"'
 _BATCH_TOKENS = 8192
 _LONGEST_WAIT_S = 60.0
+_CONCURRENCY = 4
 Role = Literal["query", "doc"]
 
 
@@ -142,7 +143,6 @@ class MiniLM:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        """The model's tokenizer, which another package holds."""
         tokenizers = need("tokenizers", pip=MINILM_PIP, why="the model minilm")
         tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer_file()))
         tokenizer.enable_truncation(max_length=256)
@@ -217,10 +217,7 @@ class Endpoint(msgspec.Struct, dict=True):
     """The environment variable that holds the key; none is sent where it is not set."""
     dimensions: int | None = None
     batch_size: int = 64
-    concurrency: int = 4
     n_attempts: int = 5
-    timeout_s: float = 60.0
-    """How long one answer may take, in seconds."""
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
@@ -232,7 +229,7 @@ class Endpoint(msgspec.Struct, dict=True):
 
     def encode(self, texts: Sequence[str], *, role: Role) -> list[list[float]]:  # noqa: ARG002 (one API for both)
         starts = range(0, len(texts), self.batch_size)
-        with ThreadPoolExecutor(max(1, min(self.concurrency, len(starts)))) as pool:
+        with ThreadPoolExecutor(max(1, min(_CONCURRENCY, len(starts)))) as pool:
             parts = pool.map(lambda start: self._encode_batch(texts[start : start + self.batch_size]), starts)
             return [vector for part in parts for vector in part]
 
@@ -240,7 +237,7 @@ class Endpoint(msgspec.Struct, dict=True):
     def _transport(self) -> Transport:
         from rankscope.systems.transport import Transport
 
-        return Transport(timeout_s=self.timeout_s, concurrency=self.concurrency)
+        return Transport(timeout_s=60.0, concurrency=_CONCURRENCY)
 
     def _encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
         content: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}

@@ -16,8 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankscope.errors import FormatError, InputError, OptionError, did_you_mean
-from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System, best_first
 from rankscope.systems.fusion import Fusion, normalise
 from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, check_choice, load_function, source_hash
 
@@ -107,9 +106,6 @@ class Expand(OptionSystem, kw_only=True):
         uses_negatives = all(query.attributes.get(name) == value for name, value in self.negatives_when.items())
         return added if uses_negatives and self.negatives_weight else replace(added, negatives=())
 
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        self.of.fit(docs, progress=progress)
-
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         asked = [self.subqueries(query) for query in queries]
         flat = [subquery for own in asked for subquery, _ in own]
@@ -133,10 +129,6 @@ class Expand(OptionSystem, kw_only=True):
         entries = {"entries": dict(read_expansions(self.file))} if self.file is not None else {}
         source = {} if self._function is None else {"source": source_hash(self._function)}
         return {**super().describe(), **entries, **source}
-
-    @property
-    def index_bytes(self) -> int:
-        return self.of.index_bytes
 
 
 def add_answers(answers: Sequence[tuple[RankedDocs, float]]) -> RankedDocs:

@@ -167,7 +167,6 @@ class HttpBatch:
             self._transport.close()
 
     def answer(self, query: Query) -> Answer:
-        """Ask one query, again where it fails, and return what came of it."""
         if self._n_failed_in_a_row >= _IN_A_ROW:
             return Answer(query.id, None, f"not asked, as {_IN_A_ROW} queries in a row had failed", n_attempts=0)
         attempt, reason = 0, ""

@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from rankscope.errors import OptionError
-from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System
 from rankscope.systems.fusion import Fusion
 from rankscope.systems.options import SYSTEM, AtLeastOne
 
@@ -63,10 +62,6 @@ class Hybrid(OptionSystem, kw_only=True):
         fusion.weights_for(len(self.of))
         return fusion
 
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        for system in self.of:
-            system.fit(docs, progress=progress)
-
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         if self.needs_tuning:
             raise OptionError(
@@ -105,7 +100,3 @@ class Hybrid(OptionSystem, kw_only=True):
     def describe(self) -> dict[str, Any]:
         tuned = {} if self.tuned_weights is None else {"tuned_weights": list(self.tuned_weights)}
         return {**super().describe(), **tuned}
-
-    @property
-    def index_bytes(self) -> int:
-        return sum(system.index_bytes for system in self.of)

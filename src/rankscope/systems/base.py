@@ -135,19 +135,19 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
                 setattr(self, option.field, fields)
 
     @property
-    def parts(self) -> list[System]:
+    def _parts(self) -> list[System]:
         """The systems among the options."""
         held = [getattr(self, option.field) for option in options_in(type(self)).values() if option.is_system]
         listed = (value if isinstance(value, list | tuple) else [value] for value in held)
         return [system for systems in listed for system in systems if system is not None]
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        for part in self.parts:
+        for part in self._parts:
             part.fit(docs, progress=progress)
 
     @property
     def index_bytes(self) -> int:
-        return super().index_bytes + sum(part.index_bytes for part in self.parts)
+        return super().index_bytes + sum(part.index_bytes for part in self._parts)
 
     def describe(self) -> dict[str, Any]:
         described: dict[str, Any] = {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}"}

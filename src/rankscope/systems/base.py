@@ -157,17 +157,11 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
         return described
 
 
-class ListDocs:
+class ListDocs(list[Doc]):
     """Docs that are all in memory: for tests, and for collections that are small."""
 
     def __init__(self, docs: Iterable[Doc | tuple[str, str]]) -> None:
-        self._docs = [doc if isinstance(doc, Doc) else Doc(*doc) for doc in docs]
-
-    def __iter__(self) -> Iterator[Doc]:
-        return iter(self._docs)
-
-    def __len__(self) -> int:
-        return len(self._docs)
+        super().__init__(doc if isinstance(doc, Doc) else Doc(*doc) for doc in docs)
 
 
 def text_of(doc: Doc, fields: Sequence[str]) -> str:

@@ -43,7 +43,9 @@ def test_all_weights_are_tried_that_add_up_to_one():
     assert sorted(two) == [(0, 1), (0.5, 0.5), (1, 0)]
     tried = []
     of = [*systems(), systems()[0]]
-    three = Hybrid(of=of, method="weighted", weights="tune", step=0.25).tune(QUERIES, lambda fused: tried.append(1) or 1)
+    three = Hybrid(of=of, method="weighted", weights="tune", step=0.25).tune(
+        QUERIES, lambda fused: tried.append(1) or 1
+    )
     assert len(three) == len(tried) == 15  # 6 choose 2
     assert all(sum(weights) == 1 for weights in three)
 

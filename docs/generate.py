@@ -24,7 +24,7 @@ from rankscope.records import field_docs, json_schema
 from rankscope.registry import Registry
 from rankscope.report import benchmark_json, comparison_json, evaluation
 from rankscope.report.measure_help import measure_markdown, usual_name
-from rankscope.systems.encoders.registry import PACKAGED
+from rankscope.systems.encoders import PACKAGED
 from rankscope.systems.fusion import METHODS
 from rankscope.systems.options import MISSING, options_in, plain
 from rankscope.systems.registry import SYSTEMS

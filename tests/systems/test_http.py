@@ -17,11 +17,10 @@ from rankscope.errors import InputError, OptionError
 from rankscope.systems import transport
 from rankscope.systems.answers import BadAnswerError, check_ranking
 from rankscope.systems.base import ListDocs, Query
-from rankscope.systems.encoders.endpoint import Endpoint
+from rankscope.systems.encoders import Endpoint
 from rankscope.systems.http import Http, Pace, wait_s
-from rankscope.systems.jsonpath import parse_path
 from rankscope.systems.registry import make_system
-from rankscope.systems.templates import fill, fill_data, url_without_secrets, without_secrets
+from rankscope.systems.templates import fill, fill_data, parse_path, url_without_secrets, without_secrets
 from rankscope.systems.transport import HttpReply
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -6,7 +6,7 @@ from rankscope.errors import OptionError
 from rankscope.systems.base import ListDocs, Query
 from rankscope.systems.function import PythonFunction
 from rankscope.systems.fusion import Fusion
-from rankscope.systems.hybrid import Hybrid, weight_grid
+from rankscope.systems.hybrid import Hybrid
 
 A = {"x": 10.0, "y": 6.0, "z": 2.0}
 B = {"y": 0.9, "w": 0.8, "x": 0.1}
@@ -39,9 +39,14 @@ def test_systems_are_asked_for_the_depth_even_where_fewer_docs_are_wanted():
 
 
 def test_all_weights_are_tried_that_add_up_to_one():
-    assert sorted(weight_grid(2, step=0.5)) == [(0, 1), (0.5, 0.5), (1, 0)]
-    three = list(weight_grid(3, step=0.25))
-    assert len(set(three)) == len(three) == 15  # 6 choose 2
+    two = Hybrid(of=systems(), method="weighted", weights="tune", step=0.5).tune(QUERIES, len)
+    assert sorted(two) == [(0, 1), (0.5, 0.5), (1, 0)]
+    tried = []
+    of = [*systems(), systems()[0]]
+    three = Hybrid(of=of, method="weighted", weights="tune", step=0.25).tune(
+        QUERIES, lambda fused: tried.append(1) or 1
+    )
+    assert len(three) == len(tried) == 15  # 6 choose 2
     assert all(sum(weights) == 1 for weights in three)
 
 

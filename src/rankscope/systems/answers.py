@@ -84,7 +84,7 @@ def check_ranking(pairs: Iterable[Any], *, k: int) -> RankedDocs:
     return best_first(ranking, k)
 
 
-def ranking_by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
+def by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
     """Return docs that came without scores as a ranking: the score is 1 / rank."""
     return check_ranking([(doc, 1 / rank) for rank, doc in enumerate(docs, 1)], k=k)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -22,8 +22,6 @@ from rankscope.systems.options import check_value, options_in, plain
 
 RankedDocs = Sequence[tuple[str, float]]
 """Docs with their scores, best first; equal scores are in descending order of the ids, as trec_eval has them."""
-
-_Index = TypeVar("_Index")
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -80,6 +78,8 @@ class BaseSystem:
 
     name: str = ""
     _docs: DocStore | None = None
+    _index: Any = None
+    """What a system of ours searches in, where it has something; its size is `n_bytes`."""
 
     def fit(self, docs: DocStore, *, progress: Progress | None = None) -> None:
         if self._docs is not docs:
@@ -92,11 +92,10 @@ class BaseSystem:
             raise OptionError(f"k is {k}, but at least one doc has to be asked for", hint="give k = 1 or more")
         return self.rank(queries, k=k) if queries else []
 
-    def require_index(self, index: _Index | None) -> _Index:
-        """Return the index, or say that there is none yet."""
-        if index is None:
+    def require_index(self) -> Any:
+        if self._index is None:
             raise OptionError(f"{self.name or 'the system'} has no docs yet", hint="call fit(docs) before search")
-        return index
+        return self._index
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         """Prepare for searching these docs; a system that needs no index has nothing to do."""
@@ -110,11 +109,11 @@ class BaseSystem:
 
     @property
     def index_bytes(self) -> int:
-        return 0
+        return getattr(self._index, "n_bytes", 0)
 
 
 class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
-    """A system whose fields are its options, checked when it is made.
+    """A system whose fields are its options, checked when it is made; options that are systems are indexed with it.
 
     A pickled system has its options alone: it is fitted again where it arrives.
     """
@@ -126,7 +125,29 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
     def __post_init__(self) -> None:
         self.name = self.name or self.kind
         for option in options_in(type(self)).values():
-            check_value(option, getattr(self, option.field))
+            value = getattr(self, option.field)
+            check_value(option, value)
+            if option.marks.get("doc_fields"):
+                fields = (value,) if isinstance(value, str) else tuple(value)
+                if not fields:
+                    hint = 'for example fields = ["title", "text"]'
+                    raise OptionError("no field of the docs is to be searched", hint=hint)
+                setattr(self, option.field, fields)
+
+    @property
+    def _parts(self) -> list[System]:
+        """The systems among the options."""
+        held = [getattr(self, option.field) for option in options_in(type(self)).values() if option.is_system]
+        listed = (value if isinstance(value, list | tuple) else [value] for value in held)
+        return [system for systems in listed for system in systems if system is not None]
+
+    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
+        for part in self._parts:
+            part.fit(docs, progress=progress)
+
+    @property
+    def index_bytes(self) -> int:
+        return super().index_bytes + sum(part.index_bytes for part in self._parts)
 
     def describe(self) -> dict[str, Any]:
         described: dict[str, Any] = {"type": self.kind or f"{type(self).__module__}:{type(self).__qualname__}"}
@@ -136,33 +157,21 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
         return described
 
 
-class ListDocs:
+class ListDocs(list[Doc]):
     """Docs that are all in memory: for tests, and for collections that are small."""
 
     def __init__(self, docs: Iterable[Doc | tuple[str, str]]) -> None:
-        self._docs = [doc if isinstance(doc, Doc) else Doc(*doc) for doc in docs]
-
-    def __iter__(self) -> Iterator[Doc]:
-        return iter(self._docs)
-
-    def __len__(self) -> int:
-        return len(self._docs)
+        super().__init__(doc if isinstance(doc, Doc) else Doc(*doc) for doc in docs)
 
 
 def text_of(doc: Doc, fields: Sequence[str]) -> str:
     """Return the fields of a doc that are to be searched, joined by a blank; empty ones are left out."""
-    parts = (field_text(doc, name) for name in fields)
-    return " ".join(part for part in parts if part)
-
-
-def field_text(doc: Doc, name: str) -> str:
-    """Return one field of a doc as text; a list is joined, and what a doc does not have is empty."""
-    if name in ("title", "text"):
-        return str(getattr(doc, name))
-    value = doc.fields.get(name)
-    if value is None:
-        return ""
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    texts = []
+    for name in fields:
+        value = getattr(doc, name) if name in ("title", "text") else doc.fields.get(name)
+        if value is not None:
+            texts.append(" ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+    return " ".join(filter(None, texts))
 
 
 def best_first(scores: Mapping[str, float] | Iterable[tuple[str, float]], k: int | None = None) -> RankedDocs:

@@ -6,18 +6,34 @@ Kamphuis et al., Which BM25 Do You Mean?, ECIR 2020.
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal
 
 import msgspec
 import numpy as np
 
+from rankscope.errors import OptionError, did_you_mean
 from rankscope.progress import Progress
 from rankscope.systems.base import DocIds, DocStore, OptionSystem, Query, RankedDocs, text_of, with_progress
-from rankscope.systems.options import AtLeastZero, DocFields, ZeroToOne, field_names, need, versions_of
-from rankscope.systems.tokens import PIP, Tokenizer, make_tokenizer
+from rankscope.systems.options import AtLeastZero, DocFields, ZeroToOne, need, versions_of
+
+_PIP = '"rankscope[systems]"'
+_NONE = "none"
+_LANGUAGES = (
+    "ar arabic, ca catalan, da danish, de german, el greek, en english, es spanish, eu basque, fi finnish, fr french, "
+    "ga irish, hi hindi, hu hungarian, hy armenian, id indonesian, it italian, ko korean, lt lithuanian, ne nepali, "
+    "nl dutch, no norwegian, pt portuguese, ro romanian, ru russian, sr serbian, sv swedish, ta tamil, tr turkish, "
+    "yi yiddish, zh chinese"
+)
+_LANGUAGE_CODES = dict(language.split() for language in _LANGUAGES.split(", "))
+_WITH_STOP_WORDS = (
+    "chinese, danish, dutch, english, english_plus, french, german, italian, korean, norwegian, portuguese, russian, "
+    "spanish, swedish, turkish"
+)
+_STOP_LIST_NAMES = {"english": "EN", "english_plus": "EN_PLUS"}
 
 
 class BM25(OptionSystem, kw_only=True):
@@ -44,21 +60,16 @@ class BM25(OptionSystem, kw_only=True):
     token_pattern: str = r"\b\w\w+\b"  # noqa: S105 (a token of text, not a secret)
     """What a word is, as a regular expression."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.fields = field_names(self.fields)
-        self._index: WordIndex | None = None
-
     @cached_property
     def tokenizer(self) -> Tokenizer:
-        return make_tokenizer(stemmer=self.stemmer, stop_words=self.stop_words, pattern=self.token_pattern)
+        return Tokenizer(stemmer=self.stemmer, stop_words=self.stop_words, pattern=self.token_pattern)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        bm25s = need("bm25s", pip=PIP, why="bm25")
-        words = WordNumbers(self.tokenizer)
+        bm25s = need("bm25s", pip=_PIP, why="bm25")
+        words = WordNumbers()
         ids = []
         for doc in with_progress(docs, progress):
-            words.add(text_of(doc, self.fields))
+            words.add(self.tokenizer.words(text_of(doc, self.fields)))
             ids.append(doc.id)
         model = bm25s.BM25(k1=self.k1, b=self.b, delta=self.delta, method=self.method)
         if words.number_of:
@@ -68,15 +79,11 @@ class BM25(OptionSystem, kw_only=True):
         self._index = WordIndex(DocIds(ids), words.number_of, model)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        index = self.require_index(self._index)
+        index = self.require_index()
         return [index.search(self.tokenizer.words(query.text), k=k) for query in queries]
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "versions": versions_of("bm25s", "PyStemmer")}
-
-    @property
-    def index_bytes(self) -> int:
-        return 0 if self._index is None else self._index.n_bytes
 
 
 class WordIndex(msgspec.Struct, frozen=True):
@@ -87,7 +94,6 @@ class WordIndex(msgspec.Struct, frozen=True):
     model: Any
 
     def search(self, words: Sequence[str], *, k: int) -> RankedDocs:
-        """Return the best k docs that have any of the words."""
         numbers = [self.number_of[word] for word in words if word in self.number_of]
         if not numbers:
             return []
@@ -111,15 +117,14 @@ class WordIndex(msgspec.Struct, frozen=True):
 class WordNumbers:
     """The words of all docs as numbers, four bytes each; what bm25s reads, doc by doc, as often as it wants."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self) -> None:
         self.number_of: dict[str, int] = {}
-        self._tokenizer = tokenizer
         self._numbers = array("i")
         self._ends = array("q", [0])
 
-    def add(self, text: str) -> None:
+    def add(self, words: Sequence[str]) -> None:
         number_of = self.number_of
-        self._numbers.extend([number_of.setdefault(word, len(number_of)) for word in self._tokenizer.words(text)])
+        self._numbers.extend([number_of.setdefault(word, len(number_of)) for word in words])
         self._ends.append(len(self._numbers))
 
     def __len__(self) -> int:
@@ -128,3 +133,40 @@ class WordNumbers:
     def __iter__(self) -> Iterator[list[int]]:
         for start, end in zip(self._ends, self._ends[1:], strict=False):
             yield self._numbers[start:end].tolist()
+
+
+class Tokenizer:
+    """Splits texts into the words that are compared: lower-cased, without stop words, stemmed."""
+
+    def __init__(self, *, stemmer: str, stop_words: str | Sequence[str], pattern: str) -> None:
+        try:
+            self._pattern = re.compile(pattern)
+        except re.error as error:
+            raise OptionError(f"token_pattern {pattern!r} is not a regular expression: {error}") from error
+        self._stop_words = frozenset[str]()
+        if not isinstance(stop_words, str):
+            self._stop_words = frozenset(word.lower() for word in stop_words)
+        elif stop_words != _NONE:
+            problem, more = "there are no stop words for", "; or give a list of words"
+            language = language_among(_WITH_STOP_WORDS.split(", "), stop_words, problem=problem, more=more)
+            lists = need("bm25s.stopwords", pip=_PIP, why="a list of stop words")
+            name = _STOP_LIST_NAMES.get(language, language.upper())
+            self._stop_words = frozenset(getattr(lists, f"STOPWORDS_{name}"))
+        self._stem: Callable[[str], str] = str
+        if stemmer != _NONE:
+            snowball = need("Stemmer", pip=_PIP, why=f"the stemmer of {stemmer}")
+            language = language_among(snowball.algorithms(), stemmer, problem="there is no stemmer")
+            self._stem = cache(snowball.Stemmer(language).stemWord)
+
+    def words(self, text: str) -> list[str]:
+        return [self._stem(word) for word in self._pattern.findall(text.lower()) if word not in self._stop_words]
+
+
+def language_among(known: Sequence[str], name: str, *, problem: str, more: str = "") -> str:
+    """Return a language that is one of those known, from its name or two-letter code."""
+    language = _LANGUAGE_CODES.get(name.lower(), name.lower())
+    if language not in known:
+        names = [*known, _NONE]
+        hint = did_you_mean(language, names) or f"there are {', '.join(names)}{more}"
+        raise OptionError(f"{problem} {name!r}", hint=hint)
+    return language

@@ -11,16 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec.structs import replace
+
 from rankscope.errors import OptionError, shorten
 from rankscope.io.columns import ANSWER_COLUMNS
-from rankscope.systems.answers import (
-    Answer,
-    BadAnswerError,
-    RemoteSystem,
-    check_ranking,
-    ranking_by_position,
-    reason_of,
-)
+from rankscope.systems.answers import Answer, BadAnswerError, RemoteSystem, by_position, check_ranking, reason_of
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
 from rankscope.systems.working_directory import current_directory
@@ -58,18 +53,16 @@ class Command(RemoteSystem, kw_only=True):
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
         """Yield answers as they are printed; what has none is asked for again, then counts as failed."""
         left = {query.id: query for query in queries}
-        reasons: dict[str, str] = {}
+        failed: dict[str, Answer] = {}
         attempt = 0
         while left and attempt < self.attempts:
             attempt += 1
-            for answer in ProgramRun(self, list(left.values()), k=k).answers():
-                if answer.ranking is None:
-                    reasons[answer.query_id] = answer.reason
-                else:
+            for found in ProgramRun(self, list(left.values()), k=k).answers():
+                answer = failed[found.query_id] = replace(found, n_attempts=attempt)
+                if not answer.failed:
                     del left[answer.query_id]
-                    yield Answer(answer.query_id, answer.ranking, n_attempts=attempt)
-        for query in left:
-            yield Answer(query, None, reasons.get(query, _NOTHING_PRINTED), n_attempts=attempt)
+                    yield answer
+        yield from (failed[query] for query in left)
 
 
 class ProgramRun:
@@ -79,7 +72,7 @@ class ProgramRun:
         self._system = system
         self._queries = queries
         self._k = k
-        self._left = {query.id for query in queries}
+        self._left = dict.fromkeys(query.id for query in queries)
         self._trec_rows: dict[str, list[tuple[str, float]]] = {}
         self._last_error = ""
         self._timed_out = False
@@ -89,13 +82,8 @@ class ProgramRun:
         problem = ""
         with self._started() as process:
             try:
-                for line in process.stdout:
-                    if line.lstrip().startswith("{"):
-                        yield self._json_answer(line)
-                    elif line.strip():
-                        query, doc, score = trec_row(line)
-                        self._check_query(query)
-                        self._trec_rows.setdefault(query, []).append((doc, score))
+                for line in filter(str.strip, process.stdout):
+                    yield from self._read(line)
             except BadAnswerError as error:
                 problem = reason_of(error)
                 process.kill()
@@ -104,7 +92,7 @@ class ProgramRun:
             problem = f"the program had not ended after {self._system.timeout_s:g} s"
         elif not problem and code:
             problem = f"the program ended with code {code}" + (self._last_error and f": {self._last_error}")
-        for query in [query.id for query in self._queries if query.id in self._left]:
+        for query in self._left:
             if problem or not self._trec_rows:
                 yield Answer(query, None, problem or _NOTHING_PRINTED)
             else:  # in TREC text, no row means no results
@@ -162,37 +150,38 @@ class ProgramRun:
         self._timed_out = True
         process.kill()
 
-    def _json_answer(self, line: str) -> Answer:
+    def _read(self, line: str) -> Iterator[Answer]:
+        """Yield the answer in a line of JSON; a row of TREC text is kept until the program has ended."""
+        record, row = None, []
+        if line.lstrip().startswith("{"):
+            try:
+                record = json.loads(line)
+            except ValueError:
+                raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
+            query = str(first_of(record, ANSWER_COLUMNS["query"], line))
+        else:
+            row = line.split()
+            query = row[0]
+            if len(row) != 6:
+                printed = f"the program printed {shorten(line.strip())!r}"
+                raise BadAnswerError(f"{printed}, which is no line of TREC text or JSON")
+        if query not in self._left:
+            raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
+        if record is not None:
+            del self._left[query]
+            yield self._answer(query, record, line)
+            return
         try:
-            record = json.loads(line)
+            score = float(row[4])
         except ValueError:
-            raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
-        query = str(first_of(record, ANSWER_COLUMNS["query"], line))
-        self._check_query(query)
-        self._left.discard(query)
-        return self._answer(query, record, line)
+            score = math.nan
+        self._trec_rows.setdefault(query, []).append((row[2], score))
 
     def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
             return Answer(query, ranking_of(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
-
-    def _check_query(self, query: str) -> None:
-        """Refuse rows for a query that was not asked, or was answered already."""
-        if query not in self._left:
-            raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
-
-
-def trec_row(line: str) -> tuple[str, str, float]:
-    parts = line.split()
-    if len(parts) != 6:
-        raise BadAnswerError(f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON")
-    try:
-        score = float(parts[4])
-    except ValueError:
-        score = math.nan
-    return parts[0], parts[2], score
 
 
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:
@@ -209,8 +198,8 @@ def ranking_of(results: Any, *, k: int) -> RankedDocs:
     if all(isinstance(entry, Mapping) for entry in results):
         docs = [next((entry[name] for name in ANSWER_COLUMNS["doc"] if name in entry), None) for entry in results]
         if not any("score" in entry for entry in results):
-            return ranking_by_position(docs, k=k)
+            return by_position(docs, k=k)
         return check_ranking(zip(docs, (entry.get("score") for entry in results), strict=True), k=k)
     if all(isinstance(entry, str | int) for entry in results):
-        return ranking_by_position(results, k=k)
+        return by_position(results, k=k)
     return check_ranking(results, k=k)

@@ -6,17 +6,18 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from rankscope.errors import InputError, shorten
 from rankscope.io.write import replaced
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
-from rankscope.systems.encoders.registry import PACKAGED, Encoder, Role, check_vectors
-from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, field_names
+from rankscope.systems.encoders import PACKAGED, Encoder, Endpoint, FunctionEncoder, Role, SentenceTransformers
+from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
 
@@ -57,51 +58,69 @@ class Dense(OptionSystem, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.fields = field_names(self.fields)
-        self._index: VectorIndex | None = None
-        self._encoder: Encoder = make_encoder(self)
+        self._encoder = make_encoder(self)
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        cache = None
-        if self.cache is not None:
+        folder = None
+        if self.cache is not None:  # embeddings are in a folder that is named after all that they depend on
             settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
-            cache = EmbeddingCache(Path(self.cache), {**self._encoder.describe(), **settings})
+            identity = json.dumps({**self._encoder.describe(), **settings}, sort_keys=True)
+            folder = Path(self.cache) / content_hash([identity])[:16]
+            folder.mkdir(parents=True, exist_ok=True)
+            with replaced(folder / "model.json") as stream:
+                stream.write(identity.encode())
         ids: list[str] = []
         blocks = []
         reading = iter(docs)
         while block := list(itertools.islice(reading, BLOCK_DOCS)):
             texts = [text_of(doc, self.fields) for doc in block]
             ids.extend(doc.id for doc in block)
-            blocks.append(self.encode_docs(texts) if cache is None else cache.block(texts, self.encode_docs))
+            blocks.append(self.encode(texts, role="doc") if folder is None else self._cached(texts, folder))
             if progress is not None:
                 progress(len(ids), len(docs))
         self._index = VectorIndex(ids, blocks, device=self.device)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        return self.vectors.search(self.encode_queries([query.text for query in queries]), k=k)
+        return self.vectors.search(self.encode([query.text for query in queries], role="query"), k=k)
 
     @property
     def vectors(self) -> VectorIndex:
-        return self.require_index(self._index)
+        index: VectorIndex = self.require_index()
+        return index
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        return self._encode([f"{self.query_prefix}{text}" for text in texts], role="query")
+    def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        """Return what the encoder gave as a matrix of single precision, or say what is wrong with it."""
+        prefix = self.query_prefix if role == "query" else self.doc_prefix
+        texts = [f"{prefix}{text}".lower() if self.lowercase else f"{prefix}{text}" for text in texts]
+        matrix = np.ascontiguousarray(self._encoder.encode(texts, role=role), dtype=np.float32)
+        if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:
+            shape = " x ".join(map(str, matrix.shape)) or "a single number"
+            raise InputError(
+                f"{self.model} returned {shape} for {len(texts)} texts", hint="an encoder returns one vector per text"
+            )
+        odd = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+        if len(odd):
+            raise InputError(f"{self.model} returned NaN or infinity for the text {shorten(texts[odd[0]])!r}")
+        return unit_length(matrix) if self.similarity == "cosine" else matrix
 
-    def encode_docs(self, texts: Sequence[str]) -> Vectors:
-        return self._encode([f"{self.doc_prefix}{text}" for text in texts], role="doc")
+    def _cached(self, texts: Sequence[str], folder: Path) -> Vectors:
+        """Return the vectors of docs from the file that is named after their texts, or encode them and make that file.
 
-    def _encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
-        if self.lowercase:
-            texts = [text.lower() for text in texts]
-        vectors = check_vectors(self._encoder.encode(texts, role=role), texts, model=self.model)
-        return unit_length(vectors) if self.similarity == "cosine" else vectors
+        It is written beside and then renamed, so what is there is complete; what a crash cut off is encoded again.
+        """
+        path = folder / f"{content_hash(texts)}.npy"
+        for is_encoded in (False, True):
+            if is_encoded:
+                with replaced(path) as stream:
+                    np.save(stream, self.encode(texts, role="doc"))
+            with contextlib.suppress(OSError, ValueError, EOFError):
+                vectors = np.load(path, mmap_mode="r", allow_pickle=False)  # nothing is read yet
+                if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == len(texts):
+                    return np.asarray(vectors)
+        return self.encode(texts, role="doc")
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "encoder": self._encoder.describe()}
-
-    @property
-    def index_bytes(self) -> int:
-        return 0 if self._index is None else self._index.n_bytes
 
 
 def make_encoder(options: Dense) -> Encoder:
@@ -109,8 +128,6 @@ def make_encoder(options: Dense) -> Encoder:
     provider = options.provider
     is_open = provider is None  # so that the other options tell
     if provider == "endpoint" or (is_open and options.base_url is not None):
-        from rankscope.systems.encoders.endpoint import Endpoint
-
         return Endpoint(
             options.model,
             base_url=options.base_url or "https://api.openai.com/v1",
@@ -120,8 +137,6 @@ def make_encoder(options: Dense) -> Encoder:
         )
     if provider == "packaged" or (is_open and options.model in PACKAGED):
         return PACKAGED[options.model]()
-    from rankscope.systems.encoders.models import FunctionEncoder, SentenceTransformers
-
     if provider == "python" or (is_open and ":" in options.model):
         return FunctionEncoder(options.model)
     return SentenceTransformers(options.model, batch_size=options.batch_size)
@@ -133,37 +148,3 @@ def unit_length(vectors: Vectors) -> Vectors:
     return np.asarray(
         np.divide(vectors, lengths, out=np.zeros_like(vectors, dtype=np.float64), where=lengths > 0), dtype=np.float32
     )
-
-
-class EmbeddingCache:
-    """Embeddings on disk: a block of texts is encoded once for a model, however often it is asked for.
-
-    A block is a file that is named after the hash of its texts, in a folder that is named after the model. It is
-    written beside and then renamed, so what is there is complete; what was cut off by a crash is encoded again.
-    """
-
-    def __init__(self, folder: Path, model: dict[str, Any]) -> None:
-        identity = json.dumps(model, sort_keys=True)
-        self.folder = folder / content_hash([identity])[:16]
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with replaced(self.folder / "model.json") as stream:
-            stream.write(identity.encode())
-
-    def block(self, texts: Sequence[str], encode: Callable[[Sequence[str]], Vectors]) -> Vectors:
-        """Return the vectors of some texts from the file that has them, or encode them and make that file."""
-        path = self.folder / f"{content_hash(texts)}.npy"
-        known = read_block(path, n_texts=len(texts))
-        if known is None:
-            with replaced(path) as stream:
-                np.save(stream, encode(texts))
-            known = read_block(path, n_texts=len(texts))
-        return encode(texts) if known is None else known
-
-
-def read_block(path: Path, *, n_texts: int) -> Vectors | None:
-    """Return the vectors in a file without reading them yet, or None where it is not there or not whole."""
-    with contextlib.suppress(OSError, ValueError, EOFError):
-        vectors = np.load(path, mmap_mode="r", allow_pickle=False)
-        if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == n_texts:
-            return np.asarray(vectors)
-    return None

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankscope.errors import OptionError
-from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System
 from rankscope.systems.dense import Dense, unit_length
 from rankscope.systems.fusion import normalise
 from rankscope.systems.options import SYSTEM, AtLeastOne, ZeroToOne
@@ -42,24 +41,19 @@ class Diversified(OptionSystem, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.of = self.of or self.vectors or Dense()
-        self._base = self.of
-        dense = self.vectors or next(dense_systems(self._base), None)
+        dense = self.vectors or next(dense_systems(self.of), None)
         if not isinstance(dense, Dense):
             raise OptionError(
-                f"{self.name} compares embeddings, and {getattr(dense or self._base, 'name', '')!r} has none",
+                f"{self.name} compares embeddings, and {getattr(dense or self.of, 'name', '')!r} has none",
                 hint='name a dense system, e.g. vectors = "dense"',
             )
-        self._dense = dense
-
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        self._base.fit(docs, progress=progress)
-        self._dense.fit(docs, progress=progress)
+        self._base, self._dense = self.of, dense
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         n = max(self.pool, k)
         if self.relevance == "pool":
             return [self._reorder(ranking, None, k=k) for ranking in self._base.search(queries, k=n)]
-        vectors = self._dense.encode_queries([query.text for query in queries])
+        vectors = self._dense.encode([query.text for query in queries], role="query")
         alone = self._base is self._dense  # then queries need not be encoded twice
         found = self._dense.vectors.search(vectors, k=n) if alone else self._base.search(queries, k=n)
         pairs = zip(found, unit_length(vectors), strict=True)
@@ -100,7 +94,8 @@ class MMR(Diversified, kw_only=True):
     """How much relevance counts against novelty: 1 is relevance alone. Written `lambda` in a project file."""
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        return mmr_order(relevance, similarity, lambda_=self.lambda_, n=n)
+        share = self.lambda_
+        return chosen_by(lambda near: share * relevance - (1 - share) * near, similarity, int(np.argmax(relevance)), n)
 
 
 class Dartboard(Diversified, kw_only=True):
@@ -123,23 +118,15 @@ class Dartboard(Diversified, kw_only=True):
         super().__post_init__()
 
     def order(self, relevance: Floats, similarity: Floats, *, n: int) -> list[int]:
-        return dartboard_order(1 - relevance, 1 - similarity, sigma=self.sigma, n=n)
+        """Choose the doc that adds most to the chance of hitting the targets.
 
-
-def mmr_order(relevance: Floats, similarity: Floats, *, lambda_: float, n: int) -> list[int]:
-    """Choose n docs one by one: lambda x relevance - (1 - lambda) x the highest similarity to one already chosen."""
-    return chosen_by(lambda near: lambda_ * relevance - (1 - lambda_) * near, similarity, int(np.argmax(relevance)), n)
-
-
-def dartboard_order(to_query: Floats, between: Floats, *, sigma: float, n: int) -> list[int]:
-    """Choose n docs one by one, each the one that adds most to the chance of hitting the targets.
-
-    The paper maximises the logarithm of the whole sum; its growth is what tells the docs apart, and computed by
-    itself it stays exact where the logarithm would have rounded it away.
-    """
-    likely = np.exp((to_query.min() ** 2 - to_query**2) / (2 * sigma**2))
-    near = np.exp(-(between**2) / (2 * sigma**2))
-    return chosen_by(lambda hit: np.maximum(near - hit, 0) @ likely, near, int(np.argmin(to_query)), n)
+        The paper maximises the logarithm of the whole sum; its growth is what tells the docs apart, and computed by
+        itself it stays exact where the logarithm would have rounded it away.
+        """
+        to_query, scale = 1 - relevance, 2 * self.sigma**2
+        likely = np.exp((to_query.min() ** 2 - to_query**2) / scale)
+        near = np.exp(-((1 - similarity) ** 2) / scale)
+        return chosen_by(lambda hit: np.maximum(near - hit, 0) @ likely, near, int(np.argmin(to_query)), n)
 
 
 def chosen_by(value: Callable[[Floats], Floats], similarity: Floats, first: int, n: int) -> list[int]:
@@ -154,7 +141,6 @@ def chosen_by(value: Callable[[Floats], Floats], similarity: Floats, first: int,
 
 
 def dense_systems(system: System) -> Iterator[Dense]:
-    """Yield the dense systems among a system and its parts."""
     if isinstance(system, Dense):
         yield system
     parts = getattr(system, "of", None) or ()

@@ -7,12 +7,11 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from rankscope.systems.answers import BadAnswerError, check_ranking, ranking_by_position
+from rankscope.systems.answers import BadAnswerError, by_position, check_ranking
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.http import HttpSystem
-from rankscope.systems.jsonpath import parse_path
-from rankscope.systems.options import DocFields, field_names
-from rankscope.systems.templates import fill_data, values_of
+from rankscope.systems.options import DocFields
+from rankscope.systems.templates import fill_data, parse_path, values_of
 from rankscope.systems.transport import HttpRequest
 
 _HITS = "$.hits.hits[*]"
@@ -42,7 +41,6 @@ class Elasticsearch(HttpSystem, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.fields = field_names(self.fields)
         self._ids = parse_path(f"{_HITS}.{self.id_field}", what="id_field")
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
@@ -67,7 +65,7 @@ class Elasticsearch(HttpSystem, kw_only=True):
         docs = self._ids.values(content)
         scores = _SCORES.values(content)
         if docs and all(score is None for score in scores):
-            return ranking_by_position(docs, k=k)
+            return by_position(docs, k=k)
         return check_ranking(zip(docs, scores, strict=True), k=k)
 
 

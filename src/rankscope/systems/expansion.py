@@ -16,8 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rankscope.errors import FormatError, InputError, OptionError, did_you_mean
-from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System, best_first
 from rankscope.systems.fusion import Fusion, normalise
 from rankscope.systems.options import SYSTEM, AtLeastOne, AtLeastZero, check_choice, load_function, source_hash
 
@@ -34,11 +33,6 @@ class Expansion(msgspec.Struct, frozen=True):
     """Phrases that a good doc should have, and that count more."""
     negatives: tuple[str, ...] = ()
     """Words that speak against a doc."""
-
-    def __add__(self, other: Expansion) -> Expansion:
-        """Return both together, each entry once, in order."""
-        both = ((*getattr(self, part), *getattr(other, part)) for part in PARTS)
-        return Expansion(*(tuple(dict.fromkeys(entries)) for entries in both))
 
 
 class Expand(OptionSystem, kw_only=True):
@@ -106,12 +100,11 @@ class Expand(OptionSystem, kw_only=True):
         if self._function is not None:
             found.append(as_expansion(self._function(query), where=f"the expansion of query {query.id!r}"))
         held = {part: query.attributes.get(name) or () for part, name in self.attributes.items()}
-        added = sum([*found, as_expansion(held, where=f"query {query.id!r}")], Expansion())
+        found.append(as_expansion(held, where=f"query {query.id!r}"))
+        each_once = (dict.fromkeys(term for entry in found for term in getattr(entry, part)) for part in PARTS)
+        added = Expansion(*map(tuple, each_once))
         uses_negatives = all(query.attributes.get(name) == value for name, value in self.negatives_when.items())
         return added if uses_negatives and self.negatives_weight else replace(added, negatives=())
-
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        self.of.fit(docs, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         asked = [self.subqueries(query) for query in queries]
@@ -136,10 +129,6 @@ class Expand(OptionSystem, kw_only=True):
         entries = {"entries": dict(read_expansions(self.file))} if self.file is not None else {}
         source = {} if self._function is None else {"source": source_hash(self._function)}
         return {**super().describe(), **entries, **source}
-
-    @property
-    def index_bytes(self) -> int:
-        return self.of.index_bytes
 
 
 def add_answers(answers: Sequence[tuple[RankedDocs, float]]) -> RankedDocs:

@@ -41,7 +41,12 @@ class PythonFunction(OptionSystem, kw_only=True):
         given = list(queries) if self.records else [query.text for query in queries]
         found = [self._call(each, **wanted) for each in ([given] if self.batch else given)]
         if any(map(inspect.isawaitable, found)):
-            found = wait_for_all(found)
+
+            async def all_answers() -> list[Any]:
+                return list(await asyncio.gather(*found))
+
+            with ThreadPoolExecutor(1) as pool:  # of its own: the caller, such as a notebook, may have a loop running
+                found = pool.submit(lambda: asyncio.run(all_answers())).result()
         answers = list(found[0]) if self.batch else found
         if len(answers) != len(queries):
             raise InputError(
@@ -52,16 +57,6 @@ class PythonFunction(OptionSystem, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "source": source_hash(self._call)}
-
-
-def wait_for_all(waiting: Sequence[Any]) -> list[Any]:
-    """Wait for all answers in a thread of its own, since the caller, such as a notebook, may have a loop running."""
-
-    async def gather() -> list[Any]:
-        return list(await asyncio.gather(*waiting))
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(gather())).result()
 
 
 def as_ranking(answer: Any, query: Query) -> RankedDocs:

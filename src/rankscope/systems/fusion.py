@@ -153,7 +153,6 @@ def docs_in(run: Run, query: str) -> RankedDocs:
 
 
 def normalise(scores: Scores, norm: str) -> Scores:
-    """Return the scores of one list, made comparable; see NORMS."""
     if not scores or norm == "none":
         return scores
     if norm == "rank":

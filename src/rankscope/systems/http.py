@@ -15,19 +15,10 @@ from itertools import islice
 from typing import Annotated, Any, ClassVar
 
 from rankscope.errors import shorten
-from rankscope.systems.answers import (
-    Answer,
-    BadAnswerError,
-    Clock,
-    RemoteSystem,
-    check_ranking,
-    ranking_by_position,
-    reason_of,
-)
+from rankscope.systems.answers import Answer, BadAnswerError, Clock, RemoteSystem, by_position, check_ranking, reason_of
 from rankscope.systems.base import Query, RankedDocs
-from rankscope.systems.jsonpath import parse_path
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero
-from rankscope.systems.templates import fill, fill_data, url_without_secrets, values_of, without_secrets
+from rankscope.systems.templates import fill, fill_data, parse_path, url_without_secrets, values_of, without_secrets
 from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
 
 _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
@@ -135,7 +126,7 @@ class Http(HttpSystem, kw_only=True):
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         docs = self._ids.values(content)
         if self._scores is None:
-            return ranking_by_position(docs, k=k)
+            return by_position(docs, k=k)
         scores = self._scores.values(content)
         if len(scores) != len(docs):
             raise BadAnswerError(f"the answer has {len(docs)} ids, but {len(scores)} scores")
@@ -176,36 +167,29 @@ class HttpBatch:
             self._transport.close()
 
     def answer(self, query: Query) -> Answer:
-        """Ask one query, again where it fails, and return what came of it."""
         if self._n_failed_in_a_row >= _IN_A_ROW:
             return Answer(query.id, None, f"not asked, as {_IN_A_ROW} queries in a row had failed", n_attempts=0)
         attempt, reason = 0, ""
         for attempt in range(1, self._system.attempts + 1):
             try:
-                ranking, seconds = self.ask(query)
+                request = self._system.request_of(query, k=self._k)
+                self._pace.wait()
+                if self._stop.is_set():
+                    raise RefusedError("stopped")
+                started = self._system.clock()
+                reply = self._transport.send(request)
+                seconds = self._system.clock() - started  # until the last byte
+                ranking = self._system.ranking_of(content_of(reply), k=self._k)
             except (OSError, http.client.HTTPException, BadAnswerError) as error:
                 reason = reason_of(error) if isinstance(error, BadAnswerError) else f"no answer: {reason_of(error)}"
                 if isinstance(error, TimeoutError):
                     reason = f"no answer within {self._system.timeout_s:g} s"
-                if isinstance(error, RefusedError) or attempt == self._system.attempts:
+                is_last = isinstance(error, RefusedError) or attempt == self._system.attempts
+                if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
                     break
-                self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s))
             else:
                 return Answer(query.id, ranking, seconds=seconds, n_attempts=attempt)
-            if self._stop.is_set():
-                break
         return Answer(query.id, None, reason, n_attempts=attempt)
-
-    def ask(self, query: Query) -> tuple[RankedDocs, float]:
-        """Ask one query once, and return the ranking with the time from request to the last byte of the answer."""
-        request = self._system.request_of(query, k=self._k)
-        self._pace.wait()
-        if self._stop.is_set():
-            raise RefusedError("stopped")
-        started = self._system.clock()
-        reply = self._transport.send(request)
-        seconds = self._system.clock() - started
-        return self._system.ranking_of(content_of(reply), k=self._k), seconds
 
 
 class Pace:

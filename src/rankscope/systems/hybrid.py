@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta
 
 from rankscope.errors import OptionError
-from rankscope.progress import Progress
-from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System
+from rankscope.systems.base import OptionSystem, Query, RankedDocs, System
 from rankscope.systems.fusion import Fusion
 from rankscope.systems.options import SYSTEM, AtLeastOne
 
@@ -63,10 +62,6 @@ class Hybrid(OptionSystem, kw_only=True):
         fusion.weights_for(len(self.of))
         return fusion
 
-    def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        for system in self.of:
-            system.fit(docs, progress=progress)
-
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         if self.needs_tuning:
             raise OptionError(
@@ -88,29 +83,20 @@ class Hybrid(OptionSystem, kw_only=True):
         Give training queries alone: on the queries it was chosen for, a choice looks better than it is. Of weights that
         score alike the most even ones are taken, then those that favour the first system.
         """
+        if not queries:
+            raise OptionError("weights cannot be tuned without training queries")
         lists = self.lists(queries, k=k)
         curve = {}
-        for weights in weight_grid(len(self.of), step=self.step) if queries else ():
+        n_steps, n_others = round(1 / self.step), len(self.of) - 1
+        for cuts in itertools.combinations(range(n_steps + n_others), n_others):  # all weights that add up to 1
+            ends = (-1, *cuts, n_steps + n_others)
+            weights = tuple((b - a - 1) / n_steps for a, b in itertools.pairwise(ends))
             fusion = Fusion(method=self.method, k=self.k, weights=weights, norm=self.norm)
             fused = {query.id: fusion.fuse(own)[:k] for query, own in zip(queries, lists, strict=True)}
             curve[weights] = measure(fused)
-        if not curve:
-            raise OptionError("weights cannot be tuned without training queries")
         self.tuned_weights = max(curve, key=lambda weights: (curve[weights], -max(weights), weights))
         return curve
 
     def describe(self) -> dict[str, Any]:
         tuned = {} if self.tuned_weights is None else {"tuned_weights": list(self.tuned_weights)}
         return {**super().describe(), **tuned}
-
-    @property
-    def index_bytes(self) -> int:
-        return sum(system.index_bytes for system in self.of)
-
-
-def weight_grid(n_systems: int, *, step: float) -> Iterator[tuple[float, ...]]:
-    """Yield all weights that add up to 1, in steps; every system alone is among them."""
-    n_steps = round(1 / step)
-    for cuts in itertools.combinations(range(n_steps + n_systems - 1), n_systems - 1):
-        ends = (-1, *cuts, n_steps + n_systems - 1)
-        yield tuple((b - a - 1) / n_steps for a, b in itertools.pairwise(ends))

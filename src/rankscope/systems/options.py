@@ -30,8 +30,8 @@ AtLeastZero = Annotated[float, Meta(ge=0)]
 AboveZero = Annotated[float, Meta(gt=0)]
 ZeroToOne = Annotated[float, Meta(ge=0, le=1)]
 AtLeastOne = Annotated[int, Meta(ge=1)]
-DocFields = str | Sequence[str]
-"""Fields of docs; a single one may be given as it is."""
+DocFields = Annotated[str | Sequence[str], Meta(extra={"doc_fields": True})]
+"""Fields of docs; a single one may be given as it is, and becomes a tuple."""
 
 SYSTEM = Meta(extra={"system": True})
 """Marks an option that holds another system, or several; in a project file their names stand there."""
@@ -94,9 +94,17 @@ def check_value(option: Option, value: Any) -> None:
     choices = [choice for part in _parts(option.type) if get_origin(part) is Literal for choice in get_args(part)]
     if choices and isinstance(value, str):
         check_choice(value, choices, what=option.name)
-    if problem == "limits":
-        raise OptionError(f"{option.name} is {value:g}, but it must be {limits_in_words(option.type)}")
-    raise OptionError(f"{option.name} is {value!r}, but it must be {in_words(option.type)}")
+    if problem == "type":
+        raise OptionError(f"{option.name} is {value!r}, but it must be {in_words(option.type)}")
+    metas = (meta for part in (option.type, *_parts(option.type)) for meta in getattr(part, "__metadata__", ()))
+    limits = next(meta for meta in metas if (meta.ge, meta.gt, meta.le) != (None, None, None))
+    if limits.ge is not None and limits.le is not None:
+        words = f"between {limits.ge:g} and {limits.le:g}"
+    elif limits.gt is not None:
+        words = f"above {limits.gt:g}"
+    else:
+        words = f"{limits.ge:g} or more" if limits.ge is not None else f"{limits.le:g} or less"
+    raise OptionError(f"{option.name} is {value:g}, but it must be {words}")
 
 
 def _problem(value: Any, wanted: Any) -> Literal["", "type", "limits"]:
@@ -138,28 +146,10 @@ def in_words(wanted: Any) -> str:
     return "a function" if origin is collections.abc.Callable else "a path"
 
 
-def limits_in_words(wanted: Any) -> str:
-    metas = (meta for part in (wanted, *_parts(wanted)) for meta in getattr(part, "__metadata__", ()))
-    limits = next(meta for meta in metas if (meta.ge, meta.gt, meta.le) != (None, None, None))
-    if limits.ge is not None and limits.le is not None:
-        return f"between {limits.ge:g} and {limits.le:g}"
-    if limits.gt is not None:
-        return f"above {limits.gt:g}"
-    return f"{limits.ge:g} or more" if limits.ge is not None else f"{limits.le:g} or less"
-
-
 def check_choice(value: object, choices: Iterable[str], *, what: str) -> None:
     listed = list(choices)
     if value not in listed:
         raise OptionError(f"{what} {value!r} is not one of {', '.join(listed)}", hint=did_you_mean(str(value), listed))
-
-
-def field_names(fields: DocFields) -> tuple[str, ...]:
-    """Return the fields of docs to search, at least one."""
-    listed = (fields,) if isinstance(fields, str) else tuple(fields)
-    if not listed:
-        raise OptionError("no field of the docs is to be searched", hint='for example fields = ["title", "text"]')
-    return listed
 
 
 def plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from rankscope.errors import ScoreError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, System, best_first, text_of, with_progress
-from rankscope.systems.options import SYSTEM, AtLeastOne, DocFields, field_names, load_function, source_hash
+from rankscope.systems.options import SYSTEM, AtLeastOne, DocFields, load_function, source_hash
 
 Scorer = Callable[[str, list[str]], Sequence[float]]
 
@@ -35,20 +35,18 @@ class Rerank(OptionSystem, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.fields = field_names(self.fields)
         self._score: Scorer = load_function(self.function, what="the function")
-        self._texts: DocTexts | None = None
 
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
-        self.of.fit(docs, progress=progress)
-        self._texts = DocTexts(docs, fields=self.fields, progress=progress)
+        super().index(docs, progress=progress)
+        self._index = DocTexts(docs, fields=self.fields, progress=progress)
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
         found = self.of.search(queries, k=max(self.pool, k))
         return [self.rerank(query, ranking)[:k] for query, ranking in zip(queries, found, strict=True)]
 
     def rerank(self, query: Query, ranking: RankedDocs) -> RankedDocs:
-        texts = self.require_index(self._texts)
+        texts = self.require_index()
         pool, below = ranking[: self.pool], ranking[self.pool :]
         if not pool:
             return []
@@ -66,10 +64,6 @@ class Rerank(OptionSystem, kw_only=True):
 
     def describe(self) -> dict[str, Any]:
         return {**super().describe(), "source": source_hash(self._score)}
-
-    @property
-    def index_bytes(self) -> int:
-        return self.of.index_bytes + (0 if self._texts is None else self._texts.n_bytes)
 
 
 class DocTexts:

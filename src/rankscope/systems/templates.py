@@ -1,8 +1,12 @@
-"""Templates: requests with places for the query, its attributes, k, and environment variables.
+"""Requests from templates, and paths into answers.
 
-`{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query; `{language:-en}` has a
-default. `${NAME}` is an environment variable, taken when the request is made, so that it is written down nowhere.
-Doubled braces stand for the braces themselves: `{{query}}`.
+In a template `{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query;
+`{language:-en}` has a default. `${NAME}` is an environment variable, taken when the request is made, so that it is
+written down nowhere. Doubled braces stand for the braces themselves: `{{query}}`.
+
+A path picks ids and scores out of JSON, such as $.hits.hits[*]._id: the part of JSONPath (RFC 9535) with `.name` or
+`['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them. A key or place that is
+not there is an error, since an answer of another shape is no empty answer; a list that is empty gives nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rankscope.errors import OptionError, did_you_mean
+import msgspec
+
+from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.systems.answers import BadAnswerError
 from rankscope.systems.base import Query
 
@@ -24,6 +30,14 @@ SECRET_NAMES = re.compile(
 )
 """Names of headers and fields that hold secrets; not author, tokenizer or max_tokens."""
 HIDDEN = "(hidden)"
+ALL = object()
+"""The step to everything in a list or table."""
+
+_STEP = re.compile(
+    r"""\.(?P<name>[^\s.\[\]'"*$]+) | (?P<all>\.\*|\[\*\]) | \[(?P<place>-?\d+)\]
+    | \['(?P<single>(?:[^'\\]|\\.)+)'\] | \["(?P<double>(?:[^"\\]|\\.)+)"\]""",
+    re.VERBOSE,
+)
 
 
 def values_of(query: Query, *, k: int) -> dict[str, Any]:
@@ -90,3 +104,53 @@ def url_without_secrets(url: str) -> str:
         lambda match: f"{match[1]}{match[2]}={HIDDEN if SECRET_NAMES.search(match[2]) else match[3]}",
         url,
     )
+
+
+class JsonPath(msgspec.Struct, frozen=True):
+    """A path that has been read, with its text."""
+
+    text: str
+    steps: tuple[Any, ...]
+    """Each a key as text, a place as whole number, or ALL."""
+
+    def values(self, data: Any) -> list[Any]:
+        found = [data]
+        path = "$"
+        for step in self.steps:
+            path += "[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}"
+            outer, found = found, []
+            for value in outer:
+                is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
+                is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
+                if step is ALL and isinstance(value, list | Mapping):
+                    found.extend(value.values() if isinstance(value, Mapping) else value)
+                elif is_key or is_place:
+                    found.append(value[step])
+                else:
+                    but = shorten(repr(value), limit=80)
+                    raise BadAnswerError(f"the answer has nothing at {self.text}: {path} is not there, but {but}")
+        return found
+
+
+def parse_path(text: str, *, what: str = "the path") -> JsonPath:
+    """Return the path that a text describes; `$` in front may be left out."""
+    rest = text.strip().removeprefix("$")
+    if rest and rest[0] not in ".[":
+        rest = f".{rest}"
+    steps: list[Any] = []
+    position = 0
+    while position < len(rest):
+        match = _STEP.match(rest, position)
+        if match is None:
+            raise OptionError(
+                f"{what} {text!r} cannot be read from {rest[position:]!r} on",
+                hint="for example $.hits.hits[*]._id; the steps are .name, ['name'], [0] and [*]",
+            )
+        if match["all"]:
+            steps.append(ALL)
+        elif match["place"]:
+            steps.append(int(match["place"]))
+        else:
+            steps.append(match["name"] or re.sub(r"\\(.)", r"\1", match["single"] or match["double"]))
+        position = match.end()
+    return JsonPath(text, tuple(steps))

@@ -18,7 +18,6 @@ from weakref import WeakSet
 import msgspec
 import urllib3
 from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 
 from rankscope.errors import OptionError
 
@@ -74,7 +73,18 @@ class Transport:
         """
         check_address(request.url)
         deadline = time.monotonic() + self.timeout_s
-        manager, pool = self._pool_for(request.url)
+        parts = urllib.parse.urlsplit(request.url)
+        bypass = urllib.request.proxy_bypass(str(parts.hostname))  # as http_proxy, https_proxy and no_proxy say
+        proxy = None if bypass else urllib.request.getproxies().get(parts.scheme) or None
+        if proxy and "://" not in proxy:
+            proxy = f"http://{proxy}"
+        with self._lock:
+            if proxy not in self._managers:
+                self._managers[proxy] = new_manager(proxy, n_connections=self._concurrency)
+            manager = self._managers[proxy]
+            pool = manager.connection_from_url(request.url)
+            if "ConnectionCls" not in vars(pool):
+                pool.ConnectionCls = self._remembered(pool.ConnectionCls)
         may_be_stale = pool.num_requests > 0
         try:
             return _send(manager, request, deadline)
@@ -95,21 +105,6 @@ class Transport:
                     sock.shutdown(socket.SHUT_RDWR)
         for manager in managers:
             manager.clear()
-
-    def _pool_for(self, url: str) -> tuple[urllib3.PoolManager, HTTPConnectionPool]:
-        """Return the connections to a server, by way of a proxy where the environment names one."""
-        parts = urllib.parse.urlsplit(url)
-        bypass = urllib.request.proxy_bypass(str(parts.hostname))  # as http_proxy, https_proxy and no_proxy say
-        proxy = None if bypass else urllib.request.getproxies().get(parts.scheme) or None
-        if proxy and "://" not in proxy:
-            proxy = f"http://{proxy}"
-        with self._lock:
-            if proxy not in self._managers:
-                self._managers[proxy] = new_manager(proxy, n_connections=self._concurrency)
-            pool = self._managers[proxy].connection_from_url(url)
-            if "ConnectionCls" not in vars(pool):
-                pool.ConnectionCls = self._remembered(pool.ConnectionCls)
-            return self._managers[proxy], pool
 
     def _remembered(self, kind: Any) -> Any:
         """Return a kind of connection that is noted when it is opened, as a pool does not know those in use."""

@@ -19,11 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankscope.arrays import offsets_of
 from rankscope.native import n_cores
 from rankscope.systems.base import DocIds, RankedDocs
 
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.int64]
+Candidates = tuple[Rows, Rows, Vectors]
+"""What may belong to the best k of a query: query, row, and score in single precision."""
 
 BLOCK_DOCS = 1024
 """How many docs are encoded, stored and compared at a time."""
@@ -42,26 +45,32 @@ class OnCpu:
 
     def __init__(self, blocks: Sequence[Vectors]) -> None:
         self._blocks = blocks
-        self._starts = starts_of(blocks)
+        self._starts = offsets_of(list(map(len, blocks)))
 
     def candidates(self, queries: Vectors, *, k: int, margin: Vectors) -> tuple[Rows, Rows]:
         """Return query and row, by query, of all that may belong to a query's best k, whatever was rounded."""
-        kept = Candidates(len(queries), k, margin=margin)
+        bar = np.full(len(queries), -np.inf, dtype=np.float32)  # what has to be reached, less the margin
+        none = np.empty(0, dtype=np.int64)
+        parts: list[Candidates] = [(none, none, np.empty(0, dtype=np.float32))]
+        n_new = 0
         # many more docs than k, for a first bar that is not too low
         at_once = max(_CPU_BLOCKS, -(-8 * k // BLOCK_DOCS))
         for first in range(0, len(self._blocks), at_once):
             blocks = self._blocks[first : first + at_once]
-            starts = starts_of(blocks).tolist()
+            starts = offsets_of(list(map(len, blocks))).tolist()
             scores = np.empty((len(queries), starts[-1]), dtype=np.float32)
             for block, (start, end) in zip(blocks, itertools.pairwise(starts), strict=True):
                 np.matmul(queries, block.T, out=scores[:, start:end])
-            if kept.open and scores.shape[1] >= k:
+            if np.isneginf(bar).all() and scores.shape[1] >= k:
                 place = scores.shape[1] - k
-                kept.bar, kept.open = np.partition(scores, place, axis=1)[:, place] - margin, False
-            reached = np.flatnonzero(scores >= kept.bar[:, None])
+                bar = np.partition(scores, place, axis=1)[:, place] - margin
+            reached = np.flatnonzero(scores >= bar[:, None])
             query, column = np.divmod(reached, scores.shape[1])
-            kept.add(query, column + self._starts[first], scores.ravel()[reached])
-        return kept.pairs()
+            parts.append((query, column + self._starts[first], scores.ravel()[reached]))
+            n_new += len(reached)
+            if n_new > k * len(queries):  # now and then, those that have been overtaken are dropped
+                parts, n_new = [best_candidates(parts, bar, k=k, margin=margin)], 0
+        return best_candidates(parts, bar, k=k, margin=margin)[:2]
 
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
         """Return the products of pairs of a query and a doc, summed in double precision."""
@@ -87,7 +96,13 @@ class OnGpu:
         """Return query and row, by query: once to know the k-th best scores, and again for all that reach them."""
         torch = self._torch
         asked = torch.from_numpy(queries).cuda()
-        bar = self._kth_best(asked, min(k, len(self._docs))) - torch.from_numpy(margin).cuda()
+        best = asked.new_empty((len(asked), 0))
+        for start in range(0, len(self._docs), _GPU_DOCS):
+            scores = asked @ self._docs[start : start + _GPU_DOCS].T
+            own = scores.topk(min(k, scores.shape[1])).values
+            best = torch.cat([best, own], dim=1)
+            best = best.topk(min(k, best.shape[1])).values
+        bar = best[:, -1] - torch.from_numpy(margin).cuda()
         found = []
         for start in range(0, len(self._docs), _GPU_DOCS):
             scores = asked @ self._docs[start : start + _GPU_DOCS].T
@@ -95,15 +110,6 @@ class OnGpu:
         pairs = torch.cat(found)
         pairs = pairs[torch.sort(pairs[:, 0], stable=True).indices].cpu().numpy()
         return pairs[:, 0], pairs[:, 1]
-
-    def _kth_best(self, asked: Any, k: int) -> Any:
-        best = asked.new_empty((len(asked), 0))
-        for start in range(0, len(self._docs), _GPU_DOCS):
-            scores = asked @ self._docs[start : start + _GPU_DOCS].T
-            own = scores.topk(min(k, scores.shape[1])).values
-            best = self._torch.cat([best, own], dim=1)
-            best = best.topk(min(k, best.shape[1])).values
-        return best[:, -1]
 
     def exact_scores(self, queries: Vectors, query: Rows, rows: Rows) -> Vectors:
         asked = self._torch.from_numpy(queries).cuda()
@@ -157,59 +163,25 @@ class VectorIndex:
         ]
 
     def vectors_of(self, doc_ids: Sequence[str]) -> Vectors:
-        """Return the vectors of some docs, in the order given."""
         rows = [self.docs.row_of[doc] for doc in doc_ids]
-        starts = starts_of(self.blocks)
+        starts = offsets_of(list(map(len, self.blocks)))
         numbers = np.searchsorted(starts, rows, side="right") - 1
         found = [self.blocks[n][row - starts[n]] for n, row in zip(numbers.tolist(), rows, strict=True)]
         return np.stack(found) if found else np.empty((0, 0), dtype=np.float32)
 
 
-class Candidates:
-    """What may belong to the best k of each query so far."""
-
-    def __init__(self, n_queries: int, k: int, *, margin: Vectors) -> None:
-        self.bar = np.full(n_queries, -np.inf, dtype=np.float32)
-        """What a score must reach to be among the best k, less the margin."""
-        self.open = True
-        """Whether nothing is known yet of what has to be reached."""
-        self._k = k
-        self._margin = margin
-        none = np.empty(0, dtype=np.int64)
-        self._parts: list[tuple[Rows, Rows, Vectors]] = [(none, none, np.empty(0, dtype=np.float32))]
-        self._n_new = 0
-
-    def add(self, query: Rows, rows: Rows, scores: Vectors) -> None:
-        """Add candidates; now and then those that have been overtaken are dropped."""
-        self._parts.append((query, rows, scores))
-        self._n_new += len(rows)
-        if self._n_new > self._k * len(self.bar):
-            self._drop()
-
-    def pairs(self) -> tuple[Rows, Rows]:
-        """Return query and row of all candidates, by query."""
-        self._drop()
-        return self._parts[0][:2]
-
-    def _drop(self) -> None:
-        """Drop what is below the k-th best score of its query by more than the margin, and raise the bar."""
-        query, rows, scores = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        order = np.argsort(query.astype(np.uint16), kind="stable")  # short numbers are sorted without comparing them
-        query, rows, scores = query[order], rows[order], scores[order]
-        ends = np.searchsorted(query, np.arange(len(self.bar) + 1)).tolist()
-        for number, (start, end) in enumerate(itertools.pairwise(ends)):
-            if end - start >= self._k:
-                place = end - start - self._k
-                self.bar[number] = np.partition(scores[start:end], place)[place] - self._margin[number]
-                self.open = False
-        keep = scores >= self.bar[query]
-        self._parts = [(query[keep], rows[keep], scores[keep])]
-        self._n_new = 0
-
-
-def starts_of(blocks: Sequence[Vectors]) -> Rows:
-    """Return the row at which each block starts, and that behind the last."""
-    return np.cumsum([0, *map(len, blocks)], dtype=np.int64)
+def best_candidates(parts: Sequence[Candidates], bar: Vectors, *, k: int, margin: Vectors) -> Candidates:
+    """Return candidates by query, without what is below the k-th best of its query, and raise the bar to that."""
+    query, rows, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(query.astype(np.uint16), kind="stable")  # short numbers are sorted without comparing them
+    query, rows, scores = query[order], rows[order], scores[order]
+    ends = np.searchsorted(query, np.arange(len(bar) + 1)).tolist()
+    for number, (start, end) in enumerate(itertools.pairwise(ends)):
+        if end - start >= k:
+            place = end - start - k
+            bar[number] = np.partition(scores[start:end], place)[place] - margin[number]
+    keep = scores >= bar[query]
+    return query[keep], rows[keep], scores[keep]
 
 
 def visible_gpu() -> Any | None:

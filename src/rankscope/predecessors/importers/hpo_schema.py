@@ -142,6 +142,13 @@ def _case_problems(case: Any, where: str) -> Iterator[Problem]:
     if case.get("case_id") == "":
         yield Problem(f"{where}.case_id", "it is empty")
     yield from _text_problems(case, CASE_TEXTS, where)
+    yield from _id_problems(case, where)
+    for name, choices in (("difficulty", DIFFICULTIES), ("category", CATEGORIES)):
+        if name in case and case[name] not in choices:
+            yield Problem(f"{where}.{name}", f"{shown(case[name])} is not one of {', '.join(choices)}")
+
+
+def _id_problems(case: Mapping[str, Any], where: str) -> Iterator[Problem]:
     given = [name for name in ("expected_hpo_ids", "hpo_ids") if name in case]
     if not given:
         yield Problem(where, "it has no expected_hpo_ids")
@@ -152,9 +159,6 @@ def _case_problems(case: Any, where: str) -> Iterator[Problem]:
         for i, found in enumerate(case[name]):
             if not isinstance(found, str) or not re.search(HPO_ID, found) or found.endswith("\n"):
                 yield Problem(f"{where}.{name}[{i}]", f"{shown(found)} is not an HPO id: HP: and seven digits")
-    for name, choices in (("difficulty", DIFFICULTIES), ("category", CATEGORIES)):
-        if name in case and case[name] not in choices:
-            yield Problem(f"{where}.{name}", f"{shown(case[name])} is not one of {', '.join(choices)}")
 
 
 def _text_problems(record: Mapping[str, Any], names: tuple[str, ...], where: str) -> Iterator[Problem]:

@@ -6,23 +6,14 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from rankscope.arrays import Floats
 from rankscope.errors import MeasureError, OptionError
-from rankscope.evaluation import decide_policies, load_side_data
 from rankscope.measures.extras import Need
 from rankscope.measures.profiles import PROFILES, Profile, find_profile
-from rankscope.measures.scores import RunScores, none_if_nan, summarise
-from rankscope.measures.spec import Measure
-from rankscope.predecessors.lists import RankedList, known, relevant_list, score_lists
+from rankscope.measures.scores import RunScores, none_if_nan
+from rankscope.predecessors.lists import RankedList, Scorer, known, mean_of, relevant_list, side_data
 from rankscope.predecessors.profiles import expand_keys
 from rankscope.records import Record
-
-COUNTED_ONCE: Mapping[str, frozenset[str]] = {
-    name: frozenset({"R"}) for name in ("phentrieve", "phentrieve-plan", "dartboard", "dartboard-code")
-}
-"""Measures for which a repeated doc counts once although it counts twice for the others; these take a set of docs."""
 
 
 class TheirScores(Record):
@@ -48,33 +39,44 @@ def evaluate_as(
     are left out where these are not given.
     """
     chosen = predecessor(profile)
-    side = load_side_data(embeddings=embeddings, docs=docs, ontology=ontology)
+    side = side_data(embeddings=embeddings, docs=docs, ontology=ontology)
     lists = []
     for query, judged in relevant.items():
         ranked = results.get(query, ())
         lists.append(RankedList(ranked, judged) if isinstance(judged, Mapping) else relevant_list(ranked, judged))
     at = chosen.cuts if cuts is None else tuple(cuts)
-    of_query, of_mean = (computable(expand_keys(keys, at), side) for keys in (chosen.keys, chosen.mean_keys))
-    measures = tuple(dict.fromkeys([*of_query.values(), *of_mean.values()]))
-    values = score_lists(
-        lists,
-        measures,
-        decide_policies(chosen, {}),
-        once=COUNTED_ONCE.get(profile, ()),
-        **{str(need): data for need, data in side.items()},
+    of_query, of_mean = (
+        {
+            key: measure
+            for key, measure in ((key, known(name)) for key, name in expand_keys(keys, at).items())
+            if measure.spec.needs <= {Need.TOP, *side}
+        }
+        for keys in (chosen.keys, chosen.mean_keys)
     )
-    columns = dict(zip(measures, values.T, strict=True))
+    measures = tuple(dict.fromkeys([*of_query.values(), *of_mean.values()]))
+    columns = dict(zip(measures, Scorer(profile).table(lists, measures, **side).T, strict=True))
     return their_scores(map(str, relevant), columns, of_query, of_mean)
 
 
 def in_their_words(scores: RunScores, profile: str) -> TheirScores:
     """Return the scores of `rankscope.evaluate(…, profile=…)` under the predecessor's own names."""
     chosen = predecessor(profile)
+    cuts = set(chosen.cuts)
+    if cuts:  # and those that the scores have besides
+        deepest = max(cuts) if any("{max_k}" in key for key in chosen.mean_keys) else math.inf
+        given = {known(name).options.get("k") for name in scores.measures}
+        cuts |= {k for k in given if k and k <= deepest}
     column_of = {name: scores.values[:, i] for i, name in enumerate(scores.measures)}
-    of_query, of_mean = (
-        {key: name for key, name in canonical(expand_keys(keys, cuts_of(scores, chosen))).items() if name in column_of}
-        for keys in (chosen.keys, chosen.mean_keys)
-    )
+    of_query: dict[str, str] = {}
+    of_mean: dict[str, str] = {}
+    for found, keys in ((of_query, chosen.keys), (of_mean, chosen.mean_keys)):
+        for key, name in expand_keys(keys, sorted(cuts)).items():
+            try:
+                measure = known(name).name
+            except MeasureError:  # it is not installed
+                continue
+            if measure in column_of:
+                found[key] = measure
     return their_scores(scores.query_ids, column_of, of_query, of_mean)
 
 
@@ -98,34 +100,3 @@ def predecessor(name: str) -> Profile:
         named = ", ".join(other.name for other in PROFILES.values() if other.keys)
         raise OptionError(f"profile {name!r} has no names of its own for scores", hint=f"those that do: {named}")
     return profile
-
-
-def computable(keys: Mapping[str, str], side: Mapping[Need, Any]) -> dict[str, Measure]:
-    """Return the keys whose measures have all the data they need."""
-    measures = {key: known(name) for key, name in keys.items()}
-    return {key: measure for key, measure in measures.items() if measure.spec.needs <= {Need.TOP, *side}}
-
-
-def canonical(keys: Mapping[str, str]) -> dict[str, str]:
-    """Return {key: measure} with the names that scores have; a measure that is not installed is left out."""
-    found = {}
-    for key, name in keys.items():
-        try:
-            found[key] = known(name).name
-        except MeasureError:
-            continue
-    return found
-
-
-def cuts_of(scores: RunScores, profile: Profile) -> tuple[int, ...]:
-    """Return the profile's cut-offs and those that the scores have besides, in order."""
-    if not profile.cuts:
-        return ()
-    deepest = max(profile.cuts) if any("{max_k}" in key for key in profile.mean_keys) else math.inf
-    asked = {known(name).options.get("k") for name in scores.measures}
-    return tuple(sorted({*profile.cuts, *(k for k in asked if k and k <= deepest)}))
-
-
-def mean_of(column: Floats) -> float | None:
-    """Return the mean of the scores that there are, None where there is none."""
-    return none_if_nan(summarise(column[~np.isnan(column)], "mean"))

@@ -15,6 +15,7 @@ from rankscope.data.docs import DocTable
 from rankscope.data.embeddings import make_embeddings
 from rankscope.measures.scores import summarise
 from rankscope.predecessors.lists import RankedList, Scorer
+from rankscope.predecessors.profiles import podcast_mean_key
 from rankscope.records import Record, to_builtins
 
 RELEVANT = 2
@@ -82,7 +83,7 @@ class CoverageEvaluator:
             return 0.0
         topics = {str(episode): sorted(map(str, found)) for episode, found in topic_assignments.items()}
         table = DocTable({"topics": topics}, frozenset(topics))
-        return _SCORER.score_or_zero(RankedList(_episodes(results), {}), "TopicCoverage", docs=table)
+        return _score(results, {}, "TopicCoverage", docs=table)
 
     @staticmethod
     def podcast_coverage(results: Sequence[Result]) -> float:
@@ -170,20 +171,12 @@ class EvaluationFramework:
         if not metrics_list:
             return {}
         rows = [to_builtins(metrics) for metrics in metrics_list]
-        return {
-            f"avg_{'mrr' if name == 'mean_reciprocal_rank' else name.removesuffix('_score')}": summarise(
-                np.array([row[name] for row in rows]), "mean"
-            )
-            for name in rows[0]
-        }
+        return {podcast_mean_key(name): summarise(np.array([row[name] for row in rows]), "mean") for name in rows[0]}
 
 
-def _episodes(results: Sequence[Result]) -> list[Any]:
-    return [result.get("episode_id") for result in results]
-
-
-def _score(results: Sequence[Result], judgments: Judgments, measure: str, k: int | None = None) -> float:
-    return _SCORER.score_or_zero(RankedList(_episodes(results), judgments), measure, k)
+def _score(results: Sequence[Result], judgments: Judgments, measure: str, k: int | None = None, **side: Any) -> float:
+    episodes = [result.get("episode_id") for result in results]
+    return _SCORER.score_or_zero(RankedList(episodes, judgments), measure, k, **side)
 
 
 def _score_fields(results: Sequence[Result], measure: str, *, empty_is_missing: bool) -> float:
@@ -197,5 +190,5 @@ def _score_fields(results: Sequence[Result], measure: str, *, empty_is_missing: 
             fields[name] = {place: str(value) for place, value in values.items() if value}
         else:
             fields[name] = {place: repr(value) for place, value in values.items()}
-    table = DocTable(fields, frozenset(map(str, range(len(results)))))
-    return _SCORER.score_or_zero(RankedList([str(i) for i in range(len(results))], {}), measure, docs=table)
+    places = [str(i) for i in range(len(results))]
+    return _SCORER.score_or_zero(RankedList(places, {}), measure, docs=DocTable(fields, frozenset(places)))

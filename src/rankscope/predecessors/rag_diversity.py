@@ -15,7 +15,7 @@ from rankscope.predecessors.lists import RankedList, Scorer, known, mean_of, rel
 from rankscope.predecessors.profiles import expand_keys
 
 CODE = "dartboard-code"
-CUTS = (1, 5, 10, 20, 100)
+CUTS = find_profile(CODE).cuts
 _SCORER = Scorer(CODE)
 
 
@@ -65,7 +65,7 @@ def evaluate_retrieval(
     profile: str = CODE,
 ) -> dict[str, float]:
     """Return all measures of one query: MRR at the deepest k, recall, precision and nDCG at every k, and AP."""
-    scores = _means([results], [relevant_docs], expand_keys(_plain_keys(profile, "keys"), k_values))
+    scores = _means([results], [relevant_docs], find_profile(profile).keys, k_values)
     if gains:
         scores |= {f"NDCG@{k}": ndcg_at_k(results, relevant_docs, k, gains) for k in k_values}
     return scores
@@ -79,7 +79,7 @@ def evaluate_batch(
     profile: str = CODE,
 ) -> dict[str, float]:
     """Return the means over queries of what `evaluate_retrieval` gives, and MAP at the deepest k; {} for no query."""
-    return _means(all_results, all_relevant_docs, expand_keys(_plain_keys(profile, "mean_keys"), k_values))
+    return _means(all_results, all_relevant_docs, find_profile(profile).mean_keys, k_values)
 
 
 def intra_list_diversity(results: Sequence[Any], embeddings_dict: Mapping[Any, Any]) -> float:
@@ -123,9 +123,12 @@ def _score(results: Sequence[Any], relevant: Collection[Any], measure: str, k: i
 
 
 def _means(
-    all_results: Sequence[Sequence[Any]], all_relevant: Sequence[Collection[Any]], keys: Mapping[str, str]
+    all_results: Sequence[Sequence[Any]],
+    all_relevant: Sequence[Collection[Any]],
+    patterns: Mapping[str, str],
+    cuts: Sequence[int] = (),
 ) -> dict[str, float]:
-    """Return the mean of each key's measure over the lists, {} where there are none."""
+    """Return the means over the lists of all measures that need no embeddings, {} where there are no lists."""
     if not all_results or not all_relevant:
         return {}
     if len(all_results) != len(all_relevant):
@@ -133,15 +136,10 @@ def _means(
             f"there are {len(all_results)} lists of results and {len(all_relevant)} sets of relevant docs",
             hint="give one set for each list",
         )
+    keys = expand_keys({key: name for key, name in patterns.items() if key not in {"ILD", "Alpha-NDCG@10"}}, cuts)
     lists = [relevant_list(docs, set(found)) for docs, found in zip(all_results, all_relevant, strict=True)]
     values = _SCORER.table(lists, [known(name) for name in keys.values()])
     return {key: mean_of(column) or 0.0 for key, column in zip(keys, values.T, strict=True)}
-
-
-def _plain_keys(profile: str, which: str) -> dict[str, str]:
-    """Return the keys of a profile that need nothing but lists."""
-    keys: Mapping[str, str] = getattr(find_profile(profile), which)
-    return {key: name for key, name in keys.items() if key not in {"ILD", "Alpha-NDCG@10"}}
 
 
 def _side(embeddings: Mapping[Any, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import warnings
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
-from rankscope.cli.style import Later
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError, RankscopeWarning
 from rankscope.evaluation import EvaluateRequest, evaluate_request, trec_eval_text
@@ -77,7 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     weighted = "weight the means by a column of the queries, such as how often each is asked"
     parser.add_argument("--weights", metavar="COLUMN", help=weighted)
-    parser.add_argument("--bands", metavar="NAME", help=Later(bands_help))
+    bands = options.names_in(
+        "rankscope.analysis.bands:BANDS", "put words beside scores", ", or a TOML file of your own (ours.toml)"
+    )
+    parser.add_argument("--bands", metavar="NAME", help=bands)
     threads = "threads to use (default: one per core); the scores are the same"
     parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
     options.add_anyway_option(parser)
@@ -87,12 +89,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     missing = "with --fail-under: the share of queries that a run may leave unanswered (default: 0.1)"
     gate.add_argument("--allow-missing", type=float, metavar="SHARE", help=missing)
     options.add_evaluation_options(parser)
-
-
-def bands_help() -> str:
-    from rankscope.analysis.bands import BANDS
-
-    return f"put words beside scores: {', '.join(BANDS)}, or a TOML file of your own (ours.toml)"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -109,39 +105,34 @@ def run(args: argparse.Namespace) -> int:
         from rankscope.cli.fail_under import run_with_gate
 
         return run_with_gate(args, form)
-    report(args, form, None)
+    report(args, form)
     return 0
 
 
 def run_data(args: argparse.Namespace) -> RunData:
-    """Return what charts are drawn from."""
     from rankscope.report.charts.sources import RunData
 
     return RunData.load(args.qrels, args.runs, args.measures, options_from(args))
 
 
-def report(args: argparse.Namespace, form: str, scores: Scores | None) -> None:
+def report(args: argparse.Namespace, form: str, scores: Scores | None = None) -> None:
     """Write what was asked for; the scores are computed where they are not at hand and the format needs them."""
-    bands = bands_for(args.bands, form)
-    text = trec_text(args) if form == "trec" else html_report(args) if form == "html" else None
-    if text is None and scores is None:
+    bands = None
+    if args.bands is not None:
+        if form not in FORMATS_WITH_WORDS:
+            raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
+        from rankscope.report.bands import load_bands
+
+        bands = load_bands(args.bands)
+    if form in {"trec", "html"}:
+        text = trec_text(args) if form == "trec" else html_text(args)
+        with options.output_to(args.output) as stream:
+            stream.write(text)
+        return
+    if scores is None:
         scores = scores_from(args)
     with options.output_to(args.output) as stream:
-        if text is not None:
-            stream.write(text)
-        elif scores is not None:
-            write(scores, form, stream, per_query=args.per_query, bands=bands)
-
-
-def bands_for(name: str | None, form: str) -> BandProfile | None:
-    """Return the bands that were asked for; formats that are read by programs alone have no words."""
-    if name is None:
-        return None
-    if form not in FORMATS_WITH_WORDS:
-        raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
-    from rankscope.report.bands import load_bands
-
-    return load_bands(name)
+        write(scores, form, stream, per_query=args.per_query, bands=bands)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -156,7 +147,7 @@ def options_from(args: argparse.Namespace) -> dict[str, Any]:
     return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "anyway")
 
 
-def html_report(args: argparse.Namespace) -> str:
+def html_text(args: argparse.Namespace) -> str:
     """Return the report as HTML, with the charts that can be drawn from these runs."""
     from rankscope.report.evaluation_report import report_of
     from rankscope.report.render import render
@@ -177,14 +168,12 @@ def trec_text(args: argparse.Namespace) -> str:
     names = [name for text in args.measures for name in text.split()] or ["official"]
     policies = options.policies_from(args)
     how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
-    reading = options.read_options_from(args, "qrels")
-    qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=reading)
-    reading = options.read_options_from(args)
-    return "".join(trec_eval_text(qrels, run, names, options=reading, **how) for run in args.runs)
+    of_qrels, of_runs = options.read_options_from(args, "qrels"), options.read_options_from(args)
+    qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=of_qrels)
+    return "".join(trec_eval_text(qrels, run, names, options=of_runs, **how) for run in args.runs)
 
 
-def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None = None) -> None:
-    """Write the scores in the format asked for."""
+def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None) -> None:
     if form == "json":
         stream.write(scores.to_json())
     elif form == "jsonl":

@@ -7,18 +7,17 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 
-from rankscope.cli.gate_options import write_cases
+from rankscope.cli.evaluate import report, scores_from
+from rankscope.cli.options import output_to, write_cases, write_error_case
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.evaluation import chosen_profile, decide_measures
 from rankscope.measures.scores import Scores
-from rankscope.report.comparison_cases import cases, error_case
+from rankscope.report.comparison_cases import cases
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:
     """Evaluate, print, and return the exit code that the limits give; what they are about is shown with the rest."""
-    from rankscope.cli.evaluate import report, scores_from
-
     if not args.fail_under:
         option = "--allow-missing" if form != "junit" else "--format junit"
         raise OptionError(f"{option} goes with --fail-under", hint="for example --fail-under nDCG@10=0.5")
@@ -33,10 +32,11 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
         gate = GateResult(tuple(checks_of(scores, limits, policy)), policy)
     except RankscopeError as error:
         if form == "junit":
-            write_cases([error_case("evaluate", str(error), command="evaluate")], args.output, command="evaluate")
+            write_error_case(error, args.output, command="evaluate")
         raise
     if form == "junit":
-        write_cases(cases(gate, command="evaluate"), args.output, command="evaluate")
+        with output_to(args.output) as stream:
+            write_cases(cases(gate, command="evaluate"), stream, command="evaluate")
     else:
         report(args, form, scores)
     for line in gate.lines():

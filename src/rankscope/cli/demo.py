@@ -37,7 +37,6 @@ Somebody types "bloody nose"; the ontology says "Epistaxis". Which search finds 
 Ontology are the docs, and names that the docs do not show are the queries. All of it happens on this machine.
 """
 
-EXPLAINED = ("hybrid.run", "soup-for-a-cold", "nDCG@5")
 INTRODUCTION = """\
 A cookbook has three searches: by words (bm25), by meaning (dense), and both together (hybrid). For 15 questions,
 people graded recipes from 0 (useless) to 3 (just right). Which search is best?
@@ -117,7 +116,7 @@ Next:
 
 def show_recipes() -> None:
     """Evaluate, explain one score, and say what to do next."""
-    run_name, query, measure = EXPLAINED
+    run_name, query, measure = "hybrid.run", "soup-for-a-cold", "nDCG@5"
     with ExitStack() as stack:  # the package may lie in an archive
         path_of = {name: stack.enter_context(as_file(demo_file(name))) for name in (QRELS, *RUNS)}
         print(INTRODUCTION)

@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:
-    """Accept several whole numbers from 1 up, separated by commas."""
     return tuple(map(options.whole_number, text.split(",")))
 
 

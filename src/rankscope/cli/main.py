@@ -123,7 +123,6 @@ def load_for_good(given: Sequence[str]) -> None:
 
 
 def dispatch(given: list[str]) -> int:
-    """Find the command among the arguments and run it."""
     if not given or given[0].startswith("-"):
         parser = top_level_parser()
         parser.parse_args(given)
@@ -147,7 +146,6 @@ def parser_of(name: str) -> Parser:
 
 
 def top_level_parser() -> Parser:
-    """Return the parser of what stands before any command."""
     width = max(map(len, COMMANDS))
     listed = "\n".join(f"  {name:<{width}}  {COMMANDS.summary(name)}" for name in COMMANDS)
     question = "Is this ranking good, which variant is better, where does it fail, and can that answer be trusted?"

@@ -37,7 +37,13 @@ def run(args: argparse.Namespace) -> int:
     elif args.name:
         print(measure_text(specs[0]), end="")
     else:
-        print_list()
+        width = max(len(usual_name(spec)) for spec in specs)
+        for family, members in by_family().items():
+            print(family)
+            for spec in members:
+                print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
+            print()
+        print("`rankscope measures NAME` tells all about one of them")
     return 0
 
 
@@ -48,19 +54,7 @@ def find(name: str) -> MeasureSpec:
     return parse_measures(name)[0].spec
 
 
-def print_list() -> None:
-    """Print every measure with the question it answers."""
-    width = max(len(usual_name(spec)) for spec in REGISTRY.values())
-    for family, specs in by_family().items():
-        print(family)
-        for spec in specs:
-            print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
-        print()
-    print("`rankscope measures NAME` tells all about one of them")
-
-
 def record(spec: MeasureSpec) -> dict[str, object]:
-    """Return what is known of a measure, for programs."""
     return {
         "name": spec.name,
         "title": spec.title,

@@ -242,7 +242,6 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
 
 
 def command_line(args: argparse.Namespace) -> str:
-    """Return the command as it was given."""
     import shlex
 
     return shlex.join(["rankscope", *args.given])
@@ -269,7 +268,6 @@ def progress_on(stream: TextIO) -> Progress | None:
 
 @contextmanager
 def output_to(path: str | None) -> Iterator[TextIO]:
-    """Open the output file, or give stdout."""
     if path in (None, "-"):
         yield sys.stdout
         return

@@ -48,11 +48,17 @@ def run(args: argparse.Namespace) -> int:
     if not Path(args.collection).is_file():
         hint = "to make one, say where it is to be written: -o split.json"
         raise OptionError(f"{args.collection} is not a split", hint=hint)
-    return reveal_holdout(args.collection) if args.reveal else show(load_split(args.collection), args.collection)
+    if not args.reveal:
+        return show(load_split(args.collection), args.collection)
+    path = args.collection
+    holdout = reveal(path, command=shlex.join(["rankscope", "split", path, "--reveal"]))
+    sys.stdout.writelines(f"{query}\n" for query in holdout.query_ids)
+    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
+    print(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)
+    return 0
 
 
 def make(args: argparse.Namespace) -> int:
-    """Divide a collection and say what came out."""
     spec, cache = find_collection(args.collection, args.project)
     queries = load_collection(spec, cache=cache).queries
     by = [name.strip() for name in args.by.split(",") if name.strip()]
@@ -78,13 +84,4 @@ def show(split: Split, path: str) -> int:
         print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was asked for")
     for entry in reveals(path):
         print(f"  revealed {entry.date} by {entry.who}: {entry.command}")
-    return 0
-
-
-def reveal_holdout(path: str) -> int:
-    """Print the held-out queries, and record that this was done."""
-    holdout = reveal(path, command=shlex.join(["rankscope", "split", path, "--reveal"]))
-    sys.stdout.writelines(f"{query}\n" for query in holdout.query_ids)
-    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
-    print(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)
     return 0

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--grades", metavar="WORD", help=f"{graph}\nbinary: 1 the term (default with --cases)")
     docs = f"what docs show: {', '.join(DOCS)} (default: {DOCS[1]}; {DOCS[0]} with --cases)"
     group.add_argument("--docs", metavar="WORD", help=docs)
-    untranslated = "what becomes of terms without a label in the language: english (default) or drop"
+    untranslated = "terms without a label in the language: english (default) or drop"
     group.add_argument("--untranslated", metavar="WORD", default="english", help=untranslated)
     group.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
     parallel = "ask for the same terms, in the same way, in every language"
@@ -105,8 +105,8 @@ def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
     for name, values in record["attributes"].items():
         yield f"  {'by ' + name:<10} {values_in_words(values)}"
     yield from ontology_lines(record["about"])
-    for problem in record["problems"] or ["nothing"]:
-        yield f"  {'odd':<10} {problem}"
+    for problem in record["problems"] or ["none"]:
+        yield f"  {'problems':<10} {problem}"
 
 
 def values_in_words(values: Mapping[str, int]) -> str:

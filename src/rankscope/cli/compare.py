@@ -34,8 +34,8 @@ examples:
   rankscope compare qrels.txt bm25.run dense.run --chart differences -o moved.svg
 
 the exit code is 0 whatever the verdict. With --fail-if-worse it is 0 where no run is worse, 1 where one is worse, or
-lower by more than the margin while nothing is safe to call, and 2 where something is wrong: ids that match nothing,
-other qrels, more than 10 % of the queries not answered. --on-inconclusive fail also stops what cannot be told"""
+lower by more than the margin with too few queries or judgments, and 2 where something is wrong: ids that match nothing,
+other qrels, more than 10 % of the queries not answered. --on-inconclusive fail also fails inconclusive results"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

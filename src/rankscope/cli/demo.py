@@ -51,7 +51,7 @@ NEXT = """
 Next:
   rankscope demo --files recipes                    leaves these files in a folder, to try things on
   rankscope evaluate YOUR_QRELS YOUR_RUN...         your own data: TREC, BEIR, JSON, CSV, Parquet and more
-  rankscope measures                                what can be measured; `rankscope measures nDCG` teaches one
+  rankscope measures                                what can be measured; `rankscope measures nDCG` explains one
 """
 
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_benchmark(folder: Path) -> None:
-    """Build the collection, run the systems, and report; run again, it goes on where it was."""
+    """Build the collection, run the systems, and report; run again, it continues where it stopped."""
     from rankscope.cli.run import progress_bars
     from rankscope.experiment.project import load_project
     from rankscope.experiment.runner import RunOptions, run_project

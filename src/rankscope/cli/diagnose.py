@@ -24,7 +24,7 @@ examples:
   rankscope diagnose qrels.txt bm25.run --format json
 
 {SEVERITIES_IN_WORDS}
-exit codes: 0 nothing to complain about, 1 a serious or moderate finding, 2 could not run"""
+exit codes: 0 no serious or moderate finding, 1 at least one, 2 could not run"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="two or more runs")
-    file = "the file to write, its format told from its name as in convert; without it standard output"
+    file = "the file to write; its format follows from its name, as in convert (default: standard output)"
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help=file)
     methods = Later(lambda: words({name: METHODS.summary(name) for name in METHODS}, default="rrf"))
     parser.add_argument("--method", default="rrf", metavar="WORD", help=methods)

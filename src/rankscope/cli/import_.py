@@ -35,7 +35,7 @@ exit codes: 0 fine, 1 --check found something, 2 could not run"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the file or run directory to import")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="write what was found to a new folder")
-    parser.add_argument("--kind", metavar="KIND", help="what FILE is, where its content is not to decide")
+    parser.add_argument("--kind", metavar="KIND", help="what FILE is, instead of detecting it from its content")
     parser.add_argument("--query", metavar="TEXT", help="what was searched for, where the file does not say")
     parser.add_argument("--practitioners", metavar="FILE", help="ids and names of the people that test cases name")
     unresolved = "names that match nobody: keep (the default) as relevant docs that are never found, or drop"

@@ -36,7 +36,7 @@ _SUMMARIES = {
     "split": "divide queries into train and held out",
     "plan": "say how many queries a difference takes, or which differences your queries can find",
     "report": "make a report or a chart from scores that were saved before",
-    "measures": "list the measures, or teach one",
+    "measures": "list the measures, or explain one",
     "profiles": "list the conventions of other tools that can be followed",
     "doctor": "show what this installation has: versions, kernel, optional packages",
     "demo": "show all of this on a small example that comes with Rankscope",
@@ -60,7 +60,7 @@ examples:
   rankscope measures nDCG
   rankscope demo
 
-`rankscope COMMAND --help` tells more about a command.
+`rankscope COMMAND --help` explains a command.
 exit codes: 0 fine, 1 a finding, 2 could not run"""
 
 

@@ -1,4 +1,4 @@
-"""List the measures by family, or teach one: what it answers, formula, range, parameters, example, citation."""
+"""List the measures by family, or explain one: what it answers, formula, range, parameters, example, citation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ir_measures are understood too"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to teach")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to explain")
     add_format_option(parser, FORMATS)
 
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
             for spec in members:
                 print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
             print()
-        print("`rankscope measures NAME` tells all about one of them")
+        print("`rankscope measures NAME` explains one of them")
     return 0
 
 

@@ -59,7 +59,7 @@ def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
 def add_file_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("reading files")
     for kind, example in (("qrels", "query=question,grade=stars"), ("run", "query=question,score=sim")):
-        how = with_formats(f"read the {kind} as this, instead of telling from the content")
+        how = with_formats(f"read the {kind} as this, instead of detecting the format")
         group.add_argument(f"--{kind}-format", metavar="FORMAT", help=how)
         which = f"which column of a {kind} table holds what, e.g. {example}"
         group.add_argument(f"--{kind}-columns", metavar="ROLE=NAME,...", help=which)
@@ -147,11 +147,12 @@ def chosen_format(
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(GATE)
-    worse = "fail where a system is worse than the baseline, or lower by more than the margin while nothing is safe"
-    group.add_argument("--fail-if-worse", action="store_true", help=worse)
+    worse = "fail where a system is worse than the baseline"
+    lower = f"{worse}, or lower by more than the margin with too few queries or judgments"
+    group.add_argument("--fail-if-worse", action="store_true", help=lower)
     required = "non-inferior: pass only where the whole interval lies above minus the margin"
     group.add_argument("--require", metavar="WORD", help=required)
-    inconclusive = "where it cannot be told: warn (default: pass, and say so), fail or pass"
+    inconclusive = "where the result is inconclusive: warn (default: pass, and say so), fail or pass"
     group.add_argument("--on-inconclusive", metavar="WORD", help=inconclusive)
     missing = "the share of queries that a system may leave unanswered (default: 0.1)"
     group.add_argument("--allow-missing", type=float, metavar="SHARE", help=missing)

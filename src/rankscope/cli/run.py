@@ -1,8 +1,8 @@
 """Run the systems of a project on its collections: retrieve, time, evaluate, compare and report.
 
 PROJECT is a rankscope.toml or the folder of one; without it the nearest one is taken, from the current folder upwards.
-Every answer is kept as soon as it has come. A run that was interrupted, in whatever way, goes on where it was: nothing
-is asked twice, and the result is the same.
+Every answer is kept as soon as it arrives. A run that was interrupted continues where it stopped: nothing is asked
+twice, and the result is the same.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", action="append", default=[], metavar="NAME", help=collection)
     parser.add_argument("--baseline", metavar="SYSTEM", help="the system to compare with (default: the first)")
     parser.add_argument("--k", type=int, metavar="N", help="how many docs to ask for (default: depth in the project)")
-    parser.add_argument("--fresh", action="store_true", help="throw earlier answers away and ask everything anew")
+    parser.add_argument("--fresh", action="store_true", help="discard earlier answers and ask for everything again")
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
     )

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     together = "attribute of queries that belong together, such as session: those that share its value stay on one side"
     parser.add_argument("--group", metavar="NAME", help=f"{together} (default: what the project file says)")
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
-    parser.add_argument("--force", action="store_true", help="draw a split again that is there already")
+    parser.add_argument("--force", action="store_true", help="replace a split that is there already")
     parser.add_argument("--reveal", action="store_true", help="print the held-out queries of a split, and record it")
     parser.add_argument("--project", metavar="FILE", help="the project file, where it is not in this folder or above")
 
@@ -81,7 +81,7 @@ def show(split: Split, path: str) -> int:
     if split.n_groups is not None and split.share is not None:
         n_train, n_holdout = split.n_groups
         achieved = f"{len(split.train) / (len(split.train) + split.n_holdout):.4g} of the queries"
-        print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was asked for")
+        print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was requested")
     for entry in reveals(path):
         print(f"  revealed {entry.date} by {entry.who}: {entry.command}")
     return 0

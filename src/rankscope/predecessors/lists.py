@@ -1,13 +1,15 @@
 """Plain ranked lists as the predecessors evaluated them, scored by the same measures as everything else.
 
 Their code looked at a list of docs, one query at a time, and counted a doc that stands in it twice a second time.
-`align` refuses that, and rightly so; here, and only here, the hits are made from the list as it is.
+`align` refuses that, and rightly so; here, and only here, the hits are made from the list as it is. `evaluate_as`
+and `in_their_words` return scores under the names that a predecessor's users know.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,14 +19,15 @@ from rankscope.align.hits import Hits
 from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, offsets_of
 from rankscope.data.qrels import Qrels
-from rankscope.errors import RankscopeWarning
+from rankscope.errors import MeasureError, OptionError, RankscopeWarning
 from rankscope.evaluation import decide_policies, load_side_data
-from rankscope.measures.extras import Extras
+from rankscope.measures.extras import Extras, Need
 from rankscope.measures.parse import parse_measure
-from rankscope.measures.profiles import find_profile
-from rankscope.measures.scores import none_if_nan, summarise
+from rankscope.measures.profiles import PROFILES, Profile, find_profile
+from rankscope.measures.scores import RunScores, none_if_nan, summarise
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+from rankscope.predecessors.profiles import expand_keys
 from rankscope.records import Record
 
 _RECALL_OF_SETS = frozenset({"phentrieve", "phentrieve-plan", "dartboard", "dartboard-code"})
@@ -134,3 +137,84 @@ def known(name: str) -> Measure:
 def mean_of(column: Floats) -> float | None:
     """Return the mean of the scores that there are, None where there is none."""
     return none_if_nan(summarise(column[~np.isnan(column)], "mean"))
+
+
+class TheirScores(Record):
+    """An evaluation in a predecessor's words: None where it has null."""
+
+    per_query: dict[str, dict[str, float | None]]
+    mean: dict[str, float | None]
+
+
+def evaluate_as(
+    profile: str,
+    results: Mapping[Any, Sequence[Any]],
+    relevant: Mapping[Any, Mapping[Any, float] | Collection[Any]],
+    *,
+    cuts: Sequence[int] | None = None,
+    embeddings: Any = None,
+    docs: Any = None,
+    ontology: Any = None,
+) -> TheirScores:
+    """Score {query: [doc, …]} as a predecessor did, its treatment of repeated docs included.
+
+    `relevant` holds {doc: grade} or the relevant docs of each query. Keys that need embeddings, docs or an ontology
+    are left out where these are not given.
+    """
+    chosen = predecessor(profile)
+    side = side_data(embeddings=embeddings, docs=docs, ontology=ontology)
+    lists = []
+    for query, judged in relevant.items():
+        ranked = results.get(query, ())
+        lists.append(RankedList(ranked, judged) if isinstance(judged, Mapping) else relevant_list(ranked, judged))
+    at = chosen.cuts if cuts is None else tuple(cuts)
+    wanted = [known(name) for keys in (chosen.keys, chosen.mean_keys) for name in expand_keys(keys, at).values()]
+    measures = [measure for measure in dict.fromkeys(wanted) if measure.spec.needs <= {Need.TOP, *side}]
+    values = Scorer(profile).table(lists, measures, **side)
+    columns = {measure.name: column for measure, column in zip(measures, values.T, strict=True)}
+    return their_scores(map(str, relevant), columns, chosen, at)
+
+
+def in_their_words(scores: RunScores, profile: str) -> TheirScores:
+    """Return the scores of `rankscope.evaluate(…, profile=…)` under the predecessor's own names."""
+    chosen = predecessor(profile)
+    cuts = set(chosen.cuts)
+    if cuts:  # and those that the scores have besides
+        deepest = max(cuts) if any("{max_k}" in key for key in chosen.mean_keys) else math.inf
+        given = {known(name).options.get("k") for name in scores.measures}
+        cuts |= {k for k in given if k and k <= deepest}
+    columns = {name: scores.values[:, i] for i, name in enumerate(scores.measures)}
+    return their_scores(scores.query_ids, columns, chosen, sorted(cuts))
+
+
+def their_scores(
+    query_ids: Iterable[str], columns: Mapping[str, Floats], profile: Profile, cuts: Sequence[int]
+) -> TheirScores:
+    """Return scores by query and their means, for those keys whose measure has a column."""
+
+    def columns_of(keys: Mapping[str, str]) -> Iterator[tuple[str, Floats]]:
+        for key, name in expand_keys(keys, cuts).items():
+            try:
+                measure = known(name).name
+            except MeasureError:  # it is not installed
+                continue
+            if measure in columns:
+                yield key, columns[measure]
+
+    of_query = dict(columns_of(profile.keys))
+    return TheirScores(
+        {
+            query: {key: none_if_nan(float(column[i])) for key, column in of_query.items()}
+            for i, query in enumerate(query_ids)
+        },
+        {key: mean_of(column) for key, column in columns_of(profile.mean_keys)},
+    )
+
+
+def predecessor(name: str) -> Profile:
+    """Return a profile that has names of its own."""
+    profile = find_profile(name)
+    if not profile.keys:
+        named = ", ".join(other.name for other in PROFILES.values() if other.keys)
+        raise OptionError(f"profile {name!r} has no names of its own for scores", hint=f"those that do: {named}")
+    return profile

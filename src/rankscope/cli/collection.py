@@ -22,7 +22,6 @@ from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.project import find_collection
 from rankscope.hpo.collection import DOCS, SIZES, HpoOptions, build_hpo, write_hpo
 
-FORMATS = ("text", "json")
 ACTIONS = ("show", "hpo")
 _SHOWN_VALUES = 6
 
@@ -37,7 +36,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", help="show or hpo")
     parser.add_argument("path", metavar="PATH", nargs="?", help="what to show")
-    add_format_option(parser, FORMATS)
+    add_format_option(parser, "text", "json")
     parser.add_argument("--project", metavar="FILE", help="the project file, where it is not in this folder or above")
     group = parser.add_argument_group("hpo")
     group.add_argument("-o", "--output", metavar="FOLDER", help="the folder to write; one in it for each language")
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action not in ACTIONS:
         message = f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}"
         raise OptionError(message, hint=did_you_mean(args.action, ACTIONS))
-    as_json = chosen_format(args, FORMATS) == "json"
+    as_json = chosen_format(args) == "json"
     if args.action == "hpo":
         return make_hpo(args, as_json=as_json)
     if args.path is None:

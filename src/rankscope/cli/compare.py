@@ -69,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_gate_options(parser)
     parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
     options.add_profile_option(parser)
-    usual, file = "default: text, or by the extension of -o", "write to a file: .html .md .tex .json .csv .xml .txt"
-    options.add_output_options(parser, FORMATS, note=usual, file=file)
+    options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
+    options.add_output_option(parser, "write to a file: .html .md .tex .json .csv .xml .txt")
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
     options.add_evaluation_options(parser)
@@ -90,8 +90,7 @@ def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: A
 
 def run(args: argparse.Namespace) -> int:
     options.one_stdin(args.files)
-    # a chart has extensions of its own
-    form = options.chosen_format(args, FORMATS, by_extension=None if args.chart else options.REPORT_EXTENSIONS)
+    form = options.chosen_format(args)
     policy = options.gate_policy_from(args, always=form == "junit")
     try:
         comparison = comparison_from(args)

@@ -14,7 +14,6 @@ from rankscope.cli import options
 from rankscope.records import to_json
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, print_diagnosis
 
-FORMATS = ("table", "json")
 FOUND_SOMETHING = 1
 
 EPILOG = f"""\
@@ -38,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
-    options.add_output_options(parser, FORMATS, note="default: table, or JSON to a file")
+    options.add_format_option(parser, "table", "json", to_file="json")
+    options.add_output_option(parser)
     options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
 
@@ -49,7 +49,7 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
-    form = options.chosen_format(args, FORMATS, to_file="json")
+    form = options.chosen_format(args)
     how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "anyway")
     diagnosis = diagnose(args.qrels, args.run, **how)
     with options.output_to(args.output) as stream:

@@ -70,7 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--measures", action="append", metavar="NAME", default=[], help=which)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
-    options.add_output_options(parser, FORMATS, note="default: table, or by the extension of -o")
+    options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
+    options.add_output_option(parser)
     options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
     for name, what in INPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
@@ -100,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
         return 0
-    form = options.chosen_format(args, FORMATS, by_extension=BY_EXTENSION)
+    form = options.chosen_format(args)
     if has_limits or form == "junit":
         from rankscope.cli.fail_under import run_with_gate
 

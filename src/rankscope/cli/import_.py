@@ -17,8 +17,6 @@ from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError
 from rankscope.predecessors.importers import KINDS, ImportedCollection, import_file, write_collection
 
-FORMATS = ("text", "json")
-
 EPILOG = f"""\
 kinds:
 {chr(10).join(f"  {name:<18} {kind.description}" for name, kind in KINDS.items())}
@@ -41,11 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     unresolved = "names that match nobody: keep (the default) as relevant docs that are never found, or drop"
     parser.add_argument("--unresolved", metavar="WORD", default="keep", help=unresolved)
     parser.add_argument("--check", action="store_true", help="only check a file of HPO test cases against its schema")
-    add_format_option(parser, FORMATS)
+    add_format_option(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    form = chosen_format(args, FORMATS)
+    form = chosen_format(args)
     if args.check:
         if args.output:
             raise OptionError("--check writes nothing, so -o makes no sense with it", hint="leave out one of them")

@@ -13,8 +13,6 @@ from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import MeasureSpec
 from rankscope.report.measure_help import measure_text, parameter_lines, usual_name
 
-FORMATS = ("text", "json")
-
 EPILOG = """\
 examples:
   rankscope measures
@@ -27,12 +25,12 @@ ir_measures are understood too"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to explain")
-    add_format_option(parser, FORMATS)
+    add_format_option(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     specs = [find(args.name)] if args.name else [spec for family in by_family().values() for spec in family]
-    if chosen_format(args, FORMATS) == "json":
+    if chosen_format(args) == "json":
         print(json.dumps([record(spec) for spec in specs], indent=1, ensure_ascii=False))
     elif args.name:
         print(measure_text(specs[0]), end="")

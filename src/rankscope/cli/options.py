@@ -102,42 +102,40 @@ def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what:
     parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
 
 
-def add_format_option(parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "") -> None:
-    """Add the choice of what is printed; the first format is the default."""
-    usual = note or f"default: {formats[0]}"
-    parser.add_argument("--format", metavar="FORMAT", help=f"what to print: {', '.join(formats)} ({usual})")
-
-
-def add_output_options(
+def add_format_option(
     parser: argparse.ArgumentParser,
-    formats: Sequence[str],
-    *,
-    note: str = "",
-    file: str = "write to a file instead of stdout",
+    *formats: str,
+    by_extension: Mapping[str, str] | None = None,
+    to_file: str | None = None,
 ) -> None:
-    add_format_option(parser, formats, note=note)
+    """Add the choice of what is printed: by default the first format, or what a file's extension stands for."""
+    otherwise = (
+        f", or {to_file.upper()} to a file" if to_file else ", or by the extension of -o" if by_extension else ""
+    )
+    what = f"what to print: {', '.join(formats)} (default: {formats[0]}{otherwise})"
+    parser.add_argument("--format", metavar="FORMAT", help=what)
+    parser.set_defaults(formats=formats, by_extension=by_extension, to_file=to_file)
+
+
+def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a file instead of stdout") -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=file)
 
 
-def chosen_format(
-    args: argparse.Namespace,
-    formats: Sequence[str],
-    *,
-    by_extension: Mapping[str, str] | None = None,
-    to_file: str | None = None,
-) -> str:
-    """Return the format to print, or say which there are: what is given, or what a file's extension stands for."""
+def chosen_format(args: argparse.Namespace) -> str:
+    """Return which of the formats of `add_format_option` to print."""
+    formats: tuple[str, ...] = args.formats
     if args.format is not None:
         if args.format not in formats:
             hint = did_you_mean(args.format, formats)
             raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
         return str(args.format)
-    if getattr(args, "output", None) in (None, "-"):
+    # a chart has extensions of its own
+    if getattr(args, "output", None) in (None, "-") or getattr(args, "chart", None):
         return formats[0]
-    if by_extension is None:
-        return to_file or formats[0]
+    if args.by_extension is None:
+        return args.to_file or formats[0]
     suffix = os.path.splitext(args.output)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
-    known = {ending: form for ending, form in by_extension.items() if form in formats}
+    known = {ending: form for ending, form in args.by_extension.items() if form in formats}
     if suffix not in known:
         raise OptionError(
             f"cannot tell the format from {args.output!r}", hint=f"use {', '.join(known)}, or say --format"

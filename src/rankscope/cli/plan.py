@@ -15,8 +15,6 @@ from functools import partial
 from rankscope.cli import options
 from rankscope.stats.power import ALPHA, POWER
 
-FORMATS = ("table", "json")
-
 EPILOG = """\
 examples:
   rankscope plan qrels.txt bm25.run dense.run --detect 0.02
@@ -52,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--power", type=share, default=POWER, metavar="X", help=find)
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    options.add_output_options(parser, FORMATS)
+    options.add_format_option(parser, "table", "json")
+    options.add_output_option(parser)
     options.add_profile_option(parser)
     options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.report.plan import plan_lines, plan_table
     from rankscope.report.table import print_table
 
-    form = options.chosen_format(args, FORMATS)
+    form = options.chosen_format(args)
     options.one_stdin(args.files)
     settings = {name: getattr(args, name) for name in ("sd", "detect", "queries", "systems", "alpha", "power", "seed")}
     if args.scores:

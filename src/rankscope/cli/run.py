@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     anyway = "compare systems even where what they return are not ids of the collection's docs"
     parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
-    file = "write the report to a file: .html .md .tex .json .txt .xml"
-    options.add_output_options(parser, FORMATS, note="default: text, or by the extension of -o", file=file)
+    options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
+    options.add_output_option(parser, "write the report to a file: .html .md .tex .json .txt .xml")
     options.add_gate_options(parser)
 
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.experiment.project import load_project
     from rankscope.experiment.runner import RunOptions, run_project
 
-    form = options.chosen_format(args, FORMATS, by_extension=options.REPORT_EXTENSIONS)
+    form = options.chosen_format(args)
     policy = options.gate_policy_from(args, always=form == "junit")
     try:
         project = load_project(args.project)

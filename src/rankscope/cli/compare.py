@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rankscope.cli import options
 from rankscope.cli.style import Later
 from rankscope.errors import OptionError, RankscopeError
+from rankscope.registry import load_object
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
@@ -78,14 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: Any) -> None:
     """Declare an option of the request, which also has its help; what is not given keeps the request's default."""
-
-    def write_help() -> str:
-        from rankscope.comparison.request import option_texts
-
-        return option_texts()[name]
-
     flags = flags or (f"--{name.replace('_', '-')}",)
-    parser.add_argument(*flags, dest=name, default=None, help=Later(write_help), **how)
+    text = Later(lambda: load_object("rankscope.comparison.request:option_texts")()[name])
+    parser.add_argument(*flags, dest=name, default=None, help=text, **how)
 
 
 def run(args: argparse.Namespace) -> int:

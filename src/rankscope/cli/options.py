@@ -44,26 +44,25 @@ def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("policies, each one word (trec_eval's behaviour is the default)")
     defaults = Policies()
     for name in POLICY_OPTIONS:
-        group.add_argument(
-            f"--{name.replace('_', '-')}", metavar="WORD", help=words(CHOICES[name], default=getattr(defaults, name))
-        )
-    group.add_argument(
-        "--complete", action="store_true", help="the same as --missing zero (trec_eval -c), whatever the profile says"
-    )
+        meanings = words(CHOICES[name], default=getattr(defaults, name))
+        group.add_argument(f"--{name.replace('_', '-')}", metavar="WORD", help=meanings)
+    complete = "the same as --missing zero (trec_eval -c), whatever the profile says"
+    group.add_argument("--complete", action="store_true", help=complete)
     group.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each query (trec_eval -M)")
     group.add_argument("--judged-only", action="store_true", default=None, help="remove unjudged docs (trec_eval -J)")
     group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
     add_file_options(parser)
 
 
-def add_file_options(parser: argparse.ArgumentParser) -> None:
+def add_file_options(parser: argparse.ArgumentParser, **strictness: str) -> None:
+    """Add how files are read; what a malformed line does can be said in other words, as for `add_strictness`."""
     group = parser.add_argument_group("reading files")
     for kind, example in (("qrels", "query=question,grade=stars"), ("run", "query=question,score=sim")):
         how = with_formats(f"read the {kind} as this, instead of detecting the format")
         group.add_argument(f"--{kind}-format", metavar="FORMAT", help=how)
         which = f"which column of a {kind} table holds what, e.g. {example}"
         group.add_argument(f"--{kind}-columns", metavar="ROLE=NAME,...", help=which)
-    add_strictness(group)
+    add_strictness(group, **strictness)
 
 
 def names_in(table: str, text: str, more: str = "") -> Later:
@@ -75,10 +74,14 @@ def with_formats(text: str) -> Later:
     return names_in("rankscope.io.formats:FORMATS", text)
 
 
-def add_strictness(group: argparse._ActionsContainer) -> None:
+def add_strictness(
+    group: argparse._ActionsContainer,
+    strict: str = "stop where a line is malformed (the default)",
+    lenient: str = "skip malformed lines; how many is reported",
+) -> None:
     strictness = group.add_mutually_exclusive_group()
-    strictness.add_argument("--strict", action="store_true", help="stop where a line is malformed (the default)")
-    strictness.add_argument("--lenient", action="store_true", help="skip malformed lines; how many is reported")
+    strictness.add_argument("--strict", action="store_true", help=strict)
+    strictness.add_argument("--lenient", action="store_true", help=lenient)
 
 
 def add_anyway_option(parser: argparse.ArgumentParser) -> None:
@@ -93,13 +96,8 @@ def add_profile_option(parser: argparse.ArgumentParser) -> None:
 
 def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what: str) -> None:
     """Add the choice of a chart that can be drawn from a source, e.g. a comparison."""
-
-    def chart_help() -> str:
-        from rankscope.report.charts import charts_from
-
-        return f"{what}: {', '.join(charts_from(source))}"
-
-    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
+    kinds = Later(lambda: f"{what}: {', '.join(load_object('rankscope.report.charts:charts_from')(source))}")
+    parser.add_argument("--chart", metavar="KIND", help=kinds)
 
 
 def add_format_option(

@@ -18,11 +18,6 @@ from rankscope.records import to_builtins, to_json
 from rankscope.report.findings import LEVELS_IN_WORDS, print_findings
 
 FOUND_SOMETHING = 1
-STRICTNESS = {
-    "--strict": "stop where a line is malformed, instead of reporting it as a finding",
-    "--lenient": "leave malformed lines out and report them as a finding (the default)",
-}
-"""What these options do here: elsewhere a malformed line stops the command by default."""
 
 EPILOG = f"""\
 examples:
@@ -38,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, or by itself a file of test cases")
     parser.add_argument("runs", metavar="RUN", nargs="*", help="one or more runs")
     add_format_option(parser, "table", "json")
-    add_file_options(parser)
-    for option, what in STRICTNESS.items():
-        parser._option_string_actions[option].help = what  # noqa: SLF001 (argparse has no other way to find an option)
+    strict = "stop where a line is malformed, instead of reporting it as a finding"
+    lenient = "leave malformed lines out and report them as a finding (the default)"
+    add_file_options(parser, strict=strict, lenient=lenient)
 
 
 def run(args: argparse.Namespace) -> int:

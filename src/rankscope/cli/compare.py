@@ -1,4 +1,4 @@
-"""Tell which run is better, how sure that is, where the difference sits, and what would make it surer.
+"""Tell which run is better, how sure that is, where the difference sits, and what would help to be more sure.
 
 The first run is the baseline; the others are compared with it on the same queries. One measure, the primary one,
 decides; the others are exploratory. With --scores the files hold scores that another tool has computed.

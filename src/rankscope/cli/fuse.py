@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     methods = Later(lambda: words({name: METHODS.summary(name) for name in METHODS}, default="rrf"))
     parser.add_argument("--method", default="rrf", metavar="WORD", help=methods)
     parser.add_argument("--k", type=float, default=60, metavar="K", help="the constant of rrf (default: 60)")
-    parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all alike)")
+    parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all equal)")
     norms = f"how scores are made comparable\n{words(NORMS, default='minmax')}"
     parser.add_argument("--norm", metavar="WORD", help=norms)
     parser.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each run, and keep N")

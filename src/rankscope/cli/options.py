@@ -131,7 +131,7 @@ def chosen_format(args: argparse.Namespace) -> str:
     if getattr(args, "output", None) in (None, "-") or getattr(args, "chart", None):
         return formats[0]
     if args.by_extension is None:
-        return args.to_file or formats[0]
+        return str(args.to_file or formats[0])
     suffix = os.path.splitext(args.output)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
     known = {ending: form for ending, form in args.by_extension.items() if form in formats}
     if suffix not in known:

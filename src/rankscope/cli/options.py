@@ -133,7 +133,7 @@ def chosen_format(args: argparse.Namespace) -> str:
     if args.by_extension is None:
         return str(args.to_file or formats[0])
     suffix = os.path.splitext(args.output)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
-    known = {ending: form for ending, form in args.by_extension.items() if form in formats}
+    known: dict[str, str] = {ending: form for ending, form in args.by_extension.items() if form in formats}
     if suffix not in known:
         raise OptionError(
             f"cannot tell the format from {args.output!r}", hint=f"use {', '.join(known)}, or say --format"

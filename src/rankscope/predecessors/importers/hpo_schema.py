@@ -105,7 +105,7 @@ def problems_of(content: Any) -> list[Problem]:
     problems: list[Problem] = []
     cases, where = content, "the file"
     if isinstance(content, Mapping):
-        problems += _metadata_problems(content.get("metadata", {}))
+        problems += _text_problems(content.get("metadata", {}), METADATA_TEXTS, "metadata")
         if "test_cases" not in content:
             return [*problems, Problem("the file", "it has no test_cases")]
         cases, where = content["test_cases"], "test_cases"
@@ -122,13 +122,6 @@ def problems_of(content: Any) -> list[Problem]:
             repeated = f"{shown(name)} is also that of test_cases[{first[name]}]"
             problems.append(Problem(f"test_cases[{i}].case_id", repeated))
     return problems
-
-
-def _metadata_problems(metadata: Any) -> Iterator[Problem]:
-    if not isinstance(metadata, Mapping):
-        yield Problem("metadata", f"{shown(metadata)} is not an object")
-        return
-    yield from _text_problems(metadata, METADATA_TEXTS, "metadata")
 
 
 def _case_problems(case: Any, where: str) -> Iterator[Problem]:
@@ -157,12 +150,15 @@ def _id_problems(case: Mapping[str, Any], where: str) -> Iterator[Problem]:
             yield Problem(f"{where}.{name}", f"{shown(case[name])} is not a list")
             continue
         for i, found in enumerate(case[name]):
-            if not isinstance(found, str) or not re.search(HPO_ID, found) or found.endswith("\n"):
+            if not isinstance(found, str) or not re.fullmatch(HPO_ID, found):
                 yield Problem(f"{where}.{name}[{i}]", f"{shown(found)} is not an HPO id: HP: and seven digits")
 
 
-def _text_problems(record: Mapping[str, Any], names: tuple[str, ...], where: str) -> Iterator[Problem]:
+def _text_problems(record: Any, names: tuple[str, ...], where: str) -> Iterator[Problem]:
     """Yield what is not a text, and a language that is not a code."""
+    if not isinstance(record, Mapping):
+        yield Problem(where, f"{shown(record)} is not an object")
+        return
     for name in names:
         if name in record and not isinstance(record[name], str):
             yield Problem(f"{where}.{name}", f"{shown(record[name])} is not a text")

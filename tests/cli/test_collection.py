@@ -57,9 +57,9 @@ def test_show(rankscope, mini):
     assert "fields     year" in done.out
     assert "by language de 5, en 3" in done.out
     assert "by note    8 values, each once" in done.out
-    assert "odd        1 doc without a text or title, the first at mini/corpus.jsonl:2" in done.out
-    assert "odd        6 queries without judgments: q2, q3, q4, …" in done.out
-    assert "odd        1 judged doc not among the docs: d9" in done.out
+    assert "problems   1 doc without a text or title, the first at mini/corpus.jsonl:2" in done.out
+    assert "problems   6 queries without judgments: q2, q3, q4, …" in done.out
+    assert "problems   1 judged doc not among the docs: d9" in done.out
 
 
 def test_show_by_name_and_as_json(rankscope, mini, here):
@@ -84,7 +84,7 @@ def test_hpo(rankscope, here):
     assert done.out.splitlines()[-1] == "next: rankscope init --collection hpo"
     shown = rankscope("collection", "show", "hpo")
     assert "Gargano MA" in shown.out
-    assert "odd        nothing" in shown.out
+    assert "problems   none" in shown.out
     again = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo")
     assert again.code == 2
     assert "hpo is there already" in again.err

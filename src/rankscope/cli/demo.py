@@ -37,7 +37,6 @@ Somebody types "bloody nose"; the ontology says "Epistaxis". Which search finds 
 Ontology are the docs, and names that the docs do not show are the queries. All of it happens on this machine.
 """
 
-EXPLAINED = ("hybrid.run", "soup-for-a-cold", "nDCG@5")
 INTRODUCTION = """\
 A cookbook has three searches: by words (bm25), by meaning (dense), and both together (hybrid). For 15 questions,
 people graded recipes from 0 (useless) to 3 (just right). Which search is best?
@@ -52,7 +51,7 @@ NEXT = """
 Next:
   rankscope demo --files recipes                    leaves these files in a folder, to try things on
   rankscope evaluate YOUR_QRELS YOUR_RUN...         your own data: TREC, BEIR, JSON, CSV, Parquet and more
-  rankscope measures                                what can be measured; `rankscope measures nDCG` teaches one
+  rankscope measures                                what can be measured; `rankscope measures nDCG` explains one
 """
 
 
@@ -79,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show_benchmark(folder: Path) -> None:
-    """Build the collection, run the systems, and report; run again, it goes on where it was."""
+    """Build the collection, run the systems, and report; run again, it continues where it stopped."""
     from rankscope.cli.run import progress_bars
     from rankscope.experiment.project import load_project
     from rankscope.experiment.runner import RunOptions, run_project
@@ -117,7 +116,7 @@ Next:
 
 def show_recipes() -> None:
     """Evaluate, explain one score, and say what to do next."""
-    run_name, query, measure = EXPLAINED
+    run_name, query, measure = "hybrid.run", "soup-for-a-cold", "nDCG@5"
     with ExitStack() as stack:  # the package may lie in an archive
         path_of = {name: stack.enter_context(as_file(demo_file(name))) for name in (QRELS, *RUNS)}
         print(INTRODUCTION)

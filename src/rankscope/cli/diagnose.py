@@ -14,7 +14,6 @@ from rankscope.cli import options
 from rankscope.records import to_json
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, print_diagnosis
 
-FORMATS = ("table", "json")
 FOUND_SOMETHING = 1
 
 EPILOG = f"""\
@@ -24,7 +23,7 @@ examples:
   rankscope diagnose qrels.txt bm25.run --format json
 
 {SEVERITIES_IN_WORDS}
-exit codes: 0 nothing to complain about, 1 a serious or moderate finding, 2 could not run"""
+exit codes: 0 no serious or moderate finding, 1 at least one, 2 could not run"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,19 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
-    options.add_output_options(parser, FORMATS, note="default: table, or JSON to a file")
+    options.add_format_option(parser, "table", "json", to_file="json")
+    options.add_output_option(parser)
     options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
 
 
 def whole_numbers(text: str) -> tuple[int, ...]:
-    """Accept several whole numbers from 1 up, separated by commas."""
     return tuple(map(options.whole_number, text.split(",")))
 
 
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
-    form = options.chosen_format(args, FORMATS, to_file="json")
+    form = options.chosen_format(args)
     how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "anyway")
     diagnosis = diagnose(args.qrels, args.run, **how)
     with options.output_to(args.output) as stream:

@@ -59,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def kernel_in_words() -> str:
-    """Say whether the compiled kernel is there and in use."""
     module = load_kernel()
     if module is None:
         return (
@@ -72,7 +71,6 @@ def kernel_in_words() -> str:
 
 
 def version_of(package: str) -> str | None:
-    """Return the version of a package, or None where it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -80,7 +78,6 @@ def version_of(package: str) -> str | None:
 
 
 def processor() -> str:
-    """Return the processor's name as the system has it."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text(encoding="utf-8", errors="replace").splitlines():

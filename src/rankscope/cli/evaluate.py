@@ -7,14 +7,16 @@ QRELS and RUN are files in TREC, BEIR, JSON, JSONL, CSV, TSV, Parquet or Arrow f
 from __future__ import annotations
 
 import argparse
+import math
+import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
-from rankscope.cli.style import Later
 from rankscope.data.loading import load_qrels
-from rankscope.errors import OptionError, RankscopeWarning
-from rankscope.evaluation import EvaluateRequest, evaluate_request, trec_eval_text
+from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
+from rankscope.evaluation import EvaluateRequest, chosen_profile, decide_measures, evaluate_request, trec_eval_text
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import json_lines, query_table, readable_table, summary_table, with_word_columns
@@ -23,6 +25,7 @@ from rankscope.report.table import print_table, to_csv
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
+    from rankscope.comparison.gate import GateCheck, GatePolicy
     from rankscope.report.charts.sources import RunData
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
@@ -71,13 +74,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--measures", action="append", metavar="NAME", default=[], help=which)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
-    options.add_output_options(parser, FORMATS, note="default: table, or by the extension of -o")
+    options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
+    options.add_output_option(parser)
     options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
     for name, what in INPUTS.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     weighted = "weight the means by a column of the queries, such as how often each is asked"
     parser.add_argument("--weights", metavar="COLUMN", help=weighted)
-    parser.add_argument("--bands", metavar="NAME", help=Later(bands_help))
+    bands = options.names_in(
+        "rankscope.analysis.bands:BANDS", "put words beside scores", ", or a TOML file of your own (ours.toml)"
+    )
+    parser.add_argument("--bands", metavar="NAME", help=bands)
     threads = "threads to use (default: one per core); the scores are the same"
     parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
     options.add_anyway_option(parser)
@@ -89,12 +96,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_evaluation_options(parser)
 
 
-def bands_help() -> str:
-    from rankscope.analysis.bands import BANDS
-
-    return f"put words beside scores: {', '.join(BANDS)}, or a TOML file of your own (ours.toml)"
-
-
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, *args.runs])
     has_limits = args.fail_under or args.allow_missing is not None
@@ -104,44 +105,37 @@ def run(args: argparse.Namespace) -> int:
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
         return 0
-    form = options.chosen_format(args, FORMATS, by_extension=BY_EXTENSION)
+    form = options.chosen_format(args)
     if has_limits or form == "junit":
-        from rankscope.cli.fail_under import run_with_gate
-
         return run_with_gate(args, form)
-    report(args, form, None)
+    report(args, form)
     return 0
 
 
 def run_data(args: argparse.Namespace) -> RunData:
-    """Return what charts are drawn from."""
     from rankscope.report.charts.sources import RunData
 
     return RunData.load(args.qrels, args.runs, args.measures, options_from(args))
 
 
-def report(args: argparse.Namespace, form: str, scores: Scores | None) -> None:
+def report(args: argparse.Namespace, form: str, scores: Scores | None = None) -> None:
     """Write what was asked for; the scores are computed where they are not at hand and the format needs them."""
-    bands = bands_for(args.bands, form)
-    text = trec_text(args) if form == "trec" else html_report(args) if form == "html" else None
-    if text is None and scores is None:
+    bands = None
+    if args.bands is not None:
+        if form not in FORMATS_WITH_WORDS:
+            raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
+        from rankscope.report.bands import load_bands
+
+        bands = load_bands(args.bands)
+    if form in {"trec", "html"}:
+        text = trec_text(args) if form == "trec" else html_text(args)
+        with options.output_to(args.output) as stream:
+            stream.write(text)
+        return
+    if scores is None:
         scores = scores_from(args)
     with options.output_to(args.output) as stream:
-        if text is not None:
-            stream.write(text)
-        elif scores is not None:
-            write(scores, form, stream, per_query=args.per_query, bands=bands)
-
-
-def bands_for(name: str | None, form: str) -> BandProfile | None:
-    """Return the bands that were asked for; formats that are read by programs alone have no words."""
-    if name is None:
-        return None
-    if form not in FORMATS_WITH_WORDS:
-        raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
-    from rankscope.report.bands import load_bands
-
-    return load_bands(name)
+        write(scores, form, stream, per_query=args.per_query, bands=bands)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -156,7 +150,7 @@ def options_from(args: argparse.Namespace) -> dict[str, Any]:
     return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "anyway")
 
 
-def html_report(args: argparse.Namespace) -> str:
+def html_text(args: argparse.Namespace) -> str:
     """Return the report as HTML, with the charts that can be drawn from these runs."""
     from rankscope.report.evaluation_report import report_of
     from rankscope.report.render import render
@@ -177,14 +171,12 @@ def trec_text(args: argparse.Namespace) -> str:
     names = [name for text in args.measures for name in text.split()] or ["official"]
     policies = options.policies_from(args)
     how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
-    reading = options.read_options_from(args, "qrels")
-    qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=reading)
-    reading = options.read_options_from(args)
-    return "".join(trec_eval_text(qrels, run, names, options=reading, **how) for run in args.runs)
+    of_qrels, of_runs = options.read_options_from(args, "qrels"), options.read_options_from(args)
+    qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=of_qrels)
+    return "".join(trec_eval_text(qrels, run, names, options=of_runs, **how) for run in args.runs)
 
 
-def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None = None) -> None:
-    """Write the scores in the format asked for."""
+def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None) -> None:
     if form == "json":
         stream.write(scores.to_json())
     elif form == "jsonl":
@@ -197,3 +189,80 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
         stream.write(render_table(table, form))
+
+
+def run_with_gate(args: argparse.Namespace, form: str) -> int:
+    """Evaluate, print, and return the exit code that the limits give; what they are about is shown with the rest."""
+    from rankscope.comparison.gate import GatePolicy, GateResult
+    from rankscope.report.comparison_cases import cases
+
+    if not args.fail_under:
+        option = "--allow-missing" if form != "junit" else "--format junit"
+        raise OptionError(f"{option} goes with --fail-under", hint="for example --fail-under nDCG@10=0.5")
+    if form == "trec":
+        raise OptionError("--fail-under does not go with --format trec", hint="leave the format out, or use csv")
+    limits = parse_limits(args.fail_under, args.profile)
+    shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures or None)]
+    args.measures = list(dict.fromkeys([*shown, *limits]))
+    try:
+        scores = scores_from(args)
+        policy = GatePolicy() if args.allow_missing is None else GatePolicy(allow_missing=args.allow_missing)
+        gate = GateResult(tuple(checks_of(scores, limits, policy)), policy)
+    except RankscopeError as error:
+        if form == "junit":
+            options.write_error_case(error, args.output, command="evaluate")
+        raise
+    if form == "junit":
+        with options.output_to(args.output) as stream:
+            options.write_cases(cases(gate, command="evaluate"), stream, command="evaluate")
+    else:
+        report(args, form, scores)
+    for line in gate.lines():
+        print(line, file=sys.stderr)
+    return gate.exit_code
+
+
+def parse_limits(given: Sequence[str], profile: str | None) -> dict[str, float]:
+    """Return {measure: limit} from texts such as nDCG@10=0.5, measures being those of the profile."""
+    limits = {}
+    for text in given:
+        name, equals, number = text.rpartition("=")
+        try:
+            limit = float(number) if equals else math.nan
+        except ValueError:
+            limit = math.nan
+        if not math.isfinite(limit):
+            raise OptionError(f"--fail-under {text}: that is not MEASURE=NUMBER", hint="for example nDCG@10=0.5")
+        for measure in decide_measures(chosen_profile(profile), name):
+            limits[measure.name] = limit
+    return limits
+
+
+def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> Iterator[GateCheck]:
+    """Yield one check per run and limit; a run that leaves many queries unanswered is an error."""
+    from rankscope.comparison.gate import GateCheck
+
+    allowed = f"at most {policy.allow_missing:.0%} are allowed"
+    # queries without relevant docs, or without an answer, may be left out on purpose
+    excludes = scores.policies.get("no_relevant") == "exclude" or scores.policies.get("missing") == "skip"
+    for name, scored in scores.items():
+        means, counts, n_queries = scored.mean(), scored.counts, scores.qrels.n_queries
+        missing = counts.missing / max(n_queries, 1)
+        # queries of weight 0 were never part of a mean
+        n_counted = counts.queries if scored.weights is None else int((scored.weights > 0).sum())
+        for measure, limit in limits.items():
+            mean, lower = means[measure], measure in scored.lower_is_better
+            undefined = 1 - mean.n / max(n_counted, 1)
+            error = ""
+            if counts.retrieved and counts.unjudged == counts.retrieved:
+                error = "Not one of the docs it retrieved is judged."
+            elif missing > policy.allow_missing:
+                error = f"{name} does not answer {counts.missing} of {n_queries} queries ({missing:.0%}; {allowed})."
+            elif undefined > policy.allow_missing and not excludes:
+                n_undefined = counts.queries - mean.n
+                error = f"{measure} is undefined for {n_undefined} of {counts.queries} queries ({allowed})."
+            elif math.isnan(mean.value):
+                error = f"No query has a score by {measure}."
+            holds = mean.value <= limit if lower else mean.value >= limit
+            words = f"{measure} is {mean.shown}, and is to be {'at most' if lower else 'at least'} {limit:g}."
+            yield GateCheck(f"{name} {measure}", "error" if error else "passed" if holds else "failed", error or words)

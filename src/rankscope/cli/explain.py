@@ -9,8 +9,6 @@ from rankscope.cli import options
 from rankscope.records import to_json
 from rankscope.report.explanation import print_explanation
 
-FORMATS = ("table", "json")
-
 EPILOG = """\
 examples:
   rankscope explain qrels.txt bm25.run --query 42 -m nDCG@10
@@ -25,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--measure", default="nDCG@10", metavar="NAME", help="the measure (default: nDCG@10)")
     options.add_profile_option(parser)
     parser.add_argument("--all", action="store_true", help="show every rank, also those that add nothing")
-    options.add_output_options(parser, FORMATS, note="default: table, or JSON to a file")
+    options.add_format_option(parser, "table", "json", to_file="json")
+    options.add_output_option(parser)
     for name, what in {"embeddings": "embedding", "docs": "topic, source, date …", "ontology": "ontology"}.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"for measures by {what}: as for rankscope evaluate")
     options.add_evaluation_options(parser)
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
-    form = options.chosen_format(args, FORMATS, to_file="json")
+    form = options.chosen_format(args)
     how = options.evaluation_options_from(args, "embeddings", "docs", "ontology")
     explanation = explain(args.qrels, args.run, args.query, args.measure, **how)
     with options.output_to(args.output) as stream:

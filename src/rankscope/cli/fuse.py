@@ -26,12 +26,12 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="two or more runs")
-    file = "the file to write, its format told from its name as in convert; without it standard output"
+    file = "the file to write; its format follows from its name, as in convert (default: standard output)"
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help=file)
     methods = Later(lambda: words({name: METHODS.summary(name) for name in METHODS}, default="rrf"))
     parser.add_argument("--method", default="rrf", metavar="WORD", help=methods)
     parser.add_argument("--k", type=float, default=60, metavar="K", help="the constant of rrf (default: 60)")
-    parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all alike)")
+    parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all equal)")
     norms = f"how scores are made comparable\n{words(NORMS, default='minmax')}"
     parser.add_argument("--norm", metavar="WORD", help=norms)
     parser.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each run, and keep N")
@@ -43,9 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fuse the runs, and say what was done."""
     one_stdin(args.runs)
-    weights = parse_weights(args.weights)
+    try:
+        weights = None if args.weights is None else tuple(float(part) for part in args.weights.split(","))
+    except ValueError as error:
+        raise OptionError(f"weights {args.weights!r} are not numbers", hint="for example 1,2") from error
     runs = load_runs(args.runs, options=read_options_from(args))
     name = args.name or ("fused" if args.output == "-" else name_of(args.output))
     fused = fuse(runs, args.method, k=args.k, weights=weights, norm=args.norm, depth=args.depth, name=name)
@@ -54,13 +56,3 @@ def run(args: argparse.Namespace) -> int:
     n_queries = len(set(rows.query)) + len(rows.empty_queries)
     print(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
     return 0
-
-
-def parse_weights(text: str | None) -> tuple[float, ...] | None:
-    """Return the numbers of 1,2,0.5."""
-    if text is None:
-        return None
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise OptionError(f"weights {text!r} are not numbers", hint="for example 1,2") from error

@@ -10,14 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError
-from rankscope.predecessors.importers import KINDS, ImportedCollection, WrittenCollection, import_file, write_collection
-from rankscope.predecessors.importers.write import summary_of
-
-FORMATS = ("text", "json")
+from rankscope.predecessors.importers import KINDS, ImportedCollection, import_file, write_collection
 
 EPILOG = f"""\
 kinds:
@@ -35,17 +33,17 @@ exit codes: 0 fine, 1 --check found something, 2 could not run"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="the file or run directory to import")
     parser.add_argument("-o", "--output", metavar="FOLDER", help="write what was found to a new folder")
-    parser.add_argument("--kind", metavar="KIND", help="what FILE is, where its content is not to decide")
+    parser.add_argument("--kind", metavar="KIND", help="what FILE is, instead of detecting it from its content")
     parser.add_argument("--query", metavar="TEXT", help="what was searched for, where the file does not say")
     parser.add_argument("--practitioners", metavar="FILE", help="ids and names of the people that test cases name")
     unresolved = "names that match nobody: keep (the default) as relevant docs that are never found, or drop"
     parser.add_argument("--unresolved", metavar="WORD", default="keep", help=unresolved)
     parser.add_argument("--check", action="store_true", help="only check a file of HPO test cases against its schema")
-    add_format_option(parser, FORMATS)
+    add_format_option(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    form = chosen_format(args, FORMATS)
+    form = chosen_format(args)
     if args.check:
         if args.output:
             raise OptionError("--check writes nothing, so -o makes no sense with it", hint="leave out one of them")
@@ -54,16 +52,16 @@ def run(args: argparse.Namespace) -> int:
         return check_test_cases(args.file, as_json=form == "json")
     how = {name: getattr(args, name) for name in ("kind", "query", "practitioners", "unresolved")}
     found = import_file(args.file, **how)
-    written = write_collection(found, args.output) if args.output else None
+    files = write_collection(found, args.output) if args.output else {}
     if form == "json":
-        print(json.dumps(summary_of(found, written.files if written else {}), indent=1, ensure_ascii=False))
+        print(json.dumps(found.summary(files), indent=1, ensure_ascii=False))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in lines_of(found, written))
+        sys.stdout.writelines(f"{line}\n" for line in lines_of(found, files, args.output))
     return 0
 
 
-def lines_of(found: ImportedCollection, written: WrittenCollection | None) -> Iterator[str]:
-    """Yield what was found, line by line."""
+def lines_of(found: ImportedCollection, files: Mapping[str, int], folder: str | None) -> Iterator[str]:
+    """Yield what was found, and the files that were written."""
     yield f"{found.kind}: {found.title}"
     n_judged = len({judgment.query for judgment in found.judgments})
     counts = {
@@ -79,9 +77,9 @@ def lines_of(found: ImportedCollection, written: WrittenCollection | None) -> It
             yield f"  {name:<10} {count}" + (f" ({detail})" if detail else "")
     for note in found.notes:
         yield f"  note       {note}"
-    if written:
-        yield f"written to {written.folder}: {', '.join([*written.files, 'summary.json'])}"
-        qrels = next((name for name in written.files if name.startswith("qrels.")), None)
-        runs = [name for name in written.files if name.startswith("runs/")]
+    if folder:
+        yield f"written to {Path(folder)}: {', '.join([*files, 'summary.json'])}"
+        qrels = next((name for name in files if name.startswith("qrels.")), None)
+        runs = [name for name in files if name.startswith("runs/")]
         if qrels and runs:
-            yield f"next: rankscope evaluate {' '.join(str(written.folder / name) for name in (qrels, *runs))}"
+            yield f"next: rankscope evaluate {' '.join(str(Path(folder, name)) for name in (qrels, *runs))}"

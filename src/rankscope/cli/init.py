@@ -81,7 +81,6 @@ def collections_here(*, asks: bool) -> list[str]:
 
 
 def is_collection(folder: Path) -> bool:
-    """Tell whether a folder holds docs, queries and qrels."""
     if not folder.is_dir():
         return False
     try:

@@ -9,7 +9,7 @@ import gc
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -21,36 +21,32 @@ from rankscope.registry import Entry, Registry
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
 
+_SUMMARIES = {
+    "evaluate": "score runs against qrels",
+    "compare": "tell which run is better, how sure that is, and where the difference sits",
+    "explain": "show the arithmetic of one score, rank by rank",
+    "diagnose": "explain in plain words what a run does badly, and what usually helps",
+    "validate": "report what is odd about qrels and runs, without scoring",
+    "convert": "turn a run or qrels into another format",
+    "fuse": "combine runs into one",
+    "import": "take over the files of the evaluation frameworks that Rankscope replaces",
+    "init": "write a project file",
+    "run": "run the systems of a project: retrieve, time, evaluate, compare, report",
+    "collection": "show a collection, or build the HPO benchmark",
+    "split": "divide queries into train and held out",
+    "plan": "say how many queries a difference takes, or which differences your queries can find",
+    "report": "make a report or a chart from scores that were saved before",
+    "measures": "list the measures, or explain one",
+    "profiles": "list the conventions of other tools that can be followed",
+    "doctor": "show what this installation has: versions, kernel, optional packages",
+    "demo": "show all of this on a small example that comes with Rankscope",
+}
+_MODULES = {"import": "import_"}
+"""Modules that cannot be called as their command is: the name is a word of Python."""
+
 COMMANDS: Registry[ModuleType] = Registry(
     "command",
-    {
-        "evaluate": Entry("rankscope.cli.evaluate", "score runs against qrels"),
-        "compare": Entry(
-            "rankscope.cli.compare", "tell which run is better, how sure that is, and where the difference sits"
-        ),
-        "explain": Entry("rankscope.cli.explain", "show the arithmetic of one score, rank by rank"),
-        "diagnose": Entry(
-            "rankscope.cli.diagnose", "explain in plain words what a run does badly, and what usually helps"
-        ),
-        "validate": Entry("rankscope.cli.validate", "report what is odd about qrels and runs, without scoring"),
-        "convert": Entry("rankscope.cli.convert", "turn a run or qrels into another format"),
-        "fuse": Entry("rankscope.cli.fuse", "combine runs into one"),
-        "import": Entry(
-            "rankscope.cli.import_", "take over the files of the evaluation frameworks that Rankscope replaces"
-        ),
-        "init": Entry("rankscope.cli.init", "write a project file"),
-        "run": Entry("rankscope.cli.run", "run the systems of a project: retrieve, time, evaluate, compare, report"),
-        "collection": Entry("rankscope.cli.collection", "show a collection, or build the HPO benchmark"),
-        "split": Entry("rankscope.cli.split", "divide queries into train and held out"),
-        "plan": Entry(
-            "rankscope.cli.plan", "say how many queries a difference takes, or which differences your queries can find"
-        ),
-        "report": Entry("rankscope.cli.report", "make a report or a chart from scores that were saved before"),
-        "measures": Entry("rankscope.cli.measures", "list the measures, or teach one"),
-        "profiles": Entry("rankscope.cli.profiles", "list the conventions of other tools that can be followed"),
-        "doctor": Entry("rankscope.cli.doctor", "show what this installation has: versions, kernel, optional packages"),
-        "demo": Entry("rankscope.cli.demo", "show all of this on a small example that comes with Rankscope"),
-    },
+    {name: Entry(f"rankscope.cli.{_MODULES.get(name, name)}", summary) for name, summary in _SUMMARIES.items()},
     entry_points="rankscope.commands",
 )
 """Each is a module with a docstring, EPILOG, add_arguments(parser) and run(args) -> exit code."""
@@ -64,7 +60,7 @@ examples:
   rankscope measures nDCG
   rankscope demo
 
-`rankscope COMMAND --help` tells more about a command.
+`rankscope COMMAND --help` explains a command.
 exit codes: 0 fine, 1 a finding, 2 could not run"""
 
 
@@ -77,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads would spin on the cores the kernel needs
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = WarningsOnce()
+            warnings.showwarning = printer_of_warnings()
             warnings.simplefilter("always", RankscopeWarning)
             if arguments is None:
                 load_for_good(given)
@@ -131,7 +127,6 @@ def load_for_good(given: Sequence[str]) -> None:
 
 
 def dispatch(given: list[str]) -> int:
-    """Find the command among the arguments and run it."""
     if not given or given[0].startswith("-"):
         parser = top_level_parser()
         parser.parse_args(given)
@@ -155,7 +150,6 @@ def parser_of(name: str) -> Parser:
 
 
 def top_level_parser() -> Parser:
-    """Return the parser of what stands before any command."""
     width = max(map(len, COMMANDS))
     listed = "\n".join(f"  {name:<{width}}  {COMMANDS.summary(name)}" for name in COMMANDS)
     question = "Is this ranking good, which variant is better, where does it fail, and can that answer be trusted?"
@@ -166,17 +160,16 @@ def top_level_parser() -> Parser:
     return parser
 
 
-class WarningsOnce:
-    """Prints warnings as lines, each text once however often it is given."""
+def printer_of_warnings() -> Callable[..., None]:
+    """Return what prints a warning as a line, each text once however often it is given."""
+    said: set[str] = set()
 
-    def __init__(self) -> None:
-        self._said: set[str] = set()
-
-    def __call__(self, message: Warning | str, *_: Any, **__: Any) -> None:
-        """Print a warning that has not been printed yet."""
-        if str(message) not in self._said:
-            self._said.add(str(message))
+    def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in said:
+            said.add(str(message))
             print(f"warning: {message}", file=sys.stderr)
+
+    return print_warning
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""List the measures by family, or teach one: what it answers, formula, range, parameters, example, citation."""
+"""List the measures by family, or explain one: what it answers, formula, range, parameters, example, citation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import MeasureSpec
 from rankscope.report.measure_help import measure_text, parameter_lines, usual_name
 
-FORMATS = ("text", "json")
-
 EPILOG = """\
 examples:
   rankscope measures
@@ -26,18 +24,24 @@ ir_measures are understood too"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to teach")
-    add_format_option(parser, FORMATS)
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the measure to explain")
+    add_format_option(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     specs = [find(args.name)] if args.name else [spec for family in by_family().values() for spec in family]
-    if chosen_format(args, FORMATS) == "json":
+    if chosen_format(args) == "json":
         print(json.dumps([record(spec) for spec in specs], indent=1, ensure_ascii=False))
     elif args.name:
         print(measure_text(specs[0]), end="")
     else:
-        print_list()
+        width = max(len(usual_name(spec)) for spec in specs)
+        for family, members in by_family().items():
+            print(family)
+            for spec in members:
+                print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
+            print()
+        print("`rankscope measures NAME` explains one of them")
     return 0
 
 
@@ -48,19 +52,7 @@ def find(name: str) -> MeasureSpec:
     return parse_measures(name)[0].spec
 
 
-def print_list() -> None:
-    """Print every measure with the question it answers."""
-    width = max(len(usual_name(spec)) for spec in REGISTRY.values())
-    for family, specs in by_family().items():
-        print(family)
-        for spec in specs:
-            print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
-        print()
-    print("`rankscope measures NAME` tells all about one of them")
-
-
 def record(spec: MeasureSpec) -> dict[str, object]:
-    """Return what is known of a measure, for programs."""
     return {
         "name": spec.name,
         "title": spec.title,

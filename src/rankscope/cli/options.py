@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -14,13 +14,15 @@ from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.io.formats import FORMATS
 from rankscope.progress import Progress
+from rankscope.registry import load_object
 
 if TYPE_CHECKING:
+    from rankscope.comparison.gate import GatePolicy, GateResult
     from rankscope.report.charts import ChartSource
     from rankscope.report.document import Report
     from rankscope.report.render import Form
+    from rankscope.report.render.junit import JUnitCase
 
 POLICY_OPTIONS = ("ties", "precision", "duplicates", "self_match", "missing", "no_relevant", "undefined")
 
@@ -34,7 +36,6 @@ REPORT_EXTENSIONS = {
     ".csv": "csv",
     ".xml": "junit",
 }
-OUTPUT = "write to a file instead of stdout"
 GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
 
 
@@ -43,102 +44,96 @@ def add_evaluation_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("policies, each one word (trec_eval's behaviour is the default)")
     defaults = Policies()
     for name in POLICY_OPTIONS:
-        group.add_argument(
-            f"--{name.replace('_', '-')}", metavar="WORD", help=words(CHOICES[name], default=getattr(defaults, name))
-        )
-    group.add_argument(
-        "--complete", action="store_true", help="the same as --missing zero (trec_eval -c), whatever the profile says"
-    )
+        meanings = words(CHOICES[name], default=getattr(defaults, name))
+        group.add_argument(f"--{name.replace('_', '-')}", metavar="WORD", help=meanings)
+    complete = "the same as --missing zero (trec_eval -c), whatever the profile says"
+    group.add_argument("--complete", action="store_true", help=complete)
     group.add_argument("--depth", type=int, metavar="N", help="look at the first N docs of each query (trec_eval -M)")
     group.add_argument("--judged-only", action="store_true", default=None, help="remove unjudged docs (trec_eval -J)")
     group.add_argument("--min-rel", type=float, metavar="GRADE", help="lowest relevant grade (trec_eval -l); default 1")
     add_file_options(parser)
 
 
-def add_file_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options on how files are read."""
+def add_file_options(parser: argparse.ArgumentParser, **strictness: str) -> None:
+    """Add how files are read; what a malformed line does can be said in other words, as for `add_strictness`."""
     group = parser.add_argument_group("reading files")
     for kind, example in (("qrels", "query=question,grade=stars"), ("run", "query=question,score=sim")):
-        how = with_formats(f"read the {kind} as this, instead of telling from the content")
+        how = with_formats(f"read the {kind} as this, instead of detecting the format")
         group.add_argument(f"--{kind}-format", metavar="FORMAT", help=how)
         which = f"which column of a {kind} table holds what, e.g. {example}"
         group.add_argument(f"--{kind}-columns", metavar="ROLE=NAME,...", help=which)
-    add_strictness(group)
+    add_strictness(group, **strictness)
+
+
+def names_in(table: str, text: str, more: str = "") -> Later:
+    """Return the help of an option that takes a name from a table ("module:object"), which takes a while to load."""
+    return Later(lambda: f"{text}: {', '.join(load_object(table))}{more}")
 
 
 def with_formats(text: str) -> Later:
-    """Return the help of an option that takes a format: the names, also those of other packages, are looked up late."""
-    return Later(lambda: f"{text}: {', '.join(FORMATS)}")
+    return names_in("rankscope.io.formats:FORMATS", text)
 
 
-def add_strictness(group: argparse._ActionsContainer) -> None:
-    """Add what a malformed line does."""
+def add_strictness(
+    group: argparse._ActionsContainer,
+    strict: str = "stop where a line is malformed (the default)",
+    lenient: str = "skip malformed lines; how many is reported",
+) -> None:
     strictness = group.add_mutually_exclusive_group()
-    strictness.add_argument("--strict", action="store_true", help="stop where a line is malformed (the default)")
-    strictness.add_argument("--lenient", action="store_true", help="skip malformed lines; how many is reported")
+    strictness.add_argument("--strict", action="store_true", help=strict)
+    strictness.add_argument("--lenient", action="store_true", help=lenient)
 
 
 def add_anyway_option(parser: argparse.ArgumentParser) -> None:
-    """Add that ids which match nothing, and arguments that look swapped, are no reason to stop."""
     what = "only warn where not one doc id of a run is judged, or where qrels and run look swapped"
     parser.add_argument("--anyway", action="store_true", help=what)
 
 
 def add_profile_option(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of another tool's conventions."""
-
-    def profile_help() -> str:
-        from rankscope.measures.profiles import PROFILES
-
-        return f"follow the conventions of another tool: {', '.join(PROFILES)}"
-
-    parser.add_argument("--profile", metavar="NAME", help=Later(profile_help))
+    profiles = names_in("rankscope.measures.profiles:PROFILES", "follow the conventions of another tool")
+    parser.add_argument("--profile", metavar="NAME", help=profiles)
 
 
 def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what: str) -> None:
     """Add the choice of a chart that can be drawn from a source, e.g. a comparison."""
-
-    def chart_help() -> str:
-        from rankscope.report.charts import charts_from
-
-        return f"{what}: {', '.join(charts_from(source))}"
-
-    parser.add_argument("--chart", metavar="KIND", help=Later(chart_help))
+    kinds = Later(lambda: f"{what}: {', '.join(load_object('rankscope.report.charts:charts_from')(source))}")
+    parser.add_argument("--chart", metavar="KIND", help=kinds)
 
 
-def add_format_option(parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "") -> None:
-    """Add the choice of what is printed; the first format is the default."""
-    usual = note or f"default: {formats[0]}"
-    parser.add_argument("--format", metavar="FORMAT", help=f"what to print: {', '.join(formats)} ({usual})")
-
-
-def add_output_options(
-    parser: argparse.ArgumentParser, formats: Sequence[str], *, note: str = "", file: str = OUTPUT
+def add_format_option(
+    parser: argparse.ArgumentParser,
+    *formats: str,
+    by_extension: Mapping[str, str] | None = None,
+    to_file: str | None = None,
 ) -> None:
-    """Add the choice of what is printed, and of a file for it."""
-    add_format_option(parser, formats, note=note)
+    """Add the choice of what is printed: by default the first format, or what a file's extension stands for."""
+    otherwise = (
+        f", or {to_file.upper()} to a file" if to_file else ", or by the extension of -o" if by_extension else ""
+    )
+    what = f"what to print: {', '.join(formats)} (default: {formats[0]}{otherwise})"
+    parser.add_argument("--format", metavar="FORMAT", help=what)
+    parser.set_defaults(formats=formats, by_extension=by_extension, to_file=to_file)
+
+
+def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a file instead of stdout") -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help=file)
 
 
-def chosen_format(
-    args: argparse.Namespace,
-    formats: Sequence[str],
-    *,
-    by_extension: Mapping[str, str] | None = None,
-    to_file: str | None = None,
-) -> str:
-    """Return the format to print, or say which there are: what is given, or what a file's extension stands for."""
+def chosen_format(args: argparse.Namespace) -> str:
+    """Return which of the formats of `add_format_option` to print."""
+    formats: tuple[str, ...] = args.formats
     if args.format is not None:
         if args.format not in formats:
             hint = did_you_mean(args.format, formats)
             raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
         return str(args.format)
-    if getattr(args, "output", None) in (None, "-"):
+    # a chart has extensions of its own
+    if getattr(args, "output", None) in (None, "-") or getattr(args, "chart", None):
         return formats[0]
-    if by_extension is None:
-        return to_file or formats[0]
+    if args.by_extension is None:
+        return str(args.to_file or formats[0])
     suffix = os.path.splitext(args.output)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
-    known = {ending: form for ending, form in by_extension.items() if form in formats}
+    known: dict[str, str] = {ending: form for ending, form in args.by_extension.items() if form in formats}
     if suffix not in known:
         raise OptionError(
             f"cannot tell the format from {args.output!r}", hint=f"use {', '.join(known)}, or say --format"
@@ -146,10 +141,60 @@ def chosen_format(
     return known[suffix]
 
 
-def whole_number(text: str) -> int:
-    """Accept a whole number from 1 up."""
-    if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+def add_gate_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(GATE)
+    worse = "fail where a system is worse than the baseline"
+    lower = f"{worse}, or lower by more than the margin with too few queries or judgments"
+    group.add_argument("--fail-if-worse", action="store_true", help=lower)
+    required = "non-inferior: pass only where the whole interval lies above minus the margin"
+    group.add_argument("--require", metavar="WORD", help=required)
+    inconclusive = "where the result is inconclusive: warn (default: pass, and say so), fail or pass"
+    group.add_argument("--on-inconclusive", metavar="WORD", help=inconclusive)
+    missing = "the share of queries that a system may leave unanswered (default: 0.1)"
+    group.add_argument("--allow-missing", type=float, metavar="SHARE", help=missing)
+
+
+def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GatePolicy | None:
+    """Return what the gate lets pass, None where none was asked for."""
+    details = {"on_inconclusive": args.on_inconclusive, "allow_missing": args.allow_missing}
+    given = {name: value for name, value in details.items() if value is not None}
+    if not (args.fail_if_worse or args.require or always):
+        if given:
+            name = next(iter(given)).replace("_", "-")
+            raise OptionError(f"--{name} does nothing without a gate", hint="add --fail-if-worse")
+        return None
+    from rankscope.comparison.gate import GatePolicy
+
+    return GatePolicy(require=args.require, **given)
+
+
+def gate_exit_code(gate: GateResult | None, args: argparse.Namespace) -> int:
+    """Say on stderr what the gate says, and return the exit code: 0 where no gate was asked for."""
+    if gate is None or not (args.fail_if_worse or args.require):
+        return 0
+    for line in gate.lines():
+        print(line, file=sys.stderr)
+    return gate.exit_code
+
+
+def write_cases(cases: Iterable[JUnitCase], stream: TextIO, *, command: str) -> None:
+    """Write test cases for a build server."""
+    from rankscope.report.render.junit import to_junit
+
+    stream.write(to_junit(cases, suite=f"rankscope {command}"))
+
+
+def write_error_case(error: Exception, output: str | None, *, command: str) -> None:
+    """Write a build server's file that says what is wrong: an older one would say passed."""
+    from rankscope.report.comparison_cases import error_case
+
+    with output_to(output) as stream:
+        write_cases([error_case(command, str(error), command=command)], stream, command=command)
+
+
+def whole_number(text: str, *, least: int = 1) -> int:
+    if not text.strip().isdecimal() or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
     return int(text)
 
 
@@ -164,7 +209,6 @@ def evaluation_options_from(args: argparse.Namespace, *names: str) -> dict[str, 
 
 
 def policies_from(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the policies that were given."""
     given = {name: getattr(args, name) for name in (*POLICY_OPTIONS, "depth", "judged_only", "min_rel")}
     if args.complete:
         if args.missing not in (None, "zero"):
@@ -195,7 +239,6 @@ def parse_columns(text: str | None) -> dict[str, str] | None:
 
 
 def command_line(args: argparse.Namespace) -> str:
-    """Return the command as it was given."""
     import shlex
 
     return shlex.join(["rankscope", *args.given])
@@ -222,7 +265,6 @@ def progress_on(stream: TextIO) -> Progress | None:
 
 @contextmanager
 def output_to(path: str | None) -> Iterator[TextIO]:
-    """Open the output file, or give stdout."""
     if path in (None, "-"):
         yield sys.stdout
         return

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import partial
 
 from rankscope.cli import options
 from rankscope.stats.power import ALPHA, POWER
-
-FORMATS = ("table", "json")
-DEFAULT_MEASURE = "nDCG@10"
 
 EPILOG = """\
 examples:
@@ -32,49 +30,34 @@ because a test was not yet statistically significant."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", metavar="[QRELS RUN RUN...]", nargs="*", help="the judgments, then two or more runs; not with --sd"
-    )
-    parser.add_argument(
-        "-m", "--measure", metavar="NAME", help=f"the measure that is to decide (default: {DEFAULT_MEASURE})"
-    )
-    parser.add_argument(
-        "--detect", type=positive, metavar="X", help="the smallest difference that matters, in points of the measure"
-    )
-    parser.add_argument(
-        "--queries", type=from_two, metavar="N", help="plan with this many queries (default: those of the files)"
-    )
-    parser.add_argument(
-        "--sd", type=positive, metavar="X", help="the standard deviation of the differences per query, instead of files"
-    )
+    files = "the judgments, then two or more runs; not with --sd"
+    parser.add_argument("files", metavar="[QRELS RUN RUN...]", nargs="*", help=files)
+    parser.add_argument("-m", "--measure", metavar="NAME", help="the measure that is to decide (default: nDCG@10)")
+    smallest = "the smallest difference that matters, in points of the measure"
+    parser.add_argument("--detect", type=number_below, metavar="X", help=smallest)
+    from_two = partial(options.whole_number, least=2)
+    queries = "plan with this many queries (default: those of the files)"
+    parser.add_argument("--queries", type=from_two, metavar="N", help=queries)
+    spread = "the standard deviation of the differences per query, instead of files"
+    parser.add_argument("--sd", type=number_below, metavar="X", help=spread)
     shared = "how many systems will be compared, the baseline included; alpha is shared by all comparisons with it"
     how_many = f"{shared} (default: as many as there are runs, or 2)"
     parser.add_argument("--systems", type=from_two, metavar="M", help=how_many)
-    for name, usual, what in (
-        ("alpha", ALPHA, "of a false alarm"),
-        ("power", POWER, "to find a difference that is there"),
-    ):
-        parser.add_argument(
-            f"--{name}", type=share, default=usual, metavar="X", help=f"chance {what} (default: {usual})"
-        )
+    share = partial(number_below, end=1, what="a number between 0 and 1")
+    alarm = f"chance of a false alarm (default: {ALPHA})"
+    parser.add_argument("--alpha", type=share, default=ALPHA, metavar="X", help=alarm)
+    find = f"chance to find a difference that is there (default: {POWER})"
+    parser.add_argument("--power", type=share, default=POWER, metavar="X", help=find)
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    options.add_output_options(parser, FORMATS)
+    options.add_format_option(parser, "table", "json")
+    options.add_output_option(parser)
     options.add_profile_option(parser)
     options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
 
 
-def positive(text: str) -> float:
-    return number_within(text, math.inf, "a number above 0")
-
-
-def share(text: str) -> float:
-    return number_within(text, 1, "a number between 0 and 1")
-
-
-def number_within(text: str, end: float, what: str) -> float:
-    """Accept a number between 0 and an end."""
+def number_below(text: str, end: float = math.inf, what: str = "a number above 0") -> float:
     try:
         value = float(text)
     except ValueError:
@@ -84,19 +67,13 @@ def number_within(text: str, end: float, what: str) -> float:
     return value
 
 
-def from_two(text: str) -> int:
-    if not text.isdecimal() or int(text) < 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 2 up")
-    return int(text)
-
-
 def run(args: argparse.Namespace) -> int:
     from rankscope.comparison.planning import plan
     from rankscope.records import to_json
     from rankscope.report.plan import plan_lines, plan_table
     from rankscope.report.table import print_table
 
-    form = options.chosen_format(args, FORMATS)
+    form = options.chosen_format(args)
     options.one_stdin(args.files)
     settings = {name: getattr(args, name) for name in ("sd", "detect", "queries", "systems", "alpha", "power", "seed")}
     if args.scores:

@@ -11,8 +11,6 @@ from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile, find_profile
 from rankscope.report.measure_help import hanging
 
-FORMATS = ("text", "json")
-
 EPILOG = """\
 examples:
   rankscope profiles
@@ -22,12 +20,12 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", nargs="?", help="the profile to show")
-    add_format_option(parser, FORMATS)
+    add_format_option(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     profiles = [find_profile(args.name)] if args.name else list(PROFILES.values())
-    if chosen_format(args, FORMATS) == "json":
+    if chosen_format(args) == "json":
         print(json.dumps([asdict(profile) for profile in profiles], indent=1, ensure_ascii=False))
     else:
         print("\n".join(text(profile) for profile in profiles), end="")

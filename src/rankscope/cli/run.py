@@ -1,8 +1,8 @@
 """Run the systems of a project on its collections: retrieve, time, evaluate, compare and report.
 
 PROJECT is a rankscope.toml or the folder of one; without it the nearest one is taken, from the current folder upwards.
-Every answer is kept as soon as it has come. A run that was interrupted, in whatever way, goes on where it was: nothing
-is asked twice, and the result is the same.
+Every answer is kept as soon as it arrives. A run that was interrupted continues where it stopped: nothing is asked
+twice, and the result is the same.
 """
 
 from __future__ import annotations
@@ -14,15 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
-from rankscope.cli.gate_options import add_gate_options, gate_exit_code, gate_policy_from, write_cases
-from rankscope.cli.options import (
-    REPORT_EXTENSIONS,
-    add_output_options,
-    chosen_format,
-    command_line,
-    output_to,
-    write_report,
-)
+from rankscope.cli import options
 from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
@@ -52,23 +44,21 @@ the queries"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", metavar="PROJECT", nargs="?", help="the project file, or its folder")
-    for name, metavar, what in (
-        ("only", "SYSTEM", "run this system"),
-        ("collection", "NAME", "run on this collection"),
-    ):
-        repeated = f"{what}; may be repeated"
-        parser.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=repeated)
+    only, collection = "run this system; may be repeated", "run on this collection; may be repeated"
+    parser.add_argument("--only", action="append", default=[], metavar="SYSTEM", help=only)
+    parser.add_argument("--collection", action="append", default=[], metavar="NAME", help=collection)
     parser.add_argument("--baseline", metavar="SYSTEM", help="the system to compare with (default: the first)")
     parser.add_argument("--k", type=int, metavar="N", help="how many docs to ask for (default: depth in the project)")
-    parser.add_argument("--fresh", action="store_true", help="throw earlier answers away and ask everything anew")
-    held_out = "measure the held-out queries of splits, which is recorded"
-    parser.add_argument("--reveal", action="store_true", help=held_out)
+    parser.add_argument("--fresh", action="store_true", help="discard earlier answers and ask for everything again")
+    parser.add_argument(
+        "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
+    )
     anyway = "compare systems even where what they return are not ids of the collection's docs"
     parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
-    file = "write the report to a file: .html .md .tex .json .txt .xml"
-    add_output_options(parser, FORMATS, note="default: text, or by the extension of -o", file=file)
-    add_gate_options(parser)
+    options.add_format_option(parser, *FORMATS, by_extension=options.REPORT_EXTENSIONS)
+    options.add_output_option(parser, "write the report to a file: .html .md .tex .json .txt .xml")
+    options.add_gate_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,28 +66,25 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.experiment.project import load_project
     from rankscope.experiment.runner import RunOptions, run_project
 
-    form = chosen_format(args, FORMATS, by_extension=REPORT_EXTENSIONS)
-    policy = gate_policy_from(args, always=form == "junit")
+    form = options.chosen_format(args)
+    policy = options.gate_policy_from(args, always=form == "junit")
     try:
         project = load_project(args.project)
-        options = RunOptions(
+        asked = RunOptions(
             only=tuple(args.only),
             collections=tuple(args.collection),
             depth=args.k,
-            command=command_line(args),
+            command=options.command_line(args),
             **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway")},
         )
         with progress_bars(sys.stderr) as on_progress:
-            benchmark = run_project(project, options, on_progress=on_progress)
+            benchmark = run_project(project, asked, on_progress=on_progress)
     except RankscopeError as error:
         if form == "junit":
-            # an older file of a build server would say passed
-            from rankscope.report.comparison_cases import error_case
-
-            write_cases([error_case("run", str(error), command="run")], args.output, command="run")
+            options.write_error_case(error, args.output, command="run")
         raise
     gate = None if policy is None else benchmark_gate(benchmark, policy)
-    with output_to(args.output) as stream:
+    with options.output_to(args.output) as stream:
         write(benchmark, form, stream, gate, details=args.details or args.output is not None)
     if args.output not in (None, "-"):
         print(f"the report is in {args.output}", file=sys.stderr)
@@ -108,26 +95,23 @@ def run(args: argparse.Namespace) -> int:
             lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
             print("\n  ".join(lines), f"hint: {system.finding.hint}", sep="\n", file=sys.stderr)
     if args.fail_if_worse or args.require:
-        return gate_exit_code(gate, args)
+        return options.gate_exit_code(gate, args)
     return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
-    """Write the benchmark in the format asked for."""
     if form == "junit" and gate is not None:
         from rankscope.report.comparison_cases import cases
-        from rankscope.report.render.junit import to_junit
 
-        stream.write(to_junit(cases(gate, command="run"), suite="rankscope run"))
-        return
-    if form == "json":
+        options.write_cases(cases(gate, command="run"), stream, command="run")
+    elif form == "json":
         from rankscope.report.benchmark_json import json_text
 
         stream.write(json_text(benchmark))
-        return
-    from rankscope.report.benchmark import report_of
+    else:
+        from rankscope.report.benchmark import report_of
 
-    write_report(partial(report_of, benchmark), form, stream, details=details)
+        options.write_report(partial(report_of, benchmark), form, stream, details=details)
 
 
 @contextmanager

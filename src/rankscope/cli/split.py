@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     together = "attribute of queries that belong together, such as session: those that share its value stay on one side"
     parser.add_argument("--group", metavar="NAME", help=f"{together} (default: what the project file says)")
     parser.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
-    parser.add_argument("--force", action="store_true", help="draw a split again that is there already")
+    parser.add_argument("--force", action="store_true", help="replace a split that is there already")
     parser.add_argument("--reveal", action="store_true", help="print the held-out queries of a split, and record it")
     parser.add_argument("--project", metavar="FILE", help="the project file, where it is not in this folder or above")
 
@@ -48,11 +48,17 @@ def run(args: argparse.Namespace) -> int:
     if not Path(args.collection).is_file():
         hint = "to make one, say where it is to be written: -o split.json"
         raise OptionError(f"{args.collection} is not a split", hint=hint)
-    return reveal_holdout(args.collection) if args.reveal else show(load_split(args.collection), args.collection)
+    if not args.reveal:
+        return show(load_split(args.collection), args.collection)
+    path = args.collection
+    holdout = reveal(path, command=shlex.join(["rankscope", "split", path, "--reveal"]))
+    sys.stdout.writelines(f"{query}\n" for query in holdout.query_ids)
+    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
+    print(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)
+    return 0
 
 
 def make(args: argparse.Namespace) -> int:
-    """Divide a collection and say what came out."""
     spec, cache = find_collection(args.collection, args.project)
     queries = load_collection(spec, cache=cache).queries
     by = [name.strip() for name in args.by.split(",") if name.strip()]
@@ -75,16 +81,7 @@ def show(split: Split, path: str) -> int:
     if split.n_groups is not None and split.share is not None:
         n_train, n_holdout = split.n_groups
         achieved = f"{len(split.train) / (len(split.train) + split.n_holdout):.4g} of the queries"
-        print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was asked for")
+        print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was requested")
     for entry in reveals(path):
         print(f"  revealed {entry.date} by {entry.who}: {entry.command}")
-    return 0
-
-
-def reveal_holdout(path: str) -> int:
-    """Print the held-out queries, and record that this was done."""
-    holdout = reveal(path, command=shlex.join(["rankscope", "split", path, "--reveal"]))
-    sys.stdout.writelines(f"{query}\n" for query in holdout.query_ids)
-    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
-    print(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)
     return 0

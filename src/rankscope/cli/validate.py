@@ -17,13 +17,7 @@ from rankscope.light import replace
 from rankscope.records import to_builtins, to_json
 from rankscope.report.findings import LEVELS_IN_WORDS, print_findings
 
-FORMATS = ("table", "json")
 FOUND_SOMETHING = 1
-STRICTNESS = {
-    "--strict": "stop where a line is malformed, instead of reporting it as a finding",
-    "--lenient": "leave malformed lines out and report them as a finding (the default)",
-}
-"""What these options do here: elsewhere a malformed line stops the command by default."""
 
 EPILOG = f"""\
 examples:
@@ -38,15 +32,15 @@ exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, or by itself a file of test cases")
     parser.add_argument("runs", metavar="RUN", nargs="*", help="one or more runs")
-    add_format_option(parser, FORMATS)
-    add_file_options(parser)
-    for option, what in STRICTNESS.items():
-        parser._option_string_actions[option].help = what  # noqa: SLF001 (argparse has no other way to find an option)
+    add_format_option(parser, "table", "json")
+    strict = "stop where a line is malformed, instead of reporting it as a finding"
+    lenient = "leave malformed lines out and report them as a finding (the default)"
+    add_file_options(parser, strict=strict, lenient=lenient)
 
 
 def run(args: argparse.Namespace) -> int:
     one_stdin([args.qrels, *args.runs])
-    form = chosen_format(args, FORMATS)
+    form = chosen_format(args)
     if not args.runs:
         return check_test_cases(args.qrels, as_json=form == "json")
     # malformed lines are left out, to be reported, unless they shall stop

@@ -9,6 +9,7 @@ from typing import Any
 
 _NAMES_IN = {
     "hpo_retrieval": ("bootstrap_confidence_interval", "paired_bootstrap_test"),
+    "lists": ("TheirScores", "evaluate_as", "in_their_words"),
     "podcast_search": (
         "CoverageEvaluator",
         "DiversityEvaluator",
@@ -29,7 +30,6 @@ _NAMES_IN = {
         "recall_at_k",
         "subtopic_coverage",
     ),
-    "shape": ("TheirScores", "evaluate_as", "in_their_words"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names}
 

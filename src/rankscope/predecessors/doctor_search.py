@@ -12,12 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.evaluation import decide_policies
-from rankscope.measures.profiles import find_profile
-from rankscope.measures.scores import none_if_nan, summarise
-from rankscope.predecessors.lists import RankedList, hits_of, known, relevant_list, score_lists, score_one
+from rankscope.predecessors.lists import RankedList, Scorer, hits_of, known, mean_of, relevant_list
 
-_POLICIES = decide_policies(find_profile("ranking_algo"), {})
+_SCORER = Scorer("ranking_algo")
 
 
 def result_id(result: Any) -> str | None:
@@ -55,8 +52,8 @@ def position_metrics(results: Sequence[Any], ground_truth: Sequence[Any] | None)
     positions = hits_of([ranked]).ranks.tolist()
     names = {"averagePosition": "MeanRel", "minPosition": "FirstRel", "maxPosition": "LastRel"}
     return {
-        **{key: score_one(ranked, name, _POLICIES) for key, name in names.items()},
-        **{f"inTop{k}": int(score_one(ranked, f"NumRelRet@{k}", _POLICIES) or 0) for k in (3, 5, 10)},
+        **{key: _SCORER.score(ranked, name) for key, name in names.items()},
+        **{f"inTop{k}": int(_SCORER.score_or_zero(ranked, "NumRelRet", k)) for k in (3, 5, 10)},
         "totalFound": len(positions),
         "positions": positions,
     }
@@ -77,8 +74,7 @@ def evaluate_against_ground_truth(
 
 def average(values: Iterable[float | None]) -> float | None:
     """Return the mean of the values that are there, None for none: test cases without ground truth do not count."""
-    there = np.array([value for value in values if value is not None], dtype=np.float64)
-    return none_if_nan(summarise(there[~np.isnan(there)], "mean"))
+    return mean_of(np.array(list(values), dtype=np.float64))
 
 
 def summarise_batch(evaluations: Sequence[Mapping[str, Mapping[str, Any]] | None]) -> dict[str, Any]:
@@ -133,16 +129,16 @@ def fit_shares(fit_categories: Sequence[str], cuts: Sequence[int] = (3, 5, 12)) 
     for tier in ("excellent", "good", "ill_fit"):
         ranked = RankedList(range(len(named)), {i: 1.0 for i, category in enumerate(named) if category == tier})
         for k in cuts:
-            found[f"pct_{tier}_at_{k}"] = float(_values(ranked, f"P_ret@{k}"))
+            found[f"pct_{tier}_at_{k}"] = _SCORER.score_or_zero(ranked, "P_ret", k)
             if tier == "excellent":
-                found[f"top{k}_all_excellent"] = bool(_values(ranked, f"P@{k}") == 1.0)
+                found[f"top{k}_all_excellent"] = _SCORER.score_or_zero(ranked, "P", k) == 1.0
     return found
 
 
 def pool_recall(pools: Sequence[Sequence[Any]], ground_truths: Sequence[Sequence[Any]], n: int) -> float | None:
     """Return the share of all picks that are in their pool of n candidates; cases with more picks count more."""
     lists = [_ranked(pool, picks) for pool, picks in zip(pools, ground_truths, strict=True)]
-    found = np.nan_to_num(score_lists(lists, [known(f"NumRelRet@{n}"), known("NumRel")], _POLICIES)).sum(axis=0)
+    found = np.nan_to_num(_SCORER.table(lists, [known(f"NumRelRet@{n}"), known("NumRel")])).sum(axis=0)
     return float(found[0] / found[1]) if len(found) and found[1] else None
 
 
@@ -151,9 +147,4 @@ def _ranked(results: Sequence[Any], ground_truth: Sequence[Any]) -> RankedList:
 
 
 def _score(results: Sequence[Any], ground_truth: Sequence[Any] | None, measure: str) -> float | None:
-    return score_one(_ranked(results, ground_truth or ()), measure, _POLICIES)
-
-
-def _values(ranked: RankedList, measure: str) -> float:
-    """Return a score as it is defined without relevant docs, too: 0."""
-    return float(np.nan_to_num(known(measure).score(hits_of([ranked])))[0])
+    return _SCORER.score(_ranked(results, ground_truth or ()), measure)

@@ -14,16 +14,12 @@ import numpy as np
 
 from rankscope.arrays import Floats
 from rankscope.errors import InputError
-from rankscope.evaluation import decide_policies, load_side_data
-from rankscope.measures.profiles import find_profile
-from rankscope.predecessors.lists import RankedList, relevant_list, score_or_zero
-from rankscope.predecessors.shape import COUNTED_ONCE
+from rankscope.predecessors.lists import RankedList, Scorer, relevant_list, side_data
 from rankscope.stats.interval import bootstrap, percentile_interval, row_means
 
 CODE = "phentrieve"
 SEED = 0
-_POLICIES = decide_policies(find_profile(CODE), {})
-_ONCE = COUNTED_ONCE[CODE]
+_SCORER = Scorer(CODE)
 
 Results = Mapping[str, Any] | Sequence[str]
 
@@ -42,7 +38,7 @@ def retrieved_ids(results: Results) -> list[str]:
 
 def mean_reciprocal_rank(results: Results, expected_ids: Sequence[str]) -> float:
     """Return 1 over the rank of the first expected id, over everything retrieved."""
-    return _score(results, expected_ids, "RR", None)
+    return _score(results, expected_ids, "RR")
 
 
 def hit_rate_at_k(results: Results, expected_ids: Sequence[str], k: int = 5) -> float:
@@ -69,11 +65,9 @@ def ndcg_at_k(
     results: Results, expected_ids: Sequence[str], k: int = 10, relevance_scores: Mapping[str, float] | None = None
 ) -> float:
     """Return nDCG with gain 1, or the scores given, for each expected id."""
-    if k < 1:
-        return 0.0
     gains = {doc: (relevance_scores or {}).get(doc, 1.0) for doc in expected_ids}
     ranked = RankedList(retrieved_ids(results), gains, [gains[doc] for doc in expected_ids])
-    return score_or_zero(ranked, f"nDCG@{k}", _POLICIES)
+    return _SCORER.score_or_zero(ranked, "nDCG", k)
 
 
 def calculate_test_case_max_ont_sim(
@@ -86,10 +80,9 @@ def calculate_test_case_max_ont_sim(
     if not expected_ids or not retrieved_ids:
         return 0.0
     similarity = {"hybrid": "phentrieve_hybrid", "simple_resnik_like": "phentrieve_simple"}.get(formula, formula)
-    side = load_side_data(embeddings=None, docs=None, ontology=ontology)
     ranked = relevant_list(retrieved_ids, list(dict.fromkeys(expected_ids)))
-    measure = f"MaxOntSim(sim={similarity!r})@{len(retrieved_ids)}"
-    return score_or_zero(ranked, measure, _POLICIES, **{str(need): data for need, data in side.items()})
+    measure = f"MaxOntSim(sim={similarity!r})"
+    return _SCORER.score_or_zero(ranked, measure, len(retrieved_ids), **side_data(ontology=ontology))
 
 
 def cross_lingual_consistency(mrr_by_language: Mapping[str, float]) -> dict[str, float]:
@@ -145,8 +138,5 @@ def paired_bootstrap_test(
     return p, p < 0.05
 
 
-def _score(results: Results, expected: Sequence[str], base: str, k: int | None) -> float:
-    if k is not None and k < 1:
-        return 0.0
-    ranked = relevant_list(retrieved_ids(results), expected)
-    return score_or_zero(ranked, base if k is None else f"{base}@{k}", _POLICIES, once=_ONCE)
+def _score(results: Results, expected: Sequence[str], measure: str, k: int | None = None) -> float:
+    return _SCORER.score_or_zero(relevant_list(retrieved_ids(results), expected), measure, k)

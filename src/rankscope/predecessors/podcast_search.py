@@ -13,14 +13,13 @@ import numpy as np
 
 from rankscope.data.docs import DocTable
 from rankscope.data.embeddings import make_embeddings
-from rankscope.evaluation import decide_policies
-from rankscope.measures.profiles import find_profile
 from rankscope.measures.scores import summarise
-from rankscope.predecessors.lists import RankedList, score_or_zero
+from rankscope.predecessors.lists import RankedList, Scorer
+from rankscope.predecessors.profiles import podcast_mean_key
 from rankscope.records import Record, to_builtins
 
 RELEVANT = 2
-_POLICIES = decide_policies(find_profile("parakeet"), {})
+_SCORER = Scorer("parakeet")
 
 Result = Mapping[str, Any]
 Judgments = Mapping[str, float]
@@ -52,19 +51,19 @@ class RelevanceEvaluator:
         results: Sequence[Result], relevance_judgments: Judgments, k: int = 10, threshold: float = RELEVANT
     ) -> float:
         """Return the share of the first k that is relevant."""
-        return _score(results, relevance_judgments, f"P(rel={threshold})@{k}") if k > 0 else 0.0
+        return _score(results, relevance_judgments, f"P(rel={threshold})", k)
 
     @staticmethod
     def recall_at_k(
         results: Sequence[Result], relevance_judgments: Judgments, k: int = 10, threshold: float = RELEVANT
     ) -> float:
         """Return the share of the relevant episodes that is among the first k; above 1 where one is listed twice."""
-        return _score(results, relevance_judgments, f"R(rel={threshold})@{k}") if k > 0 else 0.0
+        return _score(results, relevance_judgments, f"R(rel={threshold})", k)
 
     @staticmethod
     def ndcg(results: Sequence[Result], relevance_judgments: Judgments, k: int = 10) -> float:
         """Return nDCG whose gain is the grade itself."""
-        return _score(results, relevance_judgments, f"nDCG@{k}") if k > 0 else 0.0
+        return _score(results, relevance_judgments, "nDCG", k)
 
     @staticmethod
     def mean_reciprocal_rank(
@@ -84,7 +83,7 @@ class CoverageEvaluator:
             return 0.0
         topics = {str(episode): sorted(map(str, found)) for episode, found in topic_assignments.items()}
         table = DocTable({"topics": topics}, frozenset(topics))
-        return score_or_zero(RankedList(_episodes(results), {}), "TopicCoverage", _POLICIES, docs=table)
+        return _score(results, {}, "TopicCoverage", docs=table)
 
     @staticmethod
     def podcast_coverage(results: Sequence[Result]) -> float:
@@ -127,7 +126,7 @@ class DiversityEvaluator:
             return 0.0
         places = [str(i) for i in range(len(vectors))]
         side = make_embeddings(places, vectors)
-        return score_or_zero(RankedList(places, {}), "ILD", _POLICIES, embeddings=side)
+        return _SCORER.score_or_zero(RankedList(places, {}), "ILD", embeddings=side)
 
     @staticmethod
     def result_uniqueness(results: Sequence[Result]) -> float:
@@ -172,20 +171,12 @@ class EvaluationFramework:
         if not metrics_list:
             return {}
         rows = [to_builtins(metrics) for metrics in metrics_list]
-        return {
-            f"avg_{'mrr' if name == 'mean_reciprocal_rank' else name.removesuffix('_score')}": summarise(
-                np.array([row[name] for row in rows]), "mean"
-            )
-            for name in rows[0]
-        }
+        return {podcast_mean_key(name): summarise(np.array([row[name] for row in rows]), "mean") for name in rows[0]}
 
 
-def _episodes(results: Sequence[Result]) -> list[Any]:
-    return [result.get("episode_id") for result in results]
-
-
-def _score(results: Sequence[Result], judgments: Judgments, measure: str) -> float:
-    return score_or_zero(RankedList(_episodes(results), judgments), measure, _POLICIES)
+def _score(results: Sequence[Result], judgments: Judgments, measure: str, k: int | None = None, **side: Any) -> float:
+    episodes = [result.get("episode_id") for result in results]
+    return _SCORER.score_or_zero(RankedList(episodes, judgments), measure, k, **side)
 
 
 def _score_fields(results: Sequence[Result], measure: str, *, empty_is_missing: bool) -> float:
@@ -199,5 +190,5 @@ def _score_fields(results: Sequence[Result], measure: str, *, empty_is_missing: 
             fields[name] = {place: str(value) for place, value in values.items() if value}
         else:
             fields[name] = {place: repr(value) for place, value in values.items()}
-    table = DocTable(fields, frozenset(map(str, range(len(results)))))
-    return score_or_zero(RankedList([str(i) for i in range(len(results))], {}), measure, _POLICIES, docs=table)
+    places = [str(i) for i in range(len(results))]
+    return _SCORER.score_or_zero(RankedList(places, {}), measure, docs=DocTable(fields, frozenset(places)))

@@ -10,16 +10,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rankscope.errors import InputError
-from rankscope.evaluation import decide_policies, load_side_data
 from rankscope.measures.profiles import find_profile
-from rankscope.predecessors.lists import RankedList, known, relevant_list, score_lists, score_or_zero
+from rankscope.predecessors.lists import RankedList, Scorer, known, mean_of, relevant_list, side_data
 from rankscope.predecessors.profiles import expand_keys
-from rankscope.predecessors.shape import COUNTED_ONCE, mean_of
 
 CODE = "dartboard-code"
-CUTS = (1, 5, 10, 20, 100)
-_POLICIES = decide_policies(find_profile(CODE), {})
-_ONCE = COUNTED_ONCE[CODE]
+CUTS = find_profile(CODE).cuts
+_SCORER = Scorer(CODE)
 
 
 def mean_reciprocal_rank(results: Sequence[Any], relevant_docs: Collection[Any], k: int = 10) -> float:
@@ -43,22 +40,19 @@ def ndcg_at_k(
     results: Sequence[Any], relevant_docs: Collection[Any], k: int = 10, gains: Mapping[Any, float] | None = None
 ) -> float:
     """Return nDCG with gain 1, or the gains given, for each relevant doc."""
-    if k < 1:
-        return 0.0
     ranked = RankedList(results, {doc: (gains or {}).get(doc, 1.0) for doc in relevant_docs})
-    return score_or_zero(ranked, f"nDCG@{k}", _POLICIES)
+    return _SCORER.score_or_zero(ranked, "nDCG", k)
 
 
 def average_precision(results: Sequence[Any], relevant_docs: Collection[Any], k: int | None = None) -> float:
     """Return average precision over all relevant docs, down to rank k where it is given and not 0."""
-    return score_or_zero(relevant_list(results, set(relevant_docs)), f"AP@{k}" if k else "AP", _POLICIES)
+    return _score(results, relevant_docs, f"AP@{k}" if k else "AP")
 
 
 def mean_average_precision(
     all_results: Sequence[Sequence[Any]], all_relevant_docs: Sequence[Collection[Any]], k: int | None = None
 ) -> float:
     """Return the mean of average precision over queries; those without relevant docs count as 0."""
-    _check_lengths(all_results, all_relevant_docs)
     return _means(all_results, all_relevant_docs, {"MAP": f"AP@{k}" if k else "AP"}).get("MAP", 0.0)
 
 
@@ -71,7 +65,7 @@ def evaluate_retrieval(
     profile: str = CODE,
 ) -> dict[str, float]:
     """Return all measures of one query: MRR at the deepest k, recall, precision and nDCG at every k, and AP."""
-    scores = _means([results], [relevant_docs], expand_keys(_plain_keys(profile, "keys"), k_values))
+    scores = _means([results], [relevant_docs], find_profile(profile).keys, k_values)
     if gains:
         scores |= {f"NDCG@{k}": ndcg_at_k(results, relevant_docs, k, gains) for k in k_values}
     return scores
@@ -85,8 +79,7 @@ def evaluate_batch(
     profile: str = CODE,
 ) -> dict[str, float]:
     """Return the means over queries of what `evaluate_retrieval` gives, and MAP at the deepest k; {} for no query."""
-    _check_lengths(all_results, all_relevant_docs)
-    return _means(all_results, all_relevant_docs, expand_keys(_plain_keys(profile, "mean_keys"), k_values))
+    return _means(all_results, all_relevant_docs, find_profile(profile).mean_keys, k_values)
 
 
 def intra_list_diversity(results: Sequence[Any], embeddings_dict: Mapping[Any, Any]) -> float:
@@ -97,7 +90,7 @@ def intra_list_diversity(results: Sequence[Any], embeddings_dict: Mapping[Any, A
     if not embeddings_dict:
         return 0.0
     embedded = [doc for doc in results if doc in embeddings_dict]
-    return score_or_zero(RankedList(embedded, {}), "ILD", _POLICIES, **_side(embeddings_dict))
+    return _SCORER.score_or_zero(RankedList(embedded, {}), "ILD", **_side(embeddings_dict))
 
 
 def alpha_ndcg(
@@ -113,10 +106,9 @@ def alpha_ndcg(
     """
     if not relevant_docs or not results or k < 1:
         return 0.0
-    ranked = relevant_list(results, set(relevant_docs))
     if not embeddings_dict:
-        return score_or_zero(ranked, f"nDCG(gain='binary')@{k}", _POLICIES)  # every doc is new
-    return score_or_zero(ranked, f"NoveltyNDCG(rel_weight={alpha!r})@{k}", _POLICIES, **_side(embeddings_dict))
+        return _score(results, relevant_docs, "nDCG(gain='binary')", k)  # every doc is new
+    return _score(results, relevant_docs, f"NoveltyNDCG(rel_weight={alpha!r})", k, **_side(embeddings_dict))
 
 
 def subtopic_coverage(results: Sequence[Any], topic_assignments: Mapping[Any, Collection[Any]]) -> float:
@@ -126,38 +118,29 @@ def subtopic_coverage(results: Sequence[Any], topic_assignments: Mapping[Any, Co
     return CoverageEvaluator.topic_coverage([{"episode_id": doc} for doc in results], topic_assignments)
 
 
-def _score(results: Sequence[Any], relevant: Collection[Any], base: str, k: int) -> float:
-    if k < 1:
-        return 0.0
-    return score_or_zero(relevant_list(results, set(relevant)), f"{base}@{k}", _POLICIES, once=_ONCE)
+def _score(results: Sequence[Any], relevant: Collection[Any], measure: str, k: int | None = None, **side: Any) -> float:
+    return _SCORER.score_or_zero(relevant_list(results, set(relevant)), measure, k, **side)
 
 
 def _means(
-    all_results: Sequence[Sequence[Any]], all_relevant: Sequence[Collection[Any]], keys: Mapping[str, str]
+    all_results: Sequence[Sequence[Any]],
+    all_relevant: Sequence[Collection[Any]],
+    patterns: Mapping[str, str],
+    cuts: Sequence[int] = (),
 ) -> dict[str, float]:
-    """Return the mean of each key's measure over the lists, {} where there are none."""
+    """Return the means over the lists of all measures that need no embeddings, {} where there are no lists."""
     if not all_results or not all_relevant:
         return {}
-    lists = [relevant_list(docs, set(found)) for docs, found in zip(all_results, all_relevant, strict=True)]
-    values = score_lists(lists, [known(name) for name in keys.values()], _POLICIES, once=_ONCE)
-    return {key: mean_of(column) or 0.0 for key, column in zip(keys, values.T, strict=True)}
-
-
-def _plain_keys(profile: str, which: str) -> dict[str, str]:
-    """Return the keys of a profile that need nothing but lists."""
-    keys: Mapping[str, str] = getattr(find_profile(profile), which)
-    return {key: name for key, name in keys.items() if key not in {"ILD", "Alpha-NDCG@10"}}
-
-
-def _side(embeddings: Mapping[Any, Any]) -> dict[str, Any]:
-    vectors = {str(doc): vector for doc, vector in embeddings.items()}
-    loaded = load_side_data(embeddings=vectors, docs=None, ontology=None)
-    return {str(need): data for need, data in loaded.items()}
-
-
-def _check_lengths(all_results: Sequence[Any], all_relevant: Sequence[Any]) -> None:
-    if all_results and all_relevant and len(all_results) != len(all_relevant):
+    if len(all_results) != len(all_relevant):
         raise InputError(
             f"there are {len(all_results)} lists of results and {len(all_relevant)} sets of relevant docs",
             hint="give one set for each list",
         )
+    keys = expand_keys({key: name for key, name in patterns.items() if key not in {"ILD", "Alpha-NDCG@10"}}, cuts)
+    lists = [relevant_list(docs, set(found)) for docs, found in zip(all_results, all_relevant, strict=True)]
+    values = _SCORER.table(lists, [known(name) for name in keys.values()])
+    return {key: mean_of(column) or 0.0 for key, column in zip(keys, values.T, strict=True)}
+
+
+def _side(embeddings: Mapping[Any, Any]) -> dict[str, Any]:
+    return side_data(embeddings={str(doc): vector for doc, vector in embeddings.items()})

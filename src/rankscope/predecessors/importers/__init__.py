@@ -10,13 +10,15 @@ from rankscope.errors import FormatError, OptionError, RankscopeError, did_you_m
 from rankscope.io.files import read_json, read_text
 from rankscope.io.source import PathLike, source_of
 from rankscope.io.table import rows_in
-from rankscope.predecessors.importers import doctor_search, hpo_retrieval, podcast_search, rag_diversity
+from rankscope.predecessors.importers import doctor_search as doctor
+from rankscope.predecessors.importers import hpo_retrieval as hpo
+from rankscope.predecessors.importers import podcast_search as podcast
+from rankscope.predecessors.importers import rag_diversity as rag
 from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
-from rankscope.predecessors.importers.model import ImportedCollection
-from rankscope.predecessors.importers.write import WrittenCollection, write_collection
+from rankscope.predecessors.importers.model import ImportedCollection, write_collection
 from rankscope.records import Record
 
-__all__ = ["ImportedCollection", "WrittenCollection", "problems_of", "test_case_schema", "write_collection"]
+__all__ = ["ImportedCollection", "problems_of", "test_case_schema", "write_collection"]
 
 
 class FileKind(Record):
@@ -48,50 +50,44 @@ KINDS: dict[str, FileKind] = {
     "doctor-test-cases": FileKind(
         "doctor search: test cases, ground truth by name",
         _has("testCases"),
-        doctor_search.import_test_cases,
+        doctor.import_test_cases,
         ("name_of", "keep"),
     ),
     "doctor-export": FileKind(
         "doctor search: JSON export of the test page",
         _has("testCase", "variants", "measurements"),
-        doctor_search.import_export,
+        doctor.import_export,
     ),
     "doctor-export-csv": FileKind(
-        "doctor search: CSV export of the test page",
-        _lists(_has(*doctor_search.CSV_HEADER)),
-        doctor_search.import_export_csv,
+        "doctor search: CSV export of the test page", _lists(_has(*doctor.CSV_HEADER)), doctor.import_export_csv
     ),
-    "doctor-baseline": FileKind(
-        "doctor search: baseline run", _has("baseline", "results"), doctor_search.import_baseline
-    ),
+    "doctor-baseline": FileKind("doctor search: baseline run", _has("baseline", "results"), doctor.import_baseline),
     "doctor-batch": FileKind(
         "doctor search: response of a batch evaluation",
         lambda content: _has("summary", "results")(content) and _lists(_has("testCaseId"))(content["results"]),
-        doctor_search.import_batch,
+        doctor.import_batch,
         ("keep",),
     ),
     "doctor-variants": FileKind(
-        "doctor search: response for one query", _has("variants", "success"), doctor_search.import_variants
+        "doctor search: response for one query", _has("variants", "success"), doctor.import_variants
     ),
     "doctor-split": FileKind(
-        "doctor search: split into training and held-out cases",
-        _has("trainIds", "holdoutIds"),
-        doctor_search.import_split,
+        "doctor search: split into training and held-out cases", _has("trainIds", "holdoutIds"), doctor.import_split
     ),
-    "doctor-llm-judge": FileKind("doctor search: an LLM's verdicts", _has("byId"), doctor_search.import_llm_judge),
+    "doctor-llm-judge": FileKind("doctor search: an LLM's verdicts", _has("byId"), doctor.import_llm_judge),
     "podcast-export": FileKind(
         "podcast search: JSON export of the app",
         lambda content: _has("metadata", "results")(content) and isinstance(content["results"], list),
-        podcast_search.import_export,
+        podcast.import_export,
         ("query",),
     ),
     "podcast-results": FileKind(
-        "podcast search: a list of results", _lists(_has("episode_id")), podcast_search.import_results, ("query",)
+        "podcast search: a list of results", _lists(_has("episode_id")), podcast.import_results, ("query",)
     ),
     "hpo-test-cases": FileKind(
         "HPO retrieval: test cases, a list or the full schema",
-        lambda content: _has("test_cases")(content) or _lists(hpo_retrieval.is_test_case)(content),
-        hpo_retrieval.import_test_cases,
+        lambda content: _has("test_cases")(content) or _lists(hpo.is_test_case)(content),
+        hpo.import_test_cases,
     ),
     "hpo-annotations": FileKind(
         "HPO retrieval: annotated texts",
@@ -100,22 +96,18 @@ KINDS: dict[str, FileKind] = {
             or _has("annotations", "full_text")(content)
             or (_has("documents")(content) and _lists(_has("gold_hpo_terms"))(content["documents"]))
         ),
-        hpo_retrieval.import_annotations,
+        hpo.import_annotations,
     ),
     "hpo-run": FileKind(
-        "HPO retrieval: a run directory",
-        lambda content: isinstance(content, Path),
-        hpo_retrieval.import_run_directory,
+        "HPO retrieval: a run directory", lambda content: isinstance(content, Path), hpo.import_run_directory
     ),
-    "rag-report": FileKind("RAG benchmark: a report", _has("metrics", "methods"), rag_diversity.import_report),
+    "rag-report": FileKind("RAG benchmark: a report", _has("metrics", "methods"), rag.import_report),
     "rag-cache": FileKind(
-        "RAG benchmark: a cached collection", _has("queries", "documents", "qrels"), rag_diversity.import_cache
+        "RAG benchmark: a cached collection", _has("queries", "documents", "qrels"), rag.import_cache
     ),
-    "hpo-summary": FileKind("HPO retrieval: a summary", hpo_retrieval.is_summary, hpo_retrieval.import_summary),
-    "podcast-judgments": FileKind(
-        "podcast search: judgments by query text", _values(dict), podcast_search.import_judgments
-    ),
-    "podcast-topics": FileKind("podcast search: topics by episode", _values(list), podcast_search.import_topics),
+    "hpo-summary": FileKind("HPO retrieval: a summary", hpo.is_summary, hpo.import_summary),
+    "podcast-judgments": FileKind("podcast search: judgments by query text", _values(dict), podcast.import_judgments),
+    "podcast-topics": FileKind("podcast search: topics by episode", _values(list), podcast.import_topics),
 }
 """Every kind by name; the first that fits is taken, so the more specific ones come first."""
 
@@ -141,20 +133,22 @@ def import_file(
         raise OptionError(
             f"there is no kind {chosen!r}; there are {', '.join(KINDS)}", hint=did_you_mean(chosen, KINDS)
         )
-    if not KINDS[chosen].fits(content):
-        looks = next((name for name, known in KINDS.items() if known.fits(content)), None)
+    known = KINDS[chosen]
+    if not known.fits(content):
+        looks = next((name for name, other in KINDS.items() if other.fits(content)), None)
         raise FormatError(f"{path} does not look like {chosen}", hint=f"it looks like {looks}" if looks else "")
-    name_of = doctor_search.directory_of(read_json(practitioners), str(practitioners)) if practitioners else {}
+    name_of = doctor.directory_of(read_json(practitioners), str(practitioners)) if practitioners else {}
     options = {"query": query, "name_of": name_of, "keep": unresolved == "keep"}
     try:
-        found = KINDS[chosen].load(content, str(path), **{name: options[name] for name in KINDS[chosen].options})
+        found = known.load(content, str(path), **{name: options[name] for name in known.options})
     except RankscopeError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormatError(
-            f"{path} looks like {chosen} ({KINDS[chosen].description}), but a value in it is of another type: {error}",
+            f"{path} looks like {chosen} ({known.description}), but a value in it is of another type: {error}",
             hint="compare it with a file that the original wrote, or say what it is with --kind",
         ) from error
+    found.kind = chosen
     found.runs = [run for run in found.runs if run.results]
     found.notes += [
         f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"
@@ -169,7 +163,7 @@ def content_of(path: PathLike) -> Any:
     folder = Path(path)
     if folder.is_dir():
         return folder
-    if read_text(path).lstrip().startswith(doctor_search.CSV_HEADER[0] + ","):
+    if read_text(path).lstrip().startswith(doctor.CSV_HEADER[0] + ","):
         with source_of(path).reading(ragged=True) as reading:
             return [dict(row) for _, row in rows_in(reading, "csv")]
     return read_json(path)

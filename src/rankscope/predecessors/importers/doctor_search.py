@@ -1,38 +1,58 @@
-"""Files of the doctor search's test bench: test cases, responses, exports, baseline runs, splits, an LLM's verdicts."""
+"""Files of the doctor search's test bench: test cases, responses, exports, baseline runs, splits, an LLM's verdicts.
+
+Ground truth is given by name. A name stands for an id where exactly one person has it, once titles, case and blanks are
+put aside; nothing is guessed.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rankscope.predecessors.importers.content import a_list, an_object, number_or_none, objects_in, present, text_of
-from rankscope.predecessors.importers.model import (
-    ImportedCollection,
-    ImportedJudgment,
-    ImportedQuery,
-    ImportedResult,
-    Opinion,
-    RecordedScore,
-)
-from rankscope.predecessors.importers.names import resolve, stand_in
+from rankscope.predecessors.importers.content import a_list, an_object, objects_in, present, text_of
+from rankscope.predecessors.importers.model import ImportedCollection, Opinion, RecordedScore
 
 CSV_HEADER = ("Variant", "Rank", "Practitioner ID", "Practitioner Name")
 _RECORDED = ("precisionAt3", "precisionAt5", "precisionAt12", "recallAt3", "recallAt5", "recallAt12", "mrr", "ndcg")
 _POSITIONS = ("averagePosition", "minPosition", "maxPosition", "inTop3", "inTop5", "inTop10", "totalFound")
+_TITLE = re.compile(r"^(?:dr|prof|mr|mrs|ms|miss)\b\.?\s*")
+
+
+def normalised(name: str) -> str:
+    """Return a name in lower case, without titles, with single blanks."""
+    plain = " ".join(name.lower().split())
+    while (shorter := _TITLE.sub("", plain, count=1)) != plain:
+        plain = shorter
+    return plain
+
+
+def stand_in(name: str) -> str:
+    """Return an id made from a name that was not resolved, so that it still counts as not found."""
+    return "name:" + (re.sub(r"\s+", "-", normalised(name)) or "unknown")
 
 
 def _judge(
     imported: ImportedCollection, query: str, names: Iterable[str], name_of: Mapping[str, str], *, keep: bool
 ) -> None:
-    """Resolve the ground truth of a query; names that match nobody, or several, are noted and by default kept."""
-    found = resolve(names, name_of)
+    """Find the one id, among {id: name}, that each name of the ground truth stands for.
+
+    Names that match nobody, or several people, are noted and by default kept.
+    """
+    ids_of: dict[str, list[str]] = {}
+    for doc, name in name_of.items():
+        ids_of.setdefault(normalised(name), []).append(doc)
+    found = [(name, ids_of.get(normalised(name), [])) for name in names]
     effect = "it counts as a relevant doc that is never found" if keep else "it is left out, as in the original"
-    for name in found.unresolved if name_of else ():
-        imported.notes.append(f"{query}: nobody is called {name!r}; {effect}")
-    for name, ids in found.ambiguous:
-        imported.notes.append(f"{query}: {len(ids)} people are called {name!r} ({', '.join(ids)}); {effect}")
-    kept = [doc for doc in found.ids if keep or doc not in found.stand_ins]
-    imported.judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in kept)
+    unknown = [f"{query}: nobody is called {name!r}; {effect}" for name, ids in found if name_of and not ids]
+    ambiguous = [
+        f"{query}: {len(ids)} people are called {name!r} ({', '.join(ids)}); {effect}"
+        for name, ids in found
+        if len(ids) > 1
+    ]
+    imported.notes += [*unknown, *ambiguous]
+    docs = [ids[0] if len(ids) == 1 else stand_in(name) for name, ids in found if keep or len(ids) == 1]
+    imported.add_judgments(query, dict.fromkeys(docs))
 
 
 def result_id(result: Mapping[str, Any]) -> str | None:
@@ -72,13 +92,13 @@ def directory_of(content: Any, where: str) -> dict[str, str]:
 
 
 def import_test_cases(
-    content: Mapping[str, Any], where: str, *, name_of: Mapping[str, str], keep: bool = True
+    content: Mapping[str, Any], where: str, *, name_of: Mapping[str, str], keep: bool
 ) -> ImportedCollection:
-    imported = ImportedCollection("doctor-test-cases", "test cases of the doctor search")
+    imported = ImportedCollection("test cases of the doctor search")
     for record, place in objects_in(content.get("testCases"), where, key="testCases", what="test case"):
         query = text_of(record, "id", place)
         facts = present(record, "name", "expectedSpecialty", "set", "conversation")
-        imported.queries.append(ImportedQuery(query, str(record.get("userQuery") or ""), facts))
+        imported.add_query(query, record.get("userQuery"), facts)
         names = [str(name) for name in a_list(record.get("groundTruth"), f"{where}: groundTruth of {query}")]
         if not names:
             imported.notes.append(f"{query}: it has no ground truth, so it cannot be scored")
@@ -90,49 +110,46 @@ def import_test_cases(
     return imported
 
 
-def import_batch(content: Mapping[str, Any], where: str, *, keep: bool = True) -> ImportedCollection:
+def import_batch(content: Mapping[str, Any], where: str, *, keep: bool) -> ImportedCollection:
     """Import the response of a batch evaluation: lists of three, and the scores that were computed over ten."""
-    imported = ImportedCollection("doctor-batch", "batch evaluation of the doctor search")
+    imported = ImportedCollection("batch evaluation of the doctor search")
     for record, place in objects_in(content.get("results"), where, key="results", what="result"):
         query = text_of(record, "testCaseId", place)
-        imported.queries.append(
-            ImportedQuery(query, str(record.get("userQuery") or ""), present(record, "testCaseName"))
-        )
+        imported.add_query(query, record.get("userQuery"), present(record, "testCaseName"))
         _take_variants(imported, query, record.get("variants"), f"{where}: {query}")
         _take_truth(imported, query, record.get("groundTruth") or {}, keep=keep)
         _take_evaluation(imported, query, record.get("evaluation") or {})
     for key, by_variant in (content.get("summary") or {}).items():
         if isinstance(by_variant, Mapping):
-            imported.scores.extend(
-                RecordedScore(name, None, key, number_or_none(it)) for name, it in by_variant.items()
-            )
+            for variant, value in by_variant.items():
+                imported.add_scores(variant, None, {key: value})
     imported.notes.append("the lists hold three results each; the recorded scores were computed over ten")
     return imported
 
 
 def import_variants(content: Mapping[str, Any], where: str) -> ImportedCollection:
-    imported = ImportedCollection("doctor-variants", "response of the doctor search for one query")
+    imported = ImportedCollection("response of the doctor search for one query")
     case = content.get("testCase") or {}
     query = str(case.get("id") or "query")
-    imported.queries.append(ImportedQuery(query, str(case.get("userQuery") or content.get("userQuery") or "")))
+    imported.add_query(query, case.get("userQuery") or content.get("userQuery"))
     _take_variants(imported, query, content.get("variants"), where)
-    _take_truth(
-        imported, query, {"ids": content.get("groundTruthIds"), **(content.get("groundTruth") or {})}, keep=True
-    )
+    truth = {"ids": content.get("groundTruthIds"), **(content.get("groundTruth") or {})}
+    _take_truth(imported, query, truth, keep=True)
     _take_evaluation(imported, query, content.get("evaluation") or {})
     return imported
 
 
 def import_export(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import an export of the test page: results with flags and the doctor that would be booked."""
-    imported = ImportedCollection("doctor-export", "export of the doctor search's test page")
+    imported = ImportedCollection("export of the doctor search's test page")
     case = an_object(content.get("testCase"), f"{where}: testCase")
     query = str(case.get("id") or "query")
     turns = case.get("conversation") or case.get("messages") or []
     said = case.get("userQuery") or next((turn.get("content") for turn in turns if isinstance(turn, dict)), "")
-    imported.queries.append(ImportedQuery(query, str(said or ""), present(case, "name", "timestamp")))
-    _take_variants(imported, query, content.get("variants"), where)
-    for variant in a_list(content.get("variants"), f"{where}: variants"):
+    imported.add_query(query, said, present(case, "name", "timestamp"))
+    variants = a_list(content.get("variants"), f"{where}: variants")
+    _take_variants(imported, query, variants, where)
+    for variant in variants:
         name = str(variant.get("name"))
         for result in variant.get("top3Results") or []:
             flag = result.get("relevanceFlagged") or {}
@@ -143,27 +160,27 @@ def import_export(content: Mapping[str, Any], where: str) -> ImportedCollection:
                 imported.opinions.append(Opinion(query, name, doc_of(result), "choice"))
     measured = content.get("measurements") or {}
     for variant, value in (measured.get("precisionAt3") or {}).items():
-        imported.scores.append(RecordedScore(variant, query, "precisionAt3", number_or_none(value)))
+        imported.add_scores(variant, query, {"precisionAt3": value})
     truth = measured.get("groundTruth") or []
     if isinstance(truth, list):
         known = {result.doc: result.doc for run in imported.runs for result in run.results}
-        shown = [result for variant in content.get("variants") or [] for result in results_of(variant)]
+        shown = [result for variant in variants for result in results_of(variant)]
         known |= {doc: result_name(result) for result in shown if (doc := result_id(result))}
         for entry in [str(entry.get("id") if isinstance(entry, dict) else entry) for entry in truth]:
             if entry in known:
-                imported.judgments.append(ImportedJudgment(query, entry, 1.0))
+                imported.add_judgments(query, [entry])
             else:
                 _judge(imported, query, [entry], known, keep=True)
     return imported
 
 
 def import_export_csv(rows: list[dict[str, str]], _where: str) -> ImportedCollection:
-    imported = ImportedCollection("doctor-export-csv", "CSV export of the doctor search's test page")
-    imported.queries.append(ImportedQuery("query"))
+    imported = ImportedCollection("CSV export of the doctor search's test page")
+    imported.add_query("query")
     for row in sorted(rows, key=lambda row: (row["Variant"], int(row["Rank"] or 0))):
         variant, doc = row["Variant"], row["Practitioner ID"] or stand_in(row["Practitioner Name"])
         score = float(row["BM25 Score"]) if row.get("BM25 Score") else None
-        imported.results(variant).append(ImportedResult("query", doc, score))
+        imported.add_results(variant, "query", [(doc, score)])
         if row.get("Relevance Flagged") == "Yes":
             imported.opinions.append(Opinion("query", variant, doc, "flag", row.get("Flag Reason") or ""))
         if row.get("Booking Proxy") == "Yes":
@@ -177,28 +194,26 @@ def import_export_csv(rows: list[dict[str, str]], _where: str) -> ImportedCollec
 
 def import_baseline(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import a baseline run: ground truth and recorded scores of every case; it holds no lists."""
-    imported = ImportedCollection("doctor-baseline", "baseline run of the doctor search")
+    imported = ImportedCollection("baseline run of the doctor search")
     system = str(content.get("variant") or content.get("baseline") or "baseline")
     for record, place in objects_in(content.get("results"), where, key="results", what="result"):
         query = text_of(record, "id", place)
-        imported.queries.append(
-            ImportedQuery(query, str(record.get("userQuery") or ""), present(record, "expectedSpecialty"))
-        )
+        imported.add_query(query, record.get("userQuery"), present(record, "expectedSpecialty"))
         truth = {"names": record.get("groundTruthNames"), "ids": record.get("groundTruthIds")}
         _take_truth(imported, query, truth, keep=True)
         _take_evaluation(imported, query, {system: record.get("evaluation") or {}})
-    for key, value in (content.get("summary") or {}).items():
-        imported.scores.append(RecordedScore(system, None, key, number_or_none(value)))
+    imported.add_scores(system, None, content.get("summary") or {})
     imported.notes.append("the file holds scores, but not the lists they were computed from")
     return imported
 
 
 def import_split(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import which cases are for training and which are held out."""
-    imported = ImportedCollection("doctor-split", "split of the doctor search's test cases")
+    imported = ImportedCollection("split of the doctor search's test cases")
     for name, key in (("train", "trainIds"), ("holdout", "holdoutIds")):
         ids = [str(case) for case in a_list(content.get(key), f"{where}: {key}")]
-        imported.queries.extend(ImportedQuery(case, attributes={"split": name}) for case in ids)
+        for case in ids:
+            imported.add_query(case, attributes={"split": name})
         stated = content.get(f"{name}Count")
         if stated is not None and stated != len(ids):
             imported.notes.append(f"{name}Count is {stated}, but {key} lists {len(ids)} cases")
@@ -210,26 +225,23 @@ def import_split(content: Mapping[str, Any], where: str) -> ImportedCollection:
 def import_llm_judge(content: Mapping[str, Any], where: str) -> ImportedCollection:
     """Import an LLM's verdicts: a grade per doctor by its fit, 2 for excellent, 1 for good, 0 for an ill fit."""
     grade_of = {"excellent": 2.0, "good": 1.0, "ill_fit": 0.0}
-    imported = ImportedCollection("doctor-llm-judge", "an LLM's verdicts on the doctor search")
+    imported = ImportedCollection("an LLM's verdicts on the doctor search")
     for query, case in an_object(content.get("byId"), f"{where}: byId").items():
-        imported.queries.append(
-            ImportedQuery(query, str(case.get("userQuery") or ""), present(case, "expectedSpecialty"))
-        )
-        shown = [stand_in(str(name)) for name in case.get("top12_names") or []]
-        imported.results("llm-judged").extend(ImportedResult(query, doc) for doc in shown)
+        imported.add_query(query, case.get("userQuery"), present(case, "expectedSpecialty"))
+        shown = [(stand_in(str(name)), None) for name in case.get("top12_names") or []]
+        imported.add_results("llm-judged", query, shown)
         for verdict in (case.get("verification") or {}).get("per_doctor") or []:
             doc = stand_in(str(verdict.get("practitioner_name")))
             fit = str(verdict.get("fit_category") or "").strip().lower().replace("-", "_").replace(" ", "_")
             if fit in grade_of:
-                imported.judgments.append(ImportedJudgment(query, doc, grade_of[fit]))
+                imported.add_judgments(query, [doc], grade_of[fit])
             else:
                 imported.notes.append(f"{query}: {verdict.get('practitioner_name')!r} has the unknown fit {fit!r}")
             imported.opinions.append(Opinion(query, "llm-judged", doc, fit, str(verdict.get("brief_reason") or "")))
-        for key, value in (case.get("metrics") or {}).items():
-            number = float(value) if isinstance(value, bool) else number_or_none(value)
-            imported.scores.append(RecordedScore("llm-judged", query, key, number))
-    for key, value in ((content.get("summary") or {}).get("success_metrics") or {}).items():
-        imported.scores.append(RecordedScore("llm-judged", None, key, number_or_none(value)))
+        metrics = (case.get("metrics") or {}).items()
+        numbers = {key: float(value) if isinstance(value, bool) else value for key, value in metrics}
+        imported.add_scores("llm-judged", query, numbers)
+    imported.add_scores("llm-judged", None, (content.get("summary") or {}).get("success_metrics") or {})
     imported.judgments = list({(found.query, found.doc): found for found in imported.judgments}.values())
     imported.notes.append("doctors are known by name only: their ids are made from their names (name:…)")
     return imported
@@ -241,16 +253,14 @@ def _take_variants(imported: ImportedCollection, query: str, variants: Any, wher
         if record.get("error"):
             imported.notes.append(f"{query}: variant {name} failed: {record['error']}")
             continue
-        imported.results(name).extend(
-            ImportedResult(query, doc_of(result), number_or_none(result.get("score", result.get("bm25Score"))))
-            for result in results_of(record)
-        )
+        found = [(doc_of(result), result.get("score", result.get("bm25Score"))) for result in results_of(record)]
+        imported.add_results(name, query, found)
 
 
 def _take_truth(imported: ImportedCollection, query: str, truth: Mapping[str, Any], *, keep: bool) -> None:
     """Take ground truth given as ids, and as names of which some may not have been resolved."""
     ids = list(dict.fromkeys(str(doc) for doc in truth.get("ids") or []))
-    imported.judgments.extend(ImportedJudgment(query, doc, 1.0) for doc in ids)
+    imported.add_judgments(query, ids)
     n_lost = len(set(map(stand_in, truth.get("names") or []))) - len(ids)
     if n_lost > 0:
         effect = "they count as relevant docs that are never found" if keep else "they are left out, as in the original"
@@ -258,14 +268,11 @@ def _take_truth(imported: ImportedCollection, query: str, truth: Mapping[str, An
             f"{query}: {n_lost} of {len(truth['names'])} names of the ground truth have no id; {effect}"
         )
         if keep:
-            imported.judgments.extend(
-                ImportedJudgment(query, f"name:unresolved-{i}", 1.0) for i in range(1, n_lost + 1)
-            )
+            imported.add_judgments(query, [f"name:unresolved-{i}" for i in range(1, n_lost + 1)])
 
 
 def _take_evaluation(imported: ImportedCollection, query: str, evaluation: Mapping[str, Any]) -> None:
     for variant, found in evaluation.items():
         positions = (found or {}).get("positionMetrics") or {}
         for keys, values in ((_RECORDED, found or {}), (_POSITIONS, positions)):
-            numbers = {key: number_or_none(values[key]) for key in keys if key in values}
-            imported.scores.extend(RecordedScore(variant, query, key, number) for key, number in numbers.items())
+            imported.add_scores(variant, query, {key: values[key] for key in keys if key in values})

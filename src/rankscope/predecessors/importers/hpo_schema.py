@@ -86,8 +86,8 @@ def unknown_keys(cases: list[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def require_valid(content: Any, where: str) -> None:
-    """Raise, listing the first few problems, where there are any."""
+def valid_cases(content: Any, where: str) -> list[Any]:
+    """Return the cases, or raise with the first few problems where there are any."""
     problems = problems_of(content)
     if problems:
         listed = [f"  {problem}" for problem in problems[:5]]
@@ -97,22 +97,19 @@ def require_valid(content: Any, where: str) -> None:
             f"{where} is not a valid test-case file:\n" + "\n".join(listed),
             hint='a case is {"text": "Krampfanfälle", "expected_hpo_ids": ["HP:0001250"]}',
         )
-
-
-def cases_in(content: Any) -> Any:
-    return content.get("test_cases") if isinstance(content, Mapping) else content
+    return list(content["test_cases"] if isinstance(content, Mapping) else content)
 
 
 def problems_of(content: Any) -> list[Problem]:
     """Return everything that the schema would object to, in words."""
     problems: list[Problem] = []
+    cases, where = content, "the file"
     if isinstance(content, Mapping):
-        problems += _metadata_problems(content.get("metadata", {}))
+        problems += _text_problems(content.get("metadata", {}), METADATA_TEXTS, "metadata")
         if "test_cases" not in content:
             return [*problems, Problem("the file", "it has no test_cases")]
-    cases = cases_in(content)
+        cases, where = content["test_cases"], "test_cases"
     if not isinstance(cases, list):
-        where = "test_cases" if isinstance(content, Mapping) else "the file"
         return [*problems, Problem(where, f"{shown(cases)} is not a list")]
     if not cases:
         return [*problems, Problem("test_cases", "there is not a single one")]
@@ -127,16 +124,6 @@ def problems_of(content: Any) -> list[Problem]:
     return problems
 
 
-def _metadata_problems(metadata: Any) -> Iterator[Problem]:
-    if not isinstance(metadata, Mapping):
-        yield Problem("metadata", f"{shown(metadata)} is not an object")
-        return
-    for name in METADATA_TEXTS:
-        if name in metadata and not isinstance(metadata[name], str):
-            yield Problem(f"metadata.{name}", f"{shown(metadata[name])} is not a text")
-    yield from _language_problem(metadata, "metadata")
-
-
 def _case_problems(case: Any, where: str) -> Iterator[Problem]:
     if not isinstance(case, Mapping):
         yield Problem(where, f"{shown(case)} is not an object")
@@ -147,10 +134,7 @@ def _case_problems(case: Any, where: str) -> Iterator[Problem]:
         yield Problem(f"{where}.text", "it is empty")
     if case.get("case_id") == "":
         yield Problem(f"{where}.case_id", "it is empty")
-    for name in CASE_TEXTS:
-        if name in case and not isinstance(case[name], str):
-            yield Problem(f"{where}.{name}", f"{shown(case[name])} is not a text")
-    yield from _language_problem(case, where)
+    yield from _text_problems(case, CASE_TEXTS, where)
     yield from _id_problems(case, where)
     for name, choices in (("difficulty", DIFFICULTIES), ("category", CATEGORIES)):
         if name in case and case[name] not in choices:
@@ -166,11 +150,18 @@ def _id_problems(case: Mapping[str, Any], where: str) -> Iterator[Problem]:
             yield Problem(f"{where}.{name}", f"{shown(case[name])} is not a list")
             continue
         for i, found in enumerate(case[name]):
-            if not isinstance(found, str) or not re.search(HPO_ID, found) or found.endswith("\n"):
+            if not isinstance(found, str) or not re.fullmatch(HPO_ID, found):
                 yield Problem(f"{where}.{name}[{i}]", f"{shown(found)} is not an HPO id: HP: and seven digits")
 
 
-def _language_problem(record: Mapping[str, Any], where: str) -> Iterator[Problem]:
+def _text_problems(record: Any, names: tuple[str, ...], where: str) -> Iterator[Problem]:
+    """Yield what is not a text, and a language that is not a code."""
+    if not isinstance(record, Mapping):
+        yield Problem(where, f"{shown(record)} is not an object")
+        return
+    for name in names:
+        if name in record and not isinstance(record[name], str):
+            yield Problem(f"{where}.{name}", f"{shown(record[name])} is not a text")
     language = record.get("language")
     if isinstance(language, str) and not re.search(LANGUAGE, language):
         code = language_of_word(language)

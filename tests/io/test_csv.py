@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from rankscope.errors import BadLinesError, FormatError, OptionError
-from rankscope.io import read_qrels, read_rows, read_run, write_qrels, write_run
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.table import read_rows
+from rankscope.io.write import write_qrels, write_run
 
 
 @pytest.mark.parametrize(("delimiter", "name"), [(",", "csv"), (";", "csv"), ("\t", "tsv")])

@@ -122,7 +122,7 @@ def write_run(run: RunLike, path: str | os.PathLike[str], *, format: str | None 
     >>> pathlib.Path("bm25.run").read_text()
     'q Q0 d 1 0.5 rankscope\n'
     """
-    from rankscope.io.write import write_run as write_rows
+    from rankscope.io.write import write_rows
 
     write_rows(load_run(run).rows, path, format=format)
 

@@ -67,7 +67,7 @@ class QueryDocs(Mapping[str, dict[str, float]]):
         """
         from rankscope.io.write import write_rows
 
-        write_rows(self.rows, path, format_name=format)
+        write_rows(self.rows, path, format=format)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows in the order given as a Polars table with columns query, doc, score or grade, and others."""

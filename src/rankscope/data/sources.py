@@ -228,7 +228,7 @@ def shared_source(data: Any) -> Any:
 
 def table_source(data: Any) -> TableSource | None:
     """Return a table as a source for the kernel, or None where it has to be read row by row."""
-    from rankscope.io.columns import RUN_COLUMNS, RUN_REQUIRED, find_columns
+    from rankscope.io.columns import RUN_COLUMNS, find_columns
     from rankscope.native import kernel
 
     module = kernel()
@@ -244,7 +244,7 @@ def table_source(data: Any) -> TableSource | None:
         return None  # pandas needs pyarrow for this, and not every column has an Arrow type
     names = table.names
     own_names = list(data.columns) if hasattr(data, "iloc") else names  # pandas hands out its index as a column, too
-    found = find_columns(own_names, RUN_COLUMNS, required=RUN_REQUIRED)
+    found = find_columns(own_names, RUN_COLUMNS)
     if any(names.count(name) != 1 for name in found.values()):
         return None
     return TableSource(data, table, {role: names.index(name) for role, name in found.items()})

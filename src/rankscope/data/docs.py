@@ -40,7 +40,6 @@ class DocTable(LightRecord, eq=False):
 
 
 def load_docs(data: Any) -> DocTable:
-    """Return fields of docs from {doc: {field: value}}, rows, a table or a file."""
     if isinstance(data, DocTable):
         return data
     if isinstance(data, str | os.PathLike):

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.data.qrels import Qrels, index_dict, read_qrels_file
 from rankscope.data.run import Run
-from rankscope.data.sources import FileSource, ReadOptions, content_of, is_file_object
+from rankscope.data.sources import ReadOptions, file_source, is_file_object, name_of
 from rankscope.errors import InputError
-from rankscope.io.formats import without_endings
 
 if TYPE_CHECKING:
     from rankscope.data.shapes import RunLike
@@ -44,12 +43,9 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
     """
     if isinstance(data, Run):
         return data
-    if isinstance(data, str | os.PathLike):
-        path = os.fspath(data)
-        return Run(FileSource(path, options), name=name or name_of(path))
-    if is_file_object(data):
-        path, content = content_of(data)
-        return Run(FileSource(path, options, content=content), name=name or name_of(path))
+    source = file_source(data, options)
+    if source is not None:
+        return Run(source, name=name)
     is_nested = isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values())
     make = Run.wrap if is_nested or hasattr(data, "__arrow_c_stream__") else Run
     return make(data, name=name)
@@ -169,9 +165,3 @@ def with_distinct_names(runs: list[Run]) -> list[Run]:
     counts = [names[: i + 1].count(name) for i, name in enumerate(names)]
     named = zip(runs, names, counts, strict=True)
     return [run.renamed(name if count == 1 else f"{name} ({count})") for run, name, count in named]
-
-
-def name_of(path: str) -> str:
-    """Return a run's name from its file's: the last part, without the endings of data files."""
-    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
-    return "stdin" if path == "-" else without_endings(name)

@@ -60,7 +60,6 @@ class QueryTable(LightRecord, eq=False):
         return {query: tuple(whole_value(column.get(query)) for column in columns) for query in self.ids}
 
     def attributes_of(self, query: str) -> dict[str, Any]:
-        """Return all that is known of one query besides its text."""
         return {name: column[query] for name, column in self.attributes.items() if query in column}
 
 
@@ -72,20 +71,25 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
     """
     if isinstance(data, QueryTable):
         return data
-    if isinstance(data, str | os.PathLike):
-        path = Path(data)
-        source = source_of(queries_in(path) if path.is_dir() else os.fspath(data))
-        with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
-            in_file = rows_of_file(reading, source.head(1 << 12), columns=columns or {})
-            table = gather_queries(reading, in_file, columns=columns, need_text=need_text)
-        if not table.ids:
-            raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
-        return table
-    rows = rows_by_query(data, "the queries") if isinstance(data, Mapping) else rows_of_table(data)
-    if rows is None:
-        raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
-    with StoredFile("the queries", b"").reading() as reading:
-        return gather_queries(reading, rows, columns=columns, need_text=need_text)
+    is_file = isinstance(data, str | os.PathLike)
+    rows: Iterable[NumberedRow] | None
+    if is_file:
+        source = source_of(queries_in(Path(data)) if Path(data).is_dir() else data)
+    else:
+        source = StoredFile("the queries", b"")
+        rows = rows_by_query(data, source.name) if isinstance(data, Mapping) else rows_of_table(data)
+        if rows is None:
+            raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
+    with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
+        if is_file:
+            rows = rows_of_file(reading, source.head(1 << 12), columns=columns or {})
+        table = gather_queries(reading, rows, columns=columns or {}, need_text=need_text)
+    if reading.bad_lines:
+        mapped = " and a text; where names do not tell, map the columns: id=NAME, text=NAME" * need_text
+        raise BadLinesError(reading.bad_lines, hint="every query needs an id of its own" + mapped)
+    if is_file and not table.ids:
+        raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
+    return table
 
 
 def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> Floats:
@@ -202,71 +206,53 @@ def rows_of_json(content: Any, source: StoredFile) -> Iterator[NumberedRow]:
 
 
 def gather_queries(
-    reading: FileReading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str] | None, need_text: bool
+    reading: FileReading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str], need_text: bool
 ) -> QueryTable:
     """Gather rows into a table, noting those without an id or a text that is needed."""
-    gatherer = QueryGatherer(reading, columns or {}, need_text=need_text)
+    lines: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    attributes: dict[str, dict[str, Any]] = {}
+    roles_of: dict[tuple[str, ...], dict[str, str]] = {}
     for number, row in rows:
-        gatherer.take(number, row)
-    if reading.bad_lines:
-        mapped = " and a text; where names do not tell, map the columns: id=NAME, text=NAME" * need_text
-        raise BadLinesError(reading.bad_lines, hint="every query needs an id of its own" + mapped)
-    return QueryTable(tuple(gatherer.lines), gatherer.texts or None, gatherer.attributes)
-
-
-class QueryGatherer:
-    """Collects queries row by row."""
-
-    def __init__(self, reading: FileReading, columns: Mapping[str, str], *, need_text: bool) -> None:
-        self.lines: dict[str, int] = {}
-        self.texts: dict[str, str] = {}
-        self.attributes: dict[str, dict[str, Any]] = {}
-        self._reading = reading
-        self._columns = {role: name.lower() for role, name in columns.items()}
-        self._need_text = need_text
-        self._roles: dict[tuple[str, ...], dict[str, str]] = {}
-
-    def take(self, number: int, row: Any) -> None:
         if not isinstance(row, Mapping):
-            raise FormatError(f"{self._reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
+            raise FormatError(f"{reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
         names = tuple(map(str, row))
-        if names not in self._roles:
-            where = f"{self._reading.name}:{number}"
-            found = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
-            if "id" not in found:
-                raise FormatError(
-                    f"{where} has no column for the query id; its columns are {', '.join(names)}",
-                    hint="call it _id, id or query_id, or map it: id=NAME",
-                )
-            self._roles[names] = found
-        roles = self._roles[names]
-        query = self._id(number, row[roles["id"]])
-        if query is None:
-            return
-        text = row.get(roles.get("text", ""))
-        if not is_missing(text) and str(text).strip():
-            self.texts[query] = str(text)
-        elif self._need_text:
-            why = "" if "text" in roles else f": the columns are {', '.join(names)}"
-            self._reading.reject(number, f"query {query!r}", f"the query has no text{why}")
-        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
-        for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
-            column = self.attributes.setdefault(name_of.get(name, name), {})
-            if not is_missing(value):
-                column[query] = value
-
-    def _id(self, number: int, cell: Any) -> str | None:
+        if names not in roles_of:
+            roles_of[names] = query_columns(names, columns, where=f"{reading.name}:{number}")
+        roles = roles_of[names]
+        cell, text = row[roles["id"]], row.get(roles.get("text", ""))
         if is_missing(cell) or not str(cell).strip():
-            self._reading.reject(number, "", "the query has no id")
-            return None
-        query = as_id(cell, what=f"query id in row {number} of {self._reading.name}")
-        if query in self.lines:
+            reading.reject(number, "", "the query has no id")
+            continue
+        query = as_id(cell, what=f"query id in row {number} of {reading.name}")
+        if query in lines:
             raise DuplicateError(
-                f"{self._reading.name}:{number}: query {query!r} is there already, at line {self.lines[query]}",
+                f"{reading.name}:{number}: query {query!r} is there already, at line {lines[query]}",
                 hint="each query is given once",
             )
-        self.lines[query] = number
-        return query
+        lines[query] = number
+        if not is_missing(text) and str(text).strip():
+            texts[query] = str(text)
+        elif need_text:
+            why = "" if "text" in roles else f": the columns are {', '.join(names)}"
+            reading.reject(number, f"query {query!r}", f"the query has no text{why}")
+        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
+        for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
+            column = attributes.setdefault(name_of.get(name, name), {})
+            if not is_missing(value):
+                column[query] = value
+    return QueryTable(tuple(lines), texts or None, attributes)
+
+
+def query_columns(names: Sequence[str], columns: Mapping[str, str], *, where: str) -> dict[str, str]:
+    chosen = {role: name.lower() for role, name in columns.items()}
+    found = match_columns(names, QUERY_COLUMNS, chosen=chosen, where=where, error=OptionError)
+    if "id" not in found:
+        raise FormatError(
+            f"{where} has no column for the query id; its columns are {', '.join(names)}",
+            hint="call it _id, id or query_id, or map it: id=NAME",
+        )
+    return found
 
 
 def flat_cells(row: Mapping[str, Any], *, without: set[str | None]) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
-from rankscope.data.sources import DictSource, FileSource, Origin, content_of, is_file_object, own_source, shared_source
+from rankscope.data.sources import DictSource, Origin, file_source, own_source, shared_source
 from rankscope.errors import DuplicateError, IdError, InputError, ScoreError
 from rankscope.light import LightRecord
 
@@ -100,7 +100,7 @@ class Run(QueryDocs):
         A path or an open file (read only when needed), `{query: {doc: score}}`, `{query: [doc, …]}` best first, a
         table with columns query, doc, score, or an iterable of `(query, doc, score)` rows.
     name
-        What the system is called in results.
+        What the system is called in results; a file is called by its name unless this is given.
 
     Examples
     --------
@@ -115,19 +115,15 @@ class Run(QueryDocs):
     """
 
     def __init__(self, data: Any, *, name: str | None = None) -> None:
-        self.name = name
         self._rankings: DictRankings | RowRankings | None = None
         self.source: Any
         """Internal: where the rows come from, in the form that alignment reads fastest."""
-        if isinstance(data, str | os.PathLike):
-            self.source = FileSource(os.fspath(data))
-        elif isinstance(data, Run):
+        if isinstance(data, Run):
             self.source, self._rankings = data.source, data._rankings  # noqa: SLF001 (of the same class)
-        elif is_file_object(data):
-            path, content = content_of(data)
-            self.source = FileSource(path, content=content)
         else:
-            self.source = data if callable(getattr(data, "read", None)) else own_source(data)
+            is_source = callable(getattr(data, "read", None))
+            self.source = file_source(data) or (data if is_source else own_source(data))
+        self.name = name or getattr(self.source, "name", None)
 
     @classmethod
     def wrap(cls, data: Any, *, name: str | None = None) -> Run:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import BadLine, RankscopeWarning
+from rankscope.io.formats import without_endings
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
@@ -121,6 +122,11 @@ class FileSource:
         self._content = content
         self._tag: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What a run is called by its file: the last part of the path, without the endings of data files."""
+        return name_of(self.path)
+
     @cached_property
     def stored(self) -> str | StoredFile:
         """The file, or what a pipe held, as that can be read only once."""
@@ -170,6 +176,21 @@ class FileSource:
         if self.text is not None:
             return Origin(self.text.name, "trec", self.text.sha256)
         return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
+
+
+def file_source(data: Any, options: ReadOptions | None = None) -> FileSource | None:
+    """Return a path or open file as a source, and None for data in memory."""
+    if isinstance(data, str | os.PathLike):
+        return FileSource(os.fspath(data), options)
+    if not is_file_object(data):
+        return None
+    path, content = content_of(data)
+    return FileSource(path, options, content=content)
+
+
+def name_of(path: str) -> str:
+    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
+    return "stdin" if path == "-" else without_endings(name)
 
 
 def stored_file(path: str, content: bytes | None = None) -> str | StoredFile:

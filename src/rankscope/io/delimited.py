@@ -67,8 +67,8 @@ def records_of(reading: FileReading, delimiter: str | None) -> Iterator[tuple[in
 def unlimited_csv() -> Any:
     """Return a csv module of our own that takes cells of any length, as docs may be longer than the usual 128 kB.
 
-    The limit is one of the whole module: to lift it in the shared one would lift it for the rest of the program. This is
-    done only in a Python that has no compiled `_csv` which could be loaded once more.
+    The limit is one of the whole module: to lift it in the shared one would lift it for the rest of the program, which
+    is done only in a Python that has no compiled `_csv` to be loaded once more.
     """
     try:
         spec: Any = find_spec("_csv")

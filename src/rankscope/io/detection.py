@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rankscope.errors import FormatError
@@ -33,23 +33,13 @@ class Detected(LightRecord):
     """Either "run" or "qrels", or None where the content could be both."""
 
 
-class TextSample(LightRecord):
-    """The start of a text file."""
-
-    text: str
-    lines: tuple[str, ...]
-    """The first lines that are neither blank nor a comment."""
-
-    def trec_kind(self) -> str | None:
-        """Return the kind of the first line that has the fields of TREC text."""
-        return next((kind for line in self.lines for kind in KINDS if trec.fits(line, kind)), None)
-
-
 class FileLayout(LightRecord):
     """The format of a file, with its start where it is text."""
 
     format: str
-    sample: TextSample | None = None
+    text: str | None = None
+    lines: tuple[str, ...] = ()
+    """The first lines that are neither blank nor a comment."""
 
 
 def detect(
@@ -77,8 +67,8 @@ def layout_of(
     lines = text.split("\n")
     whole = lines[:-1] if len(head) == _HEAD_BYTES and len(lines) > 1 else lines  # the last one may be cut off
     telling = [line for line in whole if line.strip() and not line.lstrip().startswith("#")]
-    sample = TextSample(text, tuple(telling[:20]))
-    return FileLayout(name or text_format(sample, source.name, columns or {}), sample)
+    sample = tuple(telling[:20])
+    return FileLayout(name or text_format(sample, source.name, columns or {}), text, sample)
 
 
 def empty(name: str) -> FormatError:
@@ -98,20 +88,20 @@ def check_is_text(head: bytes, name: str) -> None:
         )
 
 
-def text_format(sample: TextSample, name: str, columns: Mapping[str, str]) -> str:
-    """Return the format of a text file, the surest signs first."""
-    if not sample.lines:
+def text_format(lines: Sequence[str], name: str, columns: Mapping[str, str]) -> str:
+    """Return the format of a text file from its first lines, the surest signs first."""
+    if not lines:
         return "trec"
-    first = sample.lines[0]
+    first = lines[0]
     value = json_value(first)
     if isinstance(value, dict | list):  # a first line that is complete in itself
         return "jsonl" if is_row(value, columns) else "json"
-    found = header_format(first, columns) or ("trec" if sample.trec_kind() else None)
+    found = header_format(first, columns) or ("trec" if trec_kind(lines) else None)
     if found:
         return found
     start = first.lstrip()[0]
     if start in "{[":
-        has_row = start == "{" and any(is_row(json_value(line), columns) for line in sample.lines)
+        has_row = start == "{" and any(is_row(json_value(line), columns) for line in lines)
         return "jsonl" if has_row else "json"
     named = format_in_name(name)
     if named in {"csv", "tsv"}:
@@ -119,6 +109,11 @@ def text_format(sample: TextSample, name: str, columns: Mapping[str, str]) -> st
     if first.count("\t") == 2:  # three cells; a wrong guess ends in an error that shows the line
         return "tsv"
     return "csv" if max(first.count(","), first.count(";")) >= 2 else "trec"
+
+
+def trec_kind(lines: Iterable[str]) -> str | None:
+    """Return the kind of the first line that has the fields of TREC text."""
+    return next((kind for line in lines for kind in KINDS if trec.fits(line, kind)), None)
 
 
 def json_value(text: str, start: int = 0) -> Any:
@@ -159,13 +154,12 @@ def header_format(line: str, columns: Mapping[str, str]) -> str | None:
 
 
 def kind_of(source: StoredFile, layout: FileLayout) -> str | None:
-    sample = layout.sample
     if layout.format == "beir":
         return "qrels"
-    if sample is not None and (not sample.lines or layout.format == "trec"):
-        return sample.trec_kind()
-    if sample is not None and layout.format == "json":
-        return kind_of_json(sample.text)
+    if layout.text is not None and (not layout.lines or layout.format == "trec"):
+        return trec_kind(layout.lines)
+    if layout.text is not None and layout.format == "json":
+        return kind_of_json(layout.text)
     header: list[str] = []
     with source.reading() as reading:
         reading.on_header = header.extend

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -28,10 +28,11 @@ def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
     from polars.exceptions import PanicException, PolarsError
 
     content = reading.whole()
-    is_stream = layout == "ipc" and content.startswith(_STREAM_MAGIC)
+    read: Callable[[io.BytesIO], pl.DataFrame] = pl.read_parquet
+    if layout == "ipc":
+        read = pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc
     try:
-        table: pl.DataFrame = getattr(pl, f"read_{layout}{'_stream' * is_stream}")(io.BytesIO(content))
-        return table
+        return read(io.BytesIO(content))
     except (PolarsError, PanicException, OSError, ValueError) as error:
         raise FormatError(
             f"{reading.name} cannot be read as a table: {str(error).partition(chr(10))[0]}",

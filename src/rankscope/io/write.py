@@ -110,7 +110,7 @@ def check_encodable(texts: Iterable[str], *, what: str, errors: str = "surrogate
 
 
 def refuse_extra_columns(rows: AnyRows, format_name: str, *, but: str | None = None) -> None:
-    """Refuse columns of qrels that a format has no place for, which are all but one at most."""
+    """Refuse columns of qrels that a format has no place for: all of them, or all but one."""
     lost = [role for role in EXTRA_QRELS_COLUMNS if role != but and getattr(rows, role, None) is not None]
     if lost:
         raise FormatError(

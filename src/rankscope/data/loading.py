@@ -85,10 +85,10 @@ def load_qrels(
     """
     if isinstance(data, Qrels):
         return data
-    if isinstance(data, str | os.PathLike) or is_file_object(data):
-        rows, origin = read_qrels_file(data, options or ReadOptions(), threads=threads)
-        return Qrels(rows, duplicates=duplicates, origin=origin)
-    return Qrels(index_dict(data), duplicates=duplicates)
+    source = file_source(data, options, kind="qrels")
+    if source is None:
+        return Qrels(index_dict(data), duplicates=duplicates)
+    return Qrels(read_qrels_file(source, threads=threads), duplicates=duplicates, origin=source.origin)
 
 
 def write_run(run: RunLike, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002

@@ -114,38 +114,45 @@ class TableSource(LightRecord, eq=False):
 
 
 class FileSource:
-    """A run file that is read when it is first needed: as bytes by the kernel, or row by row."""
+    """A file of a run or qrels that is read when it is first needed: as bytes by the kernel, or row by row."""
 
-    def __init__(self, path: str, options: ReadOptions | None = None, *, content: bytes | None = None) -> None:
+    def __init__(
+        self, path: str, options: ReadOptions | None = None, *, content: bytes | None = None, kind: str = "run"
+    ) -> None:
         self.path = path
         self.options = options or ReadOptions()
+        self.kind = kind
         self._content = content
         self._tag: str | None = None
 
     @property
     def name(self) -> str:
-        """What a run is called by its file: the last part of the path, without the endings of data files."""
         return name_of(self.path)
 
     @cached_property
     def stored(self) -> str | StoredFile:
-        """The file, or what a pipe held, as that can be read only once."""
-        return stored_file(self.path, self._content)
+        """The path of a plain file, or what anything else holds, such as a pipe, which can be read only once."""
+        if self._content is None and os.path.isfile(self.path):  # noqa: PTH113 (pathlib takes long to load)
+            return self.path
+        from rankscope.io.source import StoredFile, source_of
+
+        return source_of(self.path) if self._content is None else StoredFile(self.path, self._content)
 
     @cached_property
     def text(self) -> TrecFile | None:
         """The file as TREC text, where that is its format."""
-        return trec_text(self.stored, "run", format_name=self.options.format, columns=self.options.columns)
+        return trec_text(self.stored, self.kind, format_name=self.options.format, columns=self.options.columns)
 
     @cached_property
-    def file(self) -> ReadFile[RunRows]:
-        from rankscope.io.read import read_run
+    def file(self) -> ReadFile[Any]:
+        from rankscope.io.read import read_file
+        from rankscope.io.table import KINDS
 
-        file = read_run(self.stored, **vars(self.options))
+        file = read_file(self.stored, KINDS[self.kind], **vars(self.options))
         warn_of_skipped(file.path, file.bad_lines)
         return file
 
-    def read(self) -> RunRows:
+    def read(self) -> Any:
         return self.file.rows
 
     def trec_text(self) -> Any | None:
@@ -155,7 +162,7 @@ class FileSource:
         return self.text.data() if self.text.compression is None else self.text.chunks(self.options.progress)
 
     def accept(self, bad_lines: Sequence[tuple[int, bytes]], *, n_rows: int, tag: str | None) -> None:
-        """Take what the kernel says of the file; raise where it has malformed lines or no rows."""
+        """Take what the kernel says of a run; raise where it has malformed lines or no rows."""
         bad = bad_run_lines(self.path, bad_lines, n_good=n_rows, lenient=self.options.lenient)
         if not n_rows:
             self.read()  # it has the words for a file without rows
@@ -164,12 +171,14 @@ class FileSource:
 
     @property
     def tag(self) -> str | None:
-        return self._tag if self.text is not None and self._tag is not None else self.read().tag
+        tag: str | None = self._tag if self.text is not None and self._tag is not None else self.read().tag
+        return tag
 
     @property
     def integer_ids(self) -> frozenset[str]:
         """Which ids were whole numbers; in text none are."""
-        return frozenset() if self.text is not None else self.read().integer_ids
+        ids: frozenset[str] = frozenset() if self.text is not None else self.read().integer_ids
+        return ids
 
     @property
     def origin(self) -> Origin:
@@ -178,28 +187,16 @@ class FileSource:
         return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
 
 
-def file_source(data: Any, options: ReadOptions | None = None) -> FileSource | None:
-    """Return a path or open file as a source, and None for data in memory."""
+def file_source(data: Any, options: ReadOptions | None = None, *, kind: str = "run") -> FileSource | None:
+    """Return a path or open file, of which the rest is read, as a source; None for data in memory."""
     if isinstance(data, str | os.PathLike):
-        return FileSource(os.fspath(data), options)
+        return FileSource(os.fspath(data), options, kind=kind)
     if not is_file_object(data):
         return None
-    path, content = content_of(data)
-    return FileSource(path, options, content=content)
-
-
-def name_of(path: str) -> str:
-    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
-    return "stdin" if path == "-" else without_endings(name)
-
-
-def stored_file(path: str, content: bytes | None = None) -> str | StoredFile:
-    """Return the path of a plain file, and of anything else, such as a pipe, what it holds."""
-    if content is None and os.path.isfile(path):  # noqa: PTH113 (pathlib takes longer to load than a small evaluation)
-        return path
-    from rankscope.io.source import StoredFile, source_of
-
-    return source_of(path) if content is None else StoredFile(path, content)
+    content = data.read()
+    as_bytes = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else bytes(content)
+    path = getattr(data, "name", None)
+    return FileSource(path if isinstance(path, str) else "the file", options, content=as_bytes, kind=kind)
 
 
 def is_file_object(data: Any) -> bool:
@@ -207,12 +204,10 @@ def is_file_object(data: Any) -> bool:
     return callable(getattr(data, "readline", None)) and callable(getattr(data, "read", None))
 
 
-def content_of(file: Any) -> tuple[str, bytes]:
-    """Return the name of an open file, and what is left to be read of it."""
-    content = file.read()
-    name = getattr(file, "name", None)
-    as_bytes = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else bytes(content)
-    return name if isinstance(name, str) else "the file", as_bytes
+def name_of(path: str) -> str:
+    """Return what a run is called by its file: the last part of the path, without the endings of data files."""
+    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
+    return "stdin" if path == "-" else without_endings(name)
 
 
 def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:

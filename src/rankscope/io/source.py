@@ -45,27 +45,22 @@ class StoredFile(LightRecord):
             return compression_of(raw.read(MAGIC_BYTES))
 
     @contextmanager
-    def stream(self, progress: Progress | None = None) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
-        """Open what the file holds, decompressed; calling the second value reports how far it has been read."""
+    def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:
+        """Open what the file holds, decompressed; the options are those of `FileReading`."""
         with self.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
             n_bytes = Path(self.name).stat().st_size if self.content is None else len(self.content)
-            yield stream, lambda: progress(raw.tell(), n_bytes) if progress else None
-
-    @contextmanager
-    def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:
-        """Open the file for reading its rows; the options are those of `FileReading`."""
-        with self.stream(progress) as (stream, tick):
+            tick = (lambda: progress(raw.tell(), n_bytes)) if progress else lambda: None
             path = self.name if self.content is None and self.compression is None else None
             yield FileReading(self.name, stream, tick=tick, path=path, **options)
 
     def head(self, n_bytes: int) -> bytes:
-        with self.stream() as (stream, _):
-            return stream.read(n_bytes)
+        with self.reading() as reading:
+            return reading.stream.read(n_bytes)
 
     def read(self) -> bytes:
         """Return all that the file holds, decompressed and without a byte order mark."""
-        with self.stream() as (stream, _):
-            return stream.read().removeprefix(BYTE_ORDER_MARK)
+        with self.reading() as reading:
+            return reading.whole().removeprefix(BYTE_ORDER_MARK)
 
     def sha256(self) -> str:
         with self.open() as stream:
@@ -162,7 +157,8 @@ class FileReading:
         """Called with the names of the columns, where a format has them before its rows."""
         self.row_text: Callable[[], str] = str
         """Returns the text of the row that was yielded last, for messages."""
-        self._tick = tick
+        self.tick = tick
+        """Reports how far the file has been read."""
 
     def blocks(self) -> Iterator[tuple[int, list[bytes]]]:
         """Yield about a megabyte of lines at a time, with the number of the first."""
@@ -172,7 +168,7 @@ class FileReading:
                 lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
             yield line, lines
             line += len(lines)
-            self._tick()
+            self.tick()
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line with its number; bytes that are not UTF-8 survive as they do in ids."""
@@ -182,7 +178,7 @@ class FileReading:
 
     def whole(self) -> bytes:
         content = self.stream.read()
-        self._tick()
+        self.tick()
         return content
 
     def reject(self, line: int, text: str, problem: str) -> None:

@@ -153,7 +153,6 @@ def listed_docs(query: Any, listed: Any) -> Iterable[Any]:
 def number_column(
     values: Any, query: Sequence[str], doc: Sequence[str], *, what: str, error: type[InputError]
 ) -> Floats:
-    """Return the values as 64-bit floats, or say which row holds something else."""
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if len(listed) != len(query):
         raise InputError(f"the columns differ in length: {len(query)} ids, {len(listed)} {what}s")

@@ -145,7 +145,6 @@ def rows_of_json(content: Any, where: str) -> Iterator[NumberedRow]:
 
 
 def cell_value(text: str) -> Any:
-    """Return a cell: the items of a JSON list, or else the text."""
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         import json

@@ -135,7 +135,6 @@ def load_runs(runs: Any, *, options: ReadOptions | None = None) -> list[Run]:
 
 
 def is_whole_run(data: Any) -> bool:
-    """Tell a run that is an entry of a list from a row."""
     if isinstance(data, Mapping) and not isinstance(data, Run):
         return bool(data) and all(isinstance(docs, Mapping | list) for docs in data.values())
     return isinstance(data, str | os.PathLike | Run) or hasattr(data, "__arrow_c_stream__") or is_file_object(data)

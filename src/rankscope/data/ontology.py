@@ -212,7 +212,6 @@ class Ontology(LightRecord, eq=False):
         return term
 
     def report_ids(self, ids: Iterable[str]) -> IdReport:
-        """Sort out ids: which ones are other ids, replaced, obsolete or unknown."""
         distinct = dict.fromkeys(ids)
         strange = [term for term in distinct if term not in self.index]
         resolved = {term: self.resolve(term) is not None for term in strange}
@@ -240,7 +239,6 @@ class Ontology(LightRecord, eq=False):
     # -- information content
 
     def information(self, kind: str) -> Information:
-        """Return the information content of all terms, from the graph or from the annotations."""
         if kind not in INFORMATION:
             raise OptionError(f"ic {kind!r} is not one of {', '.join(INFORMATION)}")
         return self._from_graph if kind == "graph" else self._from_annotations

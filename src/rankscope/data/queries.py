@@ -156,13 +156,11 @@ def words_of(name: str) -> set[str]:
 
 
 def bare_stem(name: str) -> str:
-    """Return a file's name without its format and compression."""
     parts = name.lower().split(".")
     return ".".join(parts[: -2 if parts[-1] in COMPRESSIONS else -1])
 
 
 def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str]) -> Iterator[NumberedRow]:
-    """Yield the rows of a file, whose format follows from its name or from how it starts."""
     if is_topics(head):
         return topic_rows(reading)
     format_name = guess_format(reading.name, head)
@@ -176,13 +174,11 @@ def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str
 
 
 def has_id_column(header: list[str], columns: Mapping[str, str]) -> bool:
-    """Tell whether the first line of a table is a header."""
     lowered = {cell.strip().strip('"').lower() for cell in header}
     return bool(columns) or bool(lowered.intersection(QUERY_COLUMNS["id"]))
 
 
 def pair_rows(reading: FileReading, *, delimiter: str) -> Iterator[NumberedRow]:
-    """Yield lines without a header that hold an id, a delimiter and a text."""
     for number, line in reading.lines():
         if not line.strip():
             continue
@@ -208,7 +204,6 @@ def rows_of_json(content: Any, source: StoredFile) -> Iterator[NumberedRow]:
 def gather_queries(
     reading: FileReading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str], need_text: bool
 ) -> QueryTable:
-    """Gather rows into a table, noting those without an id or a text that is needed."""
     lines: dict[str, int] = {}
     texts: dict[str, str] = {}
     attributes: dict[str, dict[str, Any]] = {}

@@ -33,7 +33,6 @@ class Ranking(LightRecord, eq=False):
     """The rank column, where there is one."""
 
     def without(self, doc: str) -> Ranking:
-        """Return the ranking as if a doc had not been retrieved."""
         if doc not in self.score_of:
             return self
         keep = np.array([other != doc for other in self.score_of])
@@ -205,7 +204,6 @@ class _Rankings:
         self._by_query = by_query
 
     def query_ids(self) -> Iterator[str]:
-        """Return the queries in the order given."""
         return iter(self._by_query)
 
     def __contains__(self, query: object) -> bool:
@@ -290,7 +288,6 @@ def raise_duplicate(query: str, doc: str) -> None:
 
 
 def check_scores(ranking: Ranking, query: str) -> None:
-    """Refuse scores that are not numbers: they have no place in an order."""
     if len(ranking.scores) and np.isnan(ranking.scores).any():
         from rankscope.data.coerce import is_number
 
@@ -302,6 +299,5 @@ def check_scores(ranking: Ranking, query: str) -> None:
 
 
 def require_rows(run: Run) -> None:
-    """Refuse a run in which nothing at all is listed."""
     if not len(run):
         raise InputError("the run is empty", hint="check that the system wrote its results")

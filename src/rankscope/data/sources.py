@@ -140,7 +140,6 @@ class FileSource:
 
     @cached_property
     def text(self) -> TrecFile | None:
-        """The file as TREC text, where that is its format."""
         return trec_text(self.stored, self.kind, format_name=self.options.format, columns=self.options.columns)
 
     @cached_property

@@ -81,7 +81,6 @@ def unlimited_csv() -> Any:
 
 
 def delimiter_of(header: str) -> str:
-    """Return the character that separates most cells of a header."""
     return max(",;\t", key=header.count)
 
 

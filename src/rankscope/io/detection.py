@@ -54,7 +54,6 @@ def detect(
 def layout_of(
     source: StoredFile, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
 ) -> FileLayout:
-    """Tell how a source is laid out, which is all that is needed to read it."""
     head = source.head(_HEAD_BYTES)
     if not head.removeprefix(BYTE_ORDER_MARK).strip():
         raise empty(source.name)
@@ -76,7 +75,6 @@ def empty(name: str) -> FormatError:
 
 
 def check_is_text(head: bytes, name: str) -> None:
-    """Refuse what is not text in UTF-8 or a code that contains ASCII."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FormatError(f"{name} is UTF-16 text", hint=f"convert it: iconv -f UTF-16 -t UTF-8 {name}")
     if head.startswith(b"PK\x03\x04"):
@@ -112,7 +110,6 @@ def text_format(lines: Sequence[str], name: str, columns: Mapping[str, str]) -> 
 
 
 def trec_kind(lines: Iterable[str]) -> str | None:
-    """Return the kind of the first line that has the fields of TREC text."""
     return next((kind for line in lines for kind in KINDS if trec.fits(line, kind)), None)
 
 
@@ -142,7 +139,6 @@ def names_ids(names: Iterable[str], columns: Mapping[str, str]) -> bool:
 
 
 def header_format(line: str, columns: Mapping[str, str]) -> str | None:
-    """Recognise a table by a header that names the query and the doc."""
     for delimiter, name in DELIMITERS.items():
         try:
             names = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]

@@ -112,7 +112,6 @@ def id_column(column: pl.Series) -> pl.Series:
 
 
 def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> pl.DataFrame:
-    """Note the rows that cannot be used, and return the others."""
     import polars as pl
 
     usable = pl.col("query", "doc").is_not_null() & (pl.col("query", "doc") != "")
@@ -128,7 +127,6 @@ def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFra
 
 
 def write_table(rows: AnyRows, stream: BinaryIO, layout: str) -> None:
-    """Write a table after refusing text that is not Unicode."""
     import polars as pl
 
     columns = table_columns(rows)

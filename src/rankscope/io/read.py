@@ -30,12 +30,10 @@ class ReadFile(LightRecord, Generic[Rows], eq=False):
 
 
 def read_run(path: PathLike | StoredFile, **options: Any) -> ReadFile[RunRows]:
-    """Read a run; the options are those of `read_file`."""
     return read_file(path, RUN, **options)
 
 
 def read_qrels(path: PathLike | StoredFile, **options: Any) -> ReadFile[QrelsRows]:
-    """Read qrels; the options are those of `read_file`."""
     return read_file(path, QRELS, **options)
 
 
@@ -80,6 +78,8 @@ def read_file(
 def check_collected(reading: FileReading, n_good: int, kind: RowKind[Any], *, handler: Format, lenient: bool) -> None:
     """Raise what keeps rows from being used: malformed lines, unless they may be left out, or no rows at all."""
     if reading.bad_lines and not (lenient and n_good):
-        raise BadLinesError(reading.bad_lines, hint=handler.explain(kind, reading.bad_lines, n_good))
+        hint = f"every row needs query, doc, {kind.value}; correct these, or skip them with lenient=True (--lenient)"
+        own = handler.explain(kind, reading.bad_lines, n_good) if handler.explain else None
+        raise BadLinesError(reading.bad_lines, hint=own or hint)
     if not n_good:
         raise empty(reading.name)

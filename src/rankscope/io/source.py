@@ -98,7 +98,6 @@ def read_to_end(stream: BinaryIO) -> bytes:
 
 
 def missing(where: Path) -> InputError:
-    """Return the error for a file that is not there, with the names in its folder that are close."""
     if not where.parent.is_dir():
         return InputError(f"{where} does not exist, nor does its folder", hint="check the path")
     neighbours = [neighbour.name for neighbour in where.parent.iterdir()]

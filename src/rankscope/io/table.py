@@ -30,10 +30,6 @@ NumberedRow: TypeAlias = tuple[int, Mapping[str, Any]]
 Rows = TypeVar("Rows", RunRows, QrelsRows)
 
 
-def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:  # noqa: ARG001
-    return f"every row needs query, doc, {kind.value}; correct these, or skip them with lenient=True (--lenient)"
-
-
 class Format(LightRecord, kw_only=True):
     """How one format is read and written; `rows` is enough to read every kind of data."""
 
@@ -47,8 +43,8 @@ class Format(LightRecord, kw_only=True):
     """How files that are not text begin."""
     has_text_cells: bool = False
     """Whether every cell is text, so that a list is written as JSON within it."""
-    explain: Callable[[RowKind[Any], Sequence[BadLine], int], str] = explain_bad_rows
-    """Returns the hint for malformed lines, given how many were good."""
+    explain: Callable[[RowKind[Any], Sequence[BadLine], int], str] | None = None
+    """Returns a hint of its own for malformed lines, given how many were good."""
 
     def collect(self, reading: FileReading, kind: RowKind[Any]) -> Collector:
         if self.read is not None:

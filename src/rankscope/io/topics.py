@@ -47,7 +47,6 @@ def sgml_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def as_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a topic with its id under the name that tables use."""
     tag = next((tag for tag in ("number", "num", "id", "identifier", "qid", "query_id") if tag in row), None)
     return {"_id": row.get(tag) if tag else None, **{name: value for name, value in row.items() if name != tag}}
 

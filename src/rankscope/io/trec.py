@@ -130,7 +130,6 @@ def fits(line: str, kind_name: str) -> bool:
 
 
 def explain(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:
-    """Return the hint for malformed lines: the layout, or that the file is of the other kind."""
     if not n_good and fits(bad_lines[0].text, other(kind).name):
         return looks_like(other(kind))
     return f"the columns are {'query Q0 doc rank score tag' if kind.name == 'run' else 'query iteration doc grade'}"
@@ -174,7 +173,6 @@ def ranks_by_score(rows: RunRows) -> Ints:
 
 
 def check_words(texts: Sequence[str], *, what: str) -> None:
-    """Refuse texts that are empty or hold a blank."""
     check_encodable(texts, what=what)
     broken = next((text for text in texts if not text or _WHITESPACE.search(text)), None)
     if broken is not None:

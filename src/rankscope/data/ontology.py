@@ -36,11 +36,6 @@ class IdReport(LightRecord):
     """Obsolete terms that nothing replaces."""
     unknown: tuple[str, ...]
 
-    @property
-    def n_unresolved(self) -> int:
-        """How many ids stand for no term."""
-        return len(self.obsolete) + len(self.unknown)
-
 
 class Information(LightRecord, eq=False):
     """How likely a random use of the ontology is one of a term or of something below it, for every term.
@@ -79,11 +74,7 @@ class Ontology(LightRecord, eq=False):
     source: str = "the ontology"
 
     @classmethod
-    def from_parents(
-        cls,
-        parents: Mapping[str, Iterable[str]],
-        **more: Any,
-    ) -> Ontology:
+    def from_parents(cls, parents: Mapping[str, Iterable[str]], **more: Any) -> Ontology:
         """Make an ontology from {term: its parents} and other fields; terms that only occur as parents are roots."""
         listed = {term: tuple(above) for term, above in parents.items()}
         ids = tuple(dict.fromkeys((*listed, *(term for above in listed.values() for term in above))))
@@ -100,15 +91,6 @@ class Ontology(LightRecord, eq=False):
 
     def __repr__(self) -> str:
         return f"Ontology({len(self):,} terms, version {self.version or 'unknown'!r})"
-
-    def as_dict(self) -> dict[str, object]:
-        return {
-            "source": self.source,
-            "version": self.version,
-            "sha256": self.sha256,
-            "n_terms": len(self),
-            "max_depth": self.max_depth,
-        }
 
     # -- the graph
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,18 @@ from rankscope.io.ids import as_id
 from rankscope.io.numbers import number_in
 from rankscope.io.source import BYTE_ORDER_MARK, FileReading, StoredFile, source_of
 from rankscope.io.table import guess_format
-from rankscope.io.topics import is_topics, topic_rows
 from rankscope.light import LightRecord
 
 _SHAPES = (
     "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
     "Parquet, Arrow or TREC topics; each query once"
 )
+_TOP = re.compile(r"<top>(.*?)</top>", re.IGNORECASE | re.DOTALL)
+_TOPIC_FIELD = re.compile(r"<([a-z][\w-]*)>(.*?)(?=</?[a-z][\w-]*>|\Z)", re.IGNORECASE | re.DOTALL)
+_SAID_AGAIN = re.compile(r"(number|topic|domain|description|narrative|summary|concept\(s\)):\s*", re.IGNORECASE)
+"""What the first years wrote behind a tag: <num> Number: 051."""
+_TOPIC_NAMES = {"num": "number", "desc": "description", "narr": "narrative", "dom": "domain", "con": "concepts"}
+_TOPICS_START = re.compile(rb"\s*(<\?xml|<!doctype|<!--|<top(ics|ic)?\b|<[a-z][\w-]*>\s*<top)", re.IGNORECASE)
 
 
 class QueryTable(LightRecord, eq=False):
@@ -161,7 +167,7 @@ def bare_stem(name: str) -> str:
 
 
 def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str]) -> Iterator[NumberedRow]:
-    if is_topics(head):
+    if _TOPICS_START.match(head.removeprefix(BYTE_ORDER_MARK)):
         return topic_rows(reading)
     format_name = guess_format(reading.name, head)
     if format_name is not None and not FORMATS[format_name].has_text_cells:
@@ -176,6 +182,57 @@ def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str
 def has_id_column(header: list[str], columns: Mapping[str, str]) -> bool:
     lowered = {cell.strip().strip('"').lower() for cell in header}
     return bool(columns) or bool(lowered.intersection(QUERY_COLUMNS["id"]))
+
+
+def topic_rows(reading: FileReading) -> Iterator[NumberedRow]:
+    """Yield TREC topics, with their ids under the name that tables use."""
+    text = reading.whole().decode("utf-8-sig", "surrogateescape")
+    rows = sgml_rows if re.search(r"<top>", text, re.IGNORECASE) else xml_rows
+    for line, row in rows(text, reading.name):
+        tag = next((tag for tag in ("number", "num", "id", "identifier", "qid", "query_id") if tag in row), "")
+        yield line, {"_id": row.get(tag), **{name: value for name, value in row.items() if name != tag}}
+
+
+def sgml_rows(text: str, name: str) -> Iterator[NumberedRow]:
+    """Yield topics whose tags need not be closed, such as <num> Number: 301 <title> Organized Crime."""
+    found = list(_TOP.finditer(text))
+    n_begun = len(re.findall(r"<top>", text, re.IGNORECASE))
+    if len(found) < n_begun:
+        raise FormatError(f"{name} begins {n_begun} topics and ends {len(found)}", hint="each ends with </top>")
+    for match in found:
+        line = text.count("\n", 0, match.start()) + 1
+        row: dict[str, Any] = {}
+        for tag, body in _TOPIC_FIELD.findall(match[1]):
+            value = _SAID_AGAIN.sub("", " ".join(body.split()), count=1)
+            row.setdefault(_TOPIC_NAMES.get(tag.lower(), tag.lower()), value)
+        yield line, row
+
+
+def xml_rows(text: str, name: str) -> Iterator[NumberedRow]:
+    """Yield the topics of an XML file: the children of its root that share the most usual tag."""
+    from xml.etree import ElementTree as ET
+
+    if "<!ENTITY" in text:  # such a file can grow without bound
+        raise FormatError(f"{name} defines entities, which is not read", hint="write their text out")
+    try:
+        root = ET.fromstring(text.encode("utf-8", "surrogateescape"))  # noqa: S314 (entities are refused above)
+    except ET.ParseError as error:
+        raise FormatError(f"{name} is not valid XML: {error}", hint="topics are XML, or <top> … </top>") from error
+    tags = [child.tag for child in root]
+    usual = max(tags, key=tags.count, default="")
+    elements = [child for child in root if child.tag == usual]
+    if not elements:
+        raise FormatError(f"{name} is XML without topics", hint='a topic is <topic number="1"><title>…</title></topic>')
+    starts = [match.start() for match in re.finditer(rf"<{re.escape(usual)}[\s>]", text)]
+    for i, element in enumerate(elements):
+        row: dict[str, Any] = dict(element.attrib)
+        for child in element:
+            if not len(child) and (child.text or "").strip():
+                row.setdefault(child.tag.lower(), " ".join(str(child.text).split()))
+        own = " ".join((element.text or "").split())
+        # where a comment repeats the tag, its place among the topics instead of its line
+        line = text.count("\n", 0, starts[i]) + 1 if len(starts) == len(elements) else i + 1
+        yield line, {**row, **({"text": own} if own else {})}
 
 
 def pair_rows(reading: FileReading, *, delimiter: str) -> Iterator[NumberedRow]:

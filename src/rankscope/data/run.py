@@ -155,8 +155,7 @@ class Run(QueryDocs):
     @property
     def tag(self) -> str | None:
         """The name that the run gives itself, in its last row."""
-        tag: str | None = getattr(self.source, "tag", None)
-        return tag
+        return getattr(self.source, "tag", None)
 
     @property
     def query_ids(self) -> tuple[str, ...]:

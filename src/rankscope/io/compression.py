@@ -10,8 +10,6 @@ from typing import Any, BinaryIO, cast
 
 from rankscope.errors import FormatError
 
-MAGIC_BYTES = 16
-
 _CHUNK_BYTES = 1 << 17
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 

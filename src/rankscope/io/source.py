@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from rankscope.errors import BadLine, FormatError, InputError, did_you_mean
-from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
+from rankscope.io.compression import compression_of, decompressed
 from rankscope.io.formats import COMPRESSIONS
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
@@ -42,7 +42,7 @@ class StoredFile(LightRecord):
     @cached_property
     def compression(self) -> str | None:
         with self.open() as raw:
-            return compression_of(raw.read(MAGIC_BYTES))
+            return compression_of(raw.read(16))
 
     @contextmanager
     def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:

@@ -6,6 +6,7 @@ import math
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,11 +115,10 @@ class Run(QueryDocs):
     """
 
     def __init__(self, data: Any, *, name: str | None = None) -> None:
-        self._rankings: DictRankings | RowRankings | None = None
         self.source: Any
         """Internal: where the rows come from, in the form that alignment reads fastest."""
         if isinstance(data, Run):
-            self.source, self._rankings = data.source, data._rankings  # noqa: SLF001 (of the same class)
+            vars(self).update(vars(data))  # its rankings, too, where they have been made
         else:
             is_source = callable(getattr(data, "read", None))
             self.source = file_source(data) or (data if is_source else own_source(data))
@@ -162,15 +162,11 @@ class Run(QueryDocs):
         """The queries that the run answers, in the order given."""
         return tuple(self.rankings.query_ids())
 
-    @property
+    @cached_property
     def rankings(self) -> DictRankings | RowRankings:
         """Internal: one query's docs at a time, as given."""
-        if self._rankings is None:
-            if isinstance(self.source, DictSource):
-                self._rankings = DictRankings(self.source.docs_of)
-            else:
-                self._rankings = RowRankings(self.source.read())
-        return self._rankings
+        is_dict = isinstance(self.source, DictSource)
+        return DictRankings(self.source.docs_of) if is_dict else RowRankings(self.source.read())
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the docs of a query with their scores, best first; of equal scores the greater id is first."""

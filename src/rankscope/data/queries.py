@@ -78,7 +78,7 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
     if isinstance(data, QueryTable):
         return data
     is_file = isinstance(data, str | os.PathLike)
-    rows: Iterable[NumberedRow] | None
+    rows: Any = None
     if is_file:
         source = source_of(queries_in(Path(data)) if Path(data).is_dir() else data)
     else:

@@ -170,14 +170,12 @@ class FileSource:
 
     @property
     def tag(self) -> str | None:
-        tag: str | None = self._tag if self.text is not None and self._tag is not None else self.read().tag
-        return tag
+        return self._tag if self.text is not None and self._tag is not None else self.read().tag
 
     @property
     def integer_ids(self) -> frozenset[str]:
         """Which ids were whole numbers; in text none are."""
-        ids: frozenset[str] = frozenset() if self.text is not None else self.read().integer_ids
-        return ids
+        return frozenset() if self.text is not None else self.read().integer_ids
 
     @property
     def origin(self) -> Origin:

@@ -48,7 +48,19 @@ def detect(
     """Tell the format, the compression and the kind of a file from its content; a given format is taken as it is."""
     source = source_of(path)
     layout = layout_of(source, format_name=format_name, columns=columns)
-    return Detected(layout.format, source.compression, kind_of(source, layout))
+    if layout.format == "beir":
+        kind: str | None = "qrels"
+    elif layout.text is not None and (not layout.lines or layout.format == "trec"):
+        kind = trec_kind(layout.lines)
+    elif layout.text is not None and layout.format == "json":
+        kind = kind_of_json(layout.text)
+    else:
+        header: list[str] = []
+        with source.reading() as reading:
+            reading.on_header = header.extend
+            _, row = next(rows_in(reading, layout.format), (0, {}))
+        kind = kind_of_columns(header or row)
+    return Detected(layout.format, source.compression, kind)
 
 
 def layout_of(
@@ -147,20 +159,6 @@ def header_format(line: str, columns: Mapping[str, str]) -> str | None:
         if names_ids(names, columns) and not any(number_in(cell) is not None for cell in names):
             return "beir" if tuple(names) == BEIR_HEADER and delimiter == "\t" else name
     return None
-
-
-def kind_of(source: StoredFile, layout: FileLayout) -> str | None:
-    if layout.format == "beir":
-        return "qrels"
-    if layout.text is not None and (not layout.lines or layout.format == "trec"):
-        return trec_kind(layout.lines)
-    if layout.text is not None and layout.format == "json":
-        return kind_of_json(layout.text)
-    header: list[str] = []
-    with source.reading() as reading:
-        reading.on_header = header.extend
-        _, row = next(rows_in(reading, layout.format), (0, {}))
-    return kind_of_columns(header or row)
 
 
 def kind_of_columns(names: Iterable[str]) -> str | None:

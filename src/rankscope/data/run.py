@@ -225,9 +225,7 @@ class DictRankings(_Rankings):
             scores = np.fromiter(values, dtype=np.float64, count=len(values))
         except (TypeError, ValueError, OverflowError):
             scores = np.array([math.nan])
-        ranking = Ranking(docs, scores)
-        check_scores(ranking, query)
-        return ranking
+        return checked(Ranking(docs, scores), query)
 
 
 def with_text_ids(mapping: Mapping[Any, Any], *, what: str, where: str) -> dict[str, Any]:
@@ -270,9 +268,7 @@ class RowRankings(_Rankings):
             picked, docs = picked[list(first.values())], list(first)
         scores = self._rows.score[picked]
         given = None if self._rows.rank is None else self._rows.rank[picked]
-        ranking = Ranking(dict(zip(docs, scores.tolist(), strict=True)), scores, given)
-        check_scores(ranking, query)
-        return ranking
+        return checked(Ranking(dict(zip(docs, scores.tolist(), strict=True)), scores, given), query)
 
 
 def raise_duplicate(query: str, doc: str) -> None:
@@ -282,7 +278,8 @@ def raise_duplicate(query: str, doc: str) -> None:
     )
 
 
-def check_scores(ranking: Ranking, query: str) -> None:
+def checked(ranking: Ranking, query: str) -> Ranking:
+    """Return the ranking, unless a score of it is not a number."""
     if len(ranking.scores) and np.isnan(ranking.scores).any():
         from rankscope.data.coerce import is_number
 
@@ -291,6 +288,7 @@ def check_scores(ranking: Ranking, query: str) -> None:
             f"query {query!r}, doc {doc!r}: score {score!r} is not a number",
             hint="every retrieved doc needs a score that is a number; remove or repair the row",
         )
+    return ranking
 
 
 def require_rows(run: Run) -> None:

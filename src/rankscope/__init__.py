@@ -21,7 +21,7 @@ PUBLIC = {
     # what is done
     "compare": "rankscope.comparison.compare:compare",
     "compare_scores": "rankscope.comparison.compare:compare_scores",
-    "convert": "rankscope.io:convert",
+    "convert": "rankscope.io.conversion:convert",
     "diagnose": "rankscope.analysis.diagnose:diagnose",
     "evaluate": "rankscope.evaluation:evaluate",
     "explain": "rankscope.analysis.explain:explain",

@@ -512,3 +512,13 @@ def test_the_tag_of_a_table_is_that_of_its_last_row():
     for table in (pd.DataFrame({**columns(ROWS, "score"), "tag": list("abcd")}), pl.DataFrame({**columns(ROWS, "score"), "tag": list("abcd")})):  # fmt: skip
         assert rs.Run(table).tag == "d"
     assert rs.Run(pl.DataFrame(columns(ROWS, "score"))).tag is None
+
+
+def test_a_run_made_of_a_file_is_called_by_the_files_name(tmp_path):
+    path = tmp_path / "bm25.run.gz"
+    rs.write_run(nested(ROWS), path)
+    assert rs.Run(path).name == rs.load_run(path).name == "bm25"
+    assert rs.Run(path, name="mine").name == "mine"
+    assert rs.Run(nested(ROWS)).name is None
+    with path.open("rb") as file:
+        assert rs.Run(file).name.endswith("bm25")

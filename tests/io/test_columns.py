@@ -5,21 +5,19 @@ import pytest
 
 import rankscope as rs
 from rankscope.errors import FormatError
-from rankscope.io.columns import RUN_COLUMNS, RUN_REQUIRED, find_columns
+from rankscope.io.columns import RUN_COLUMNS, find_columns
 from rankscope.io.rows import QrelsRows, RunRows
 
 
 def test_the_callers_choice_wins_over_known_names():
     names = ["qid", "docno", "score", "bm25"]
-    found = find_columns(names, RUN_COLUMNS, required=RUN_REQUIRED, chosen={"score": "BM25"})
+    found = find_columns(names, RUN_COLUMNS, chosen={"score": "BM25"})
     assert found == {"query": "qid", "doc": "docno", "score": "bm25"}
 
 
 def test_a_chosen_column_that_is_not_there_is_an_error_that_lists_the_columns():
     with pytest.raises(FormatError, match=r"my\.csv has no column 'bm26'; its columns are qid, docno, bm25"):
-        find_columns(
-            ["qid", "docno", "bm25"], RUN_COLUMNS, required=RUN_REQUIRED, chosen={"score": "bm26"}, where="my.csv"
-        )
+        find_columns(["qid", "docno", "bm25"], RUN_COLUMNS, chosen={"score": "bm26"}, where="my.csv")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +33,7 @@ def test_a_chosen_column_that_is_not_there_is_an_error_that_lists_the_columns():
     ],
 )
 def test_query_is_the_id_unless_another_column_says_so(names, expected):
-    found = find_columns([*names, "doc", "score"], RUN_COLUMNS, required=RUN_REQUIRED)
+    found = find_columns([*names, "doc", "score"], RUN_COLUMNS)
     assert found["query"] == expected
 
 

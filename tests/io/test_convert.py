@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from rankscope.errors import BadLinesError, OptionError
-from rankscope.io import Conversion, convert, read_qrels, read_run
+from rankscope.io.conversion import Conversion, convert
+from rankscope.io.read import read_qrels, read_run
 
 RUN = "q1 Q0 d1 1 2.5 sys\nq1 Q0 d2 2 1.5 sys\nq2 Q0 d1 1 9.0 sys\n"
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import csv
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from rankscope.errors import BadLinesError, FormatError, OptionError
-from rankscope.io import read_qrels, read_rows, read_run, write_qrels, write_run
+from rankscope.io.delimited import unlimited_csv
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.table import read_rows
+from rankscope.io.write import write_qrels, write_run
 
 
 @pytest.mark.parametrize(("delimiter", "name"), [(",", "csv"), (";", "csv"), ("\t", "tsv")])
@@ -145,3 +149,18 @@ def test_long_cells_are_read_without_a_setting_of_the_whole_program(tmp_path):
     ((_, row),) = read_rows(tmp_path / "docs.csv")
     assert len(row["text"]) == 200_000
     assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("spec", [None, SimpleNamespace(name="_csv", loader=SimpleNamespace())], ids=["absent", "odd"])
+def test_long_cells_are_read_where_the_csv_module_cannot_be_loaded_twice(spec, tmp_path, monkeypatch):
+    monkeypatch.setattr("rankscope.io.delimited.find_spec", lambda _: spec)
+    unlimited_csv.cache_clear()
+    limit = csv.field_size_limit()
+    path = tmp_path / "docs.csv"
+    path.write_text("id,text\nd1," + "a" * 200_000 + "\n")
+    try:
+        [(_, row)] = read_rows(path)
+    finally:
+        csv.field_size_limit(limit)
+        unlimited_csv.cache_clear()
+    assert len(row["text"]) == 200_000

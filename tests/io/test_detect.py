@@ -5,8 +5,10 @@ import polars as pl
 import pytest
 
 from rankscope.errors import FormatError
-from rankscope.io import FORMATS, Detected, detect, write_qrels, write_run
+from rankscope.io import FORMATS
+from rankscope.io.detection import Detected, detect
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.write import write_qrels, write_run
 
 LONG = ", ".join(f'"doc{i}": {i}.5' for i in range(30_000))
 CASES = [

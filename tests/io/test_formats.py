@@ -8,8 +8,12 @@ import rankscope as rs
 from rankscope.data.docs import load_docs
 from rankscope.data.queries import load_queries
 from rankscope.errors import OptionError
-from rankscope.io import FORMATS, Format, convert, detect, read_run, table_columns
+from rankscope.io import FORMATS, Format
+from rankscope.io.conversion import convert
+from rankscope.io.detection import detect
 from rankscope.io.formats import format_in_name, without_endings
+from rankscope.io.read import read_run
+from rankscope.io.table import table_columns
 from rankscope.measures.score_files import read_scores
 from rankscope.registry import groups_of_entry_points
 

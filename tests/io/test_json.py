@@ -15,8 +15,9 @@ from rankscope.errors import (
     OptionError,
     ScoreError,
 )
-from rankscope.io import read_qrels, read_run, write_qrels, write_run
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.write import write_qrels, write_run
 
 
 def test_a_run_of_dicts(write_file):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from rankscope.errors import BadLinesError, FormatError
-from rankscope.io import read_qrels, read_run, write_qrels, write_run
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.write import write_qrels, write_run
 
 RUN = '{"query_id": "q1", "doc_id": "a", "score": 0.5, "rank": 1}\n\n{"query_id": "q1", "doc_id": 5, "score": 2, "rank": 2}\n'
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rankscope.io import convert, detect, read_qrels, read_run
+from rankscope.io.conversion import convert
+from rankscope.io.detection import detect
+from rankscope.io.read import read_qrels, read_run
 
 COVID_ROWS = {
     "10x10.prf.unipd.it": 30_000,

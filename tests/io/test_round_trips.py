@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankscope.io import detect, read_qrels, read_run, write_qrels, write_run
+from rankscope.io.detection import detect
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.write import write_qrels, write_run
 
 FORMATS = ["trec", "json", "jsonl", "csv", "tsv", "parquet", "arrow"]
 COMPRESSIONS = [None, "gz", "bz2", "xz", "zst"]

@@ -12,8 +12,9 @@ import pyarrow.ipc
 import pytest
 
 from rankscope.errors import BadLinesError, FormatError, IdError
-from rankscope.io import read_qrels, read_run, write_run
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import RunRows
+from rankscope.io.write import write_run
 
 RUN = {"qid": ["q1", "q1"], "docno": ["a", "b"], "score": [0.5, -1.0], "rank": [1, 2], "run": ["s", "s"]}
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rankscope.errors import BadLinesError, FormatError, IdError, OptionError
-from rankscope.io import read_qrels, read_run, write_qrels, write_run
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.write import write_qrels, write_run
 
 RUN = "q1 Q0 d1 1 2.5 sys\nq1 Q0 d2 2 1.5 sys\nq2 Q0 d1 1 -3e-2 last\n"
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"

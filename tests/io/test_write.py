@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from rankscope.errors import GradeError, IdError, InputError, OptionError, ScoreError
-from rankscope.io import detect, read_qrels, read_run, write_qrels, write_run
+from rankscope.io.detection import detect
+from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.write import write_qrels, write_run
 
 RUN = RunRows(["q1"], ["d1"], np.array([2.5]))
 QRELS = QrelsRows(["q1"], ["d1"], np.array([1.0]))

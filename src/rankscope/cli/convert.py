@@ -12,7 +12,7 @@ import warnings
 
 from rankscope.cli.options import add_strictness, parse_columns, with_formats
 from rankscope.errors import RankscopeWarning
-from rankscope.io import convert
+from rankscope.io.conversion import convert
 
 EPILOG = """\
 examples:

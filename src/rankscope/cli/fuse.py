@@ -13,7 +13,7 @@ from rankscope.cli.options import add_strictness, one_stdin, read_options_from, 
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import load_runs, name_of
 from rankscope.errors import OptionError
-from rankscope.io import write_run
+from rankscope.io.write import write_run
 from rankscope.systems.fusion import METHODS, NORMS, fuse
 
 EPILOG = """\

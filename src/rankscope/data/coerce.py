@@ -14,9 +14,9 @@ import numpy as np
 from rankscope.arrays import Floats, Ints
 from rankscope.data.docs import is_missing
 from rankscope.errors import GradeError, InputError, ScoreError
-from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
+from rankscope.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Aliases, find_columns
 from rankscope.io.ids import as_id, as_ids
-from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.rows import EXTRA_QRELS_COLUMNS, QrelsRows, RunRows
 
 RUN_SHAPES = (
     "a run is a path, {query: {doc: score}}, {query: [doc, …] best first}, a table with columns query, doc, score, "
@@ -27,54 +27,57 @@ QRELS_SHAPES = (
     "or an iterable of (query, doc, grade) rows"
 )
 
-Aliases = Mapping[str, tuple[str, ...]]
 Columns = dict[str, Any]
 
 
 def run_rows(data: Any) -> RunRows:
     if isinstance(data, RunRows):
         return data
-    data = with_lengths(data)
-    columns = columns_of(data, RUN_COLUMNS, RUN_REQUIRED, shapes=RUN_SHAPES)
-    query, doc, integer_ids = id_columns(columns)
-    tags = text_column(columns.get("tag"))
-    return RunRows(
-        empty_queries=empty_queries(data, RUN_COLUMNS),
-        query=query,
-        doc=doc,
-        score=number_column(columns["score"], query, doc, what="score", error=ScoreError),
-        rank=rank_column(columns.get("rank")),
-        tag=tags[-1] if tags else None,  # the last one, as trec_eval reports it
-        integer_ids=integer_ids,
-    )
+    columns = checked_columns(data, RUN_COLUMNS, shapes=RUN_SHAPES, error=ScoreError)
+    tags = text_column(columns.pop("tag", None))
+    rank = rank_column(columns.pop("rank", None))
+    return RunRows(**columns, rank=rank, tag=tags[-1] if tags else None)  # the last tag, as trec_eval reports it
 
 
 def qrels_rows(data: Any) -> QrelsRows:
     if isinstance(data, QrelsRows):
         return data
-    data = with_lengths(data)
-    columns = columns_of(data, QRELS_COLUMNS, QRELS_REQUIRED, shapes=QRELS_SHAPES)
-    query, doc, integer_ids = id_columns(columns)
-    return QrelsRows(
-        empty_queries=empty_queries(data, QRELS_COLUMNS),
-        query=query,
-        doc=doc,
-        grade=number_column(columns["grade"], query, doc, what="grade", error=GradeError),
-        subtopic=text_column(columns.get("subtopic")),
-        rater=text_column(columns.get("rater")),
-        time=text_column(columns.get("time")),
-        integer_ids=integer_ids,
-    )
+    columns = checked_columns(data, QRELS_COLUMNS, shapes=QRELS_SHAPES, error=GradeError)
+    return QrelsRows(**columns | {role: text_column(columns.get(role)) for role in EXTRA_QRELS_COLUMNS})
 
 
-def columns_of(data: Any, aliases: Aliases, required: Sequence[str], *, shapes: str) -> Columns:
+def checked_columns(data: Any, aliases: Aliases, *, shapes: str, error: type[InputError]) -> Columns:
+    """Return the columns of data by role, its ids as text and its numbers as floats, with what is known of the ids."""
+    if isinstance(data, Mapping) and not all(isinstance(value, Sized) for value in data.values()):
+        data = {  # generators are consumed, once
+            key: value if isinstance(value, Sized) else list(listed_docs(key, value)) for key, value in data.items()
+        }
+    is_nested = isinstance(data, Mapping) and not are_columns(data, aliases)
+    number = list(aliases)[2]
+    columns = nested_columns(data, number) if is_nested else columns_of(data, aliases, shapes=shapes)
+    query, queries_are_integers = as_ids(columns["query"], what="query id")
+    doc, docs_are_integers = as_ids(columns["doc"], what="doc id")
+    if len(query) != len(doc):
+        raise InputError(f"the columns differ in length: {len(query)} query ids, {len(doc)} doc ids")
+    integers = {"query": queries_are_integers, "doc": docs_are_integers}
+    unanswered = [query for query, docs in data.items() if len(docs) == 0] if is_nested else []
+    return columns | {
+        "query": query,
+        "doc": doc,
+        number: number_column(columns[number], query, doc, what=number, error=error),
+        "integer_ids": frozenset(role for role, is_integer in integers.items() if is_integer),
+        "empty_queries": tuple(as_id(query, what="query id") for query in unanswered),
+    }
+
+
+def columns_of(data: Any, aliases: Aliases, *, shapes: str) -> Columns:
+    """Return the columns of a table, or of rows: tuples in the order query, doc, number, or with named fields."""
+
     def pick(names: Iterable[str], take: Callable[[str], Any]) -> Columns:
-        return {role: take(name) for role, name in find_columns(names, aliases, required=required).items()}
+        return {role: take(name) for role, name in find_columns(names, aliases).items()}
 
     if isinstance(data, Mapping):
-        if are_columns(data, aliases):
-            return pick(data, lambda name: data[name])
-        return nested_columns(data, required[-1])
+        return pick(data, lambda name: data[name])
     if hasattr(data, "iloc") and hasattr(data, "columns"):  # pandas, whichever its string dtype
         return pick(list(data.columns), lambda name: data[name].to_numpy())
     if hasattr(data, "__arrow_c_stream__"):  # polars, pyarrow, duckdb and others
@@ -84,33 +87,17 @@ def columns_of(data: Any, aliases: Aliases, required: Sequence[str], *, shapes: 
         return pick(frame.columns, lambda name: frame[name].to_list())
     if not isinstance(data, Iterable) or isinstance(data, str | bytes):
         raise InputError(f"{type(data).__name__} is not a shape that can be read", hint=shapes)
-    return row_columns(list(data), required, pick, shapes=shapes)
-
-
-def row_columns(
-    rows: list[Any],
-    required: Sequence[str],
-    pick: Callable[[Iterable[str], Callable[[str], Any]], Columns],
-    *,
-    shapes: str,
-) -> Columns:
-    """Return the columns of rows: tuples in the order query, doc, value, or rows with named fields."""
+    rows = list(data)
     if rows and isinstance(rows[0], Mapping):
         names = list(dict.fromkeys(itertools.chain.from_iterable(rows)))
         return pick(names, lambda name: [row.get(name) for row in rows])
     if rows and hasattr(rows[0], "_fields"):
         return pick(rows[0]._fields, lambda name: [getattr(row, name) for row in rows])
+    roles = list(aliases)[:3]
     for number, row in enumerate(rows, 1):
-        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != len(required):
-            raise InputError(f"row {number} is {row!r}, not ({', '.join(required)})", hint=shapes)
-    return {role: [row[i] for row in rows] for i, role in enumerate(required)}
-
-
-def with_lengths(data: Any) -> Any:
-    """Return a mapping whose values can be counted: generators are consumed, once; other data stays as it is."""
-    if not isinstance(data, Mapping) or all(isinstance(value, Sized) for value in data.values()):
-        return data
-    return {key: value if isinstance(value, Sized) else list(listed_docs(key, value)) for key, value in data.items()}
+        if isinstance(row, str | bytes) or not isinstance(row, Sequence) or len(row) != len(roles):
+            raise InputError(f"row {number} is {row!r}, not ({', '.join(roles)})", hint=shapes)
+    return {role: [row[i] for row in rows] for i, role in enumerate(roles)}
 
 
 def are_columns(data: Mapping[Any, Any], aliases: Aliases) -> bool:
@@ -133,13 +120,6 @@ def nested_columns(data: Mapping[Any, Any], value_role: str) -> Columns:
         "doc": list(itertools.chain.from_iterable(data.values())),
         value_role: list(itertools.chain.from_iterable(docs.values() for docs in data.values())),
     }
-
-
-def empty_queries(data: Any, aliases: Aliases) -> tuple[str, ...]:
-    """Return the queries of a mapping that have no docs; they have no row, but they count."""
-    if not isinstance(data, Mapping) or are_columns(data, aliases):
-        return ()
-    return tuple(as_id(query, what="query id") for query, docs in data.items() if len(docs) == 0)
 
 
 def ranked_list_columns(data: Mapping[Any, Any]) -> Columns:
@@ -170,19 +150,9 @@ def listed_docs(query: Any, listed: Any) -> Iterable[Any]:
     return listed
 
 
-def id_columns(columns: Columns) -> tuple[list[str], list[str], frozenset[str]]:
-    query, queries_are_integers = as_ids(columns["query"], what="query id")
-    doc, docs_are_integers = as_ids(columns["doc"], what="doc id")
-    if len(query) != len(doc):
-        raise InputError(f"the columns differ in length: {len(query)} query ids, {len(doc)} doc ids")
-    kinds = {"query": queries_are_integers, "doc": docs_are_integers}
-    return query, doc, frozenset(kind for kind, integers in kinds.items() if integers)
-
-
 def number_column(
     values: Any, query: Sequence[str], doc: Sequence[str], *, what: str, error: type[InputError]
 ) -> Floats:
-    """Return the values as 64-bit floats, or say which row holds something else."""
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if len(listed) != len(query):
         raise InputError(f"the columns differ in length: {len(query)} ids, {len(listed)} {what}s")

@@ -40,15 +40,26 @@ class DocTable(LightRecord, eq=False):
 
 
 def load_docs(data: Any) -> DocTable:
-    """Return fields of docs from {doc: {field: value}}, rows, a table or a file."""
     if isinstance(data, DocTable):
         return data
-    if isinstance(data, str | os.PathLike):
-        return read_docs(os.fspath(data))
-    rows = rows_by_id(data, "the docs") if isinstance(data, Mapping) else rows_of_table(data)
-    if rows is None:
-        raise InputError(f"{type(data).__name__} holds no docs that can be read", hint=_SHAPES)
-    return table_of(rows, where="the docs")
+    if not isinstance(data, str | os.PathLike):
+        rows = rows_by_id(data, "the docs") if isinstance(data, Mapping) else rows_of_table(data)
+        if rows is None:
+            raise InputError(f"{type(data).__name__} holds no docs that can be read", hint=_SHAPES)
+        return table_of(rows, where="the docs")
+    from rankscope.io.source import source_of
+    from rankscope.io.table import format_of
+
+    if os.path.isdir(data):  # noqa: PTH112 (pathlib takes longer to load than a small evaluation)
+        raise InputError(f"{os.fspath(data)} is a folder", hint="give the file of docs in it, such as corpus.jsonl")
+    source = source_of(data)
+    with source.reading(from_json=lambda content: rows_of_json(content, source.name)) as reading:
+        table = table_of(doc_rows(reading, format_of(source)), where=source.name)
+    if reading.bad_lines:
+        raise BadLinesError(reading.bad_lines, hint="correct these lines, or remove them")
+    if not table.doc_ids:
+        raise FormatError(f"{source.name} holds no docs", hint=_SHAPES)
+    return table
 
 
 def rows_of_table(data: Any) -> Iterable[NumberedRow] | None:
@@ -110,22 +121,6 @@ def flat_fields(row: Mapping[str, Any], *, without: str) -> Iterator[tuple[str, 
             yield str(name), value
 
 
-def read_docs(path: str) -> DocTable:
-    from rankscope.io.source import source_of
-    from rankscope.io.table import format_of
-
-    if os.path.isdir(path):  # noqa: PTH112 (pathlib takes longer to load than a small evaluation)
-        raise InputError(f"{path} is a folder", hint="give the file of docs in it, such as corpus.jsonl")
-    source = source_of(path)
-    with source.reading(from_json=lambda content: rows_of_json(content, source.name)) as reading:
-        table = table_of(doc_rows(reading, format_of(source)), where=source.name)
-    if reading.bad_lines:
-        raise BadLinesError(reading.bad_lines, hint="correct these lines, or remove them")
-    if not table.doc_ids:
-        raise FormatError(f"{path} holds no docs", hint=_SHAPES)
-    return table
-
-
 def doc_rows(reading: Any, format_name: str) -> Iterator[NumberedRow]:
     """Yield the rows of a file of docs or queries; where cells are text, one may hold a JSON list."""
     from rankscope.io.formats import FORMATS
@@ -146,7 +141,6 @@ def rows_of_json(content: Any, where: str) -> Iterator[NumberedRow]:
 
 
 def cell_value(text: str) -> Any:
-    """Return a cell: the items of a JSON list, or else the text."""
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         import json

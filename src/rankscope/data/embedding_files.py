@@ -14,7 +14,7 @@ import numpy as np
 from rankscope.data.docs import id_column
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import FormatError, IdError, InputError
-from rankscope.io.columns import EMBEDDING_COLUMNS
+from rankscope.io.columns import EMBEDDING_COLUMNS, match_columns
 from rankscope.io.formats import FORMATS, format_in_name
 from rankscope.io.source import missing
 from rankscope.io.table import read_rows
@@ -29,7 +29,6 @@ _SHAPES = (
 
 
 def load_embeddings(data: Any) -> Embeddings:
-    """Return embeddings from {doc: vector}, (ids, matrix), a table or a file."""
     if isinstance(data, Embeddings):
         return data
     if isinstance(data, str | os.PathLike):
@@ -132,12 +131,9 @@ def read_ids(path: Path) -> Iterable[Any]:
 def read_npz(path: str) -> Embeddings:
     """Read ids and vectors from an archive of arrays, or a vector per doc where every array is one."""
     arrays = load_array(path)
-    ids = named(arrays, EMBEDDING_COLUMNS["id"]) or only(
-        name for name, array in arrays.items() if array.dtype.kind in "US"
-    )
-    vectors = named(arrays, EMBEDDING_COLUMNS["vector"]) or only(
-        name for name, array in arrays.items() if array.ndim > 1
-    )
+    found = match_columns(arrays, EMBEDDING_COLUMNS)
+    ids = found.get("id") or only(name for name, array in arrays.items() if array.dtype.kind in "US")
+    vectors = found.get("vector") or only(name for name, array in arrays.items() if array.ndim > 1)
     if ids is not None and vectors is not None:
         return make_embeddings(arrays[ids], arrays[vectors], where=path)
     if arrays and all(array.ndim == 1 and array.dtype.kind in "fiu" for array in arrays.values()):
@@ -146,12 +142,6 @@ def read_npz(path: str) -> Embeddings:
         f"{path} has the arrays {', '.join(arrays) or '(none)'}; which of them are ids and vectors is not clear",
         hint="np.savez(file, ids=np.array(ids, dtype=str), vectors=matrix)",
     )
-
-
-def named(names: Iterable[str], known: Iterable[str]) -> str | None:
-    """Return the first of the names that is known, whatever its case."""
-    by_lower = {name.lower(): name for name in names}
-    return next((by_lower[name] for name in known if name in by_lower), None)
 
 
 def only(names: Iterable[str]) -> str | None:
@@ -173,20 +163,33 @@ def read_parquet(path: str) -> Embeddings:
 
 
 def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:
+    import polars as pl
+
     ids = table[id_column(table.columns, where=where)]
     if ids.null_count():
         raise IdError(f"{where}: row {ids.is_null().arg_max() + 1} has no id", hint="every vector needs an id")  # type: ignore[operator]
     columns = vector_columns(table, where=where)
-    has_vectors = len(columns) == 1 and is_vector(table.schema[columns[0]])
-    matrix = column_matrix(table[columns[0]], ids, where=where) if has_vectors else table.select(columns).to_numpy()
-    return make_embeddings(ids.to_list(), matrix, where=where)
+    column = table[columns[0]]
+    if len(columns) > 1 or not is_vector(column.dtype):
+        return make_embeddings(ids.to_list(), table.select(columns).to_numpy(), where=where)
+    lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
+    lengths = lists.list.len().fill_null(0)
+    usual = int(lengths.mode().max())  # type: ignore[arg-type]
+    odd = lengths != usual
+    if odd.any():
+        row = int(odd.arg_max())  # type: ignore[arg-type]
+        raise InputError(
+            f"{where}: the vector of doc {ids[row]!r} (row {row + 1}) has {lengths[row]} numbers, others have {usual}",
+            hint="all vectors need the same number of dimensions",
+        )
+    return make_embeddings(ids.to_list(), lists.explode().to_numpy().reshape(len(lists), -1), where=where)
 
 
 def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:
     """Return the column that holds vectors, or those that hold a dimension each."""
     key = id_column(table.columns, where=where)
     vectors = [name for name, kind in table.schema.items() if is_vector(kind)]
-    chosen = only(vectors) or named(vectors, EMBEDDING_COLUMNS["vector"])
+    chosen = only(vectors) or match_columns(vectors, EMBEDDING_COLUMNS).get("vector")
     if chosen:
         return [chosen]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name != key]
@@ -200,24 +203,6 @@ def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:
 
 
 def is_vector(kind: pl.DataType) -> bool:
-    """Tell whether a column holds lists of numbers."""
     import polars as pl
 
     return isinstance(kind, pl.List | pl.Array) and kind.inner.is_numeric()
-
-
-def column_matrix(column: pl.Series, ids: pl.Series, *, where: str) -> Any:
-    """Return a column of vectors as a matrix, or name the doc whose vector has another length."""
-    import polars as pl
-
-    lists = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
-    lengths = lists.list.len().fill_null(0)
-    usual = int(lengths.mode().max())  # type: ignore[arg-type]
-    odd = lengths != usual
-    if odd.any():
-        row = int(odd.arg_max())  # type: ignore[arg-type]
-        raise InputError(
-            f"{where}: the vector of doc {ids[row]!r} (row {row + 1}) has {lengths[row]} numbers, others have {usual}",
-            hint="all vectors need the same number of dimensions",
-        )
-    return lists.explode().to_numpy().reshape(len(lists), -1)

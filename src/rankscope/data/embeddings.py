@@ -124,14 +124,12 @@ class Embeddings(LightRecord, eq=False):
 
 
 def squared_lengths(vectors: NDArray[Any]) -> NDArray[Any]:
-    """Return the product of each vector with itself."""
     if hasattr(np, "vecdot"):  # NumPy 2
         return np.asarray(np.vecdot(vectors, vectors))
     return np.asarray(np.einsum("...d,...d->...", vectors, vectors))
 
 
 def make_embeddings(doc_ids: Iterable[Any], vectors: Any, *, where: str = "the embeddings") -> Embeddings:
-    """Return embeddings from ids and a matrix, after checking that they belong together."""
     ids, _ = as_ids(doc_ids, what="doc id")
     matrix = np.asanyarray(vectors)
     if matrix.dtype.kind not in "fiu":

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.data.qrels import Qrels, index_dict, read_qrels_file
 from rankscope.data.run import Run
-from rankscope.data.sources import FileSource, ReadOptions, content_of, is_file_object
+from rankscope.data.sources import ReadOptions, file_source, is_file_object, name_of
 from rankscope.errors import InputError
-from rankscope.io.formats import without_endings
 
 if TYPE_CHECKING:
     from rankscope.data.shapes import RunLike
@@ -44,12 +43,9 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
     """
     if isinstance(data, Run):
         return data
-    if isinstance(data, str | os.PathLike):
-        path = os.fspath(data)
-        return Run(FileSource(path, options), name=name or name_of(path))
-    if is_file_object(data):
-        path, content = content_of(data)
-        return Run(FileSource(path, options, content=content), name=name or name_of(path))
+    source = file_source(data, options)
+    if source is not None:
+        return Run(source, name=name)
     is_nested = isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values())
     make = Run.wrap if is_nested or hasattr(data, "__arrow_c_stream__") else Run
     return make(data, name=name)
@@ -89,10 +85,10 @@ def load_qrels(
     """
     if isinstance(data, Qrels):
         return data
-    if isinstance(data, str | os.PathLike) or is_file_object(data):
-        rows, origin = read_qrels_file(data, options or ReadOptions(), threads=threads)
-        return Qrels(rows, duplicates=duplicates, origin=origin)
-    return Qrels(index_dict(data), duplicates=duplicates)
+    source = file_source(data, options, kind="qrels")
+    if source is None:
+        return Qrels(index_dict(data), duplicates=duplicates)
+    return Qrels(read_qrels_file(source, threads=threads), duplicates=duplicates, origin=source.origin)
 
 
 def write_run(run: RunLike, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
@@ -122,7 +118,7 @@ def write_run(run: RunLike, path: str | os.PathLike[str], *, format: str | None 
     >>> pathlib.Path("bm25.run").read_text()
     'q Q0 d 1 0.5 rankscope\n'
     """
-    from rankscope.io.write import write_run as write_rows
+    from rankscope.io.write import write_rows
 
     write_rows(load_run(run).rows, path, format=format)
 
@@ -139,7 +135,6 @@ def load_runs(runs: Any, *, options: ReadOptions | None = None) -> list[Run]:
 
 
 def is_whole_run(data: Any) -> bool:
-    """Tell a run that is an entry of a list from a row."""
     if isinstance(data, Mapping) and not isinstance(data, Run):
         return bool(data) and all(isinstance(docs, Mapping | list) for docs in data.values())
     return isinstance(data, str | os.PathLike | Run) or hasattr(data, "__arrow_c_stream__") or is_file_object(data)
@@ -169,9 +164,3 @@ def with_distinct_names(runs: list[Run]) -> list[Run]:
     counts = [names[: i + 1].count(name) for i, name in enumerate(names)]
     named = zip(runs, names, counts, strict=True)
     return [run.renamed(name if count == 1 else f"{name} ({count})") for run, name, count in named]
-
-
-def name_of(path: str) -> str:
-    """Return a run's name from its file's: the last part, without the endings of data files."""
-    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
-    return "stdin" if path == "-" else without_endings(name)

@@ -36,11 +36,6 @@ class IdReport(LightRecord):
     """Obsolete terms that nothing replaces."""
     unknown: tuple[str, ...]
 
-    @property
-    def n_unresolved(self) -> int:
-        """How many ids stand for no term."""
-        return len(self.obsolete) + len(self.unknown)
-
 
 class Information(LightRecord, eq=False):
     """How likely a random use of the ontology is one of a term or of something below it, for every term.
@@ -79,11 +74,7 @@ class Ontology(LightRecord, eq=False):
     source: str = "the ontology"
 
     @classmethod
-    def from_parents(
-        cls,
-        parents: Mapping[str, Iterable[str]],
-        **more: Any,
-    ) -> Ontology:
+    def from_parents(cls, parents: Mapping[str, Iterable[str]], **more: Any) -> Ontology:
         """Make an ontology from {term: its parents} and other fields; terms that only occur as parents are roots."""
         listed = {term: tuple(above) for term, above in parents.items()}
         ids = tuple(dict.fromkeys((*listed, *(term for above in listed.values() for term in above))))
@@ -100,15 +91,6 @@ class Ontology(LightRecord, eq=False):
 
     def __repr__(self) -> str:
         return f"Ontology({len(self):,} terms, version {self.version or 'unknown'!r})"
-
-    def as_dict(self) -> dict[str, object]:
-        return {
-            "source": self.source,
-            "version": self.version,
-            "sha256": self.sha256,
-            "n_terms": len(self),
-            "max_depth": self.max_depth,
-        }
 
     # -- the graph
 
@@ -212,7 +194,6 @@ class Ontology(LightRecord, eq=False):
         return term
 
     def report_ids(self, ids: Iterable[str]) -> IdReport:
-        """Sort out ids: which ones are other ids, replaced, obsolete or unknown."""
         distinct = dict.fromkeys(ids)
         strange = [term for term in distinct if term not in self.index]
         resolved = {term: self.resolve(term) is not None for term in strange}
@@ -240,7 +221,6 @@ class Ontology(LightRecord, eq=False):
     # -- information content
 
     def information(self, kind: str) -> Information:
-        """Return the information content of all terms, from the graph or from the annotations."""
         if kind not in INFORMATION:
             raise OptionError(f"ic {kind!r} is not one of {', '.join(INFORMATION)}")
         return self._from_graph if kind == "graph" else self._from_annotations

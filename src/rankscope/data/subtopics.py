@@ -11,7 +11,6 @@ import numpy as np
 from rankscope.arrays import Bools, Floats, Ints, offsets_of, positions_in_segment, segment_sum
 from rankscope.data.qrels import Qrels
 from rankscope.io.ids import byte_order
-from rankscope.io.rows import QrelsRows
 from rankscope.light import LightRecord, field
 
 _TIE = 1e-12
@@ -38,7 +37,6 @@ class Coverage(LightRecord, eq=False):
     """How many subtopics each query has; one without a relevant doc does not count."""
 
     def per_query(self, values: Floats | Ints | Bools) -> Floats:
-        """Sum a value per entry over the entries of each query."""
         return segment_sum(values, self.segments, len(self.n_subtopics))
 
 
@@ -89,12 +87,9 @@ _CACHE: WeakKeyDictionary[Qrels, dict[float, Subtopics]] = WeakKeyDictionary()
 def subtopics_of(qrels: Qrels, *, rel: float) -> Subtopics:
     """Return the subtopics of qrels, a doc being relevant to one from grade `rel` up; found once, then kept."""
     by_threshold = _CACHE.setdefault(qrels, {})
-    if rel not in by_threshold:
-        by_threshold[rel] = find_subtopics(qrels.rows, rel=rel)
-    return by_threshold[rel]
-
-
-def find_subtopics(rows: QrelsRows, *, rel: float) -> Subtopics:
+    if rel in by_threshold:
+        return by_threshold[rel]
+    rows = qrels.rows
     numbers: dict[tuple[str, str], int] = {}
     docs: dict[str, dict[str, list[int]]] = {}
     subtopics = rows.subtopic if rows.subtopic is not None else [""] * len(rows)
@@ -106,8 +101,9 @@ def find_subtopics(rows: QrelsRows, *, rel: float) -> Subtopics:
             number = numbers.setdefault((query, subtopic), len(numbers))
             docs.setdefault(query, {}).setdefault(doc, []).append(number)
     of_docs = [number for of_query in docs.values() for of_doc in of_query.values() for number in of_doc]
-    n_subtopics = Counter(query for query, _ in numbers)
-    return Subtopics(docs, np.bincount(of_docs, minlength=len(numbers)).astype(np.int64), n_subtopics)
+    n_relevant = np.bincount(of_docs, minlength=len(numbers)).astype(np.int64)
+    found = by_threshold[rel] = Subtopics(docs, n_relevant, Counter(query for query, _ in numbers))
+    return found
 
 
 def greedy_rankings(subtopics: Subtopics, *, alpha: float, depth: float) -> Rankings:

@@ -1,6 +1,7 @@
 """The names under which files and tables of the field keep each column: the one place where they are written.
 
-Every table is {role: names}, the names in lower case and the best first.
+Every table is {role: names}, the names in lower case and the best first. Those of runs and qrels begin with query, doc
+and the number, which every row needs.
 """
 
 from __future__ import annotations
@@ -34,8 +35,6 @@ QRELS_COLUMNS: dict[str, tuple[str, ...]] = {
     "rater": ("rater", "annotator", "assessor", "judge"),
     "time": ("time", "timestamp", "judged_at", "date"),
 }
-RUN_REQUIRED = ("query", "doc", "score")
-QRELS_REQUIRED = ("query", "doc", "grade")
 
 QUERY_COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("_id", "id", *QUERY_ID_NAMES, "number", "num", "case_id", "query", "topic"),
@@ -107,19 +106,14 @@ def match_columns(
 
 
 def find_columns(
-    names: Iterable[str],
-    aliases: Aliases,
-    *,
-    required: Iterable[str],
-    chosen: Mapping[str, str] | None = None,
-    where: str = "the table",
+    names: Iterable[str], aliases: Aliases, *, chosen: Mapping[str, str] | None = None, where: str = "the table"
 ) -> dict[str, str]:
-    """Return which column holds what in a table of runs or qrels; a required one that is missing is an error."""
+    """Return which column holds what in a table of runs or qrels, of which the first three must be there."""
     listed = list(names)
     found = match_columns(
         listed, aliases, chosen=chosen, where=where, hint=lambda role: f"map the column with --columns {role}=NAME"
     )
-    missing = [role for role in required if role not in found]
+    missing = [role for role in list(aliases)[:3] if role not in found]
     if missing:
         raise FormatError(
             f"{where} has no column for {' and '.join(missing)}; its columns are {', '.join(map(str, listed))}",

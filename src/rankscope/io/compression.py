@@ -10,14 +10,11 @@ from typing import Any, BinaryIO, cast
 
 from rankscope.errors import FormatError
 
-MAGIC_BYTES = 16
-
 _CHUNK_BYTES = 1 << 17
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 
 
 def compression_of(head: bytes) -> str | None:
-    """Return how data that starts with these bytes is compressed, or None."""
     if head.startswith(b"\x1f\x8b\x08"):
         return "gz"
     if head.startswith(b"BZh") and head[4:10] in {b"1AY&SY", b"\x17rE8P\x90"}:
@@ -80,7 +77,6 @@ class ZstdStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill the buffer with what comes next, and return how much that was."""
         while not self._rest:
             chunk = next(self._chunks, None)
             if chunk is None:

@@ -80,11 +80,11 @@ def convert(
     name = name or detect(found, format_name=source_format, columns=columns).kind
     if name is None:
         raise OptionError(f"{found.name} could be a run or qrels", hint='say which: kind="run" or kind="qrels"')
-    read = read_file(found, KINDS[name], format_name=source_format, columns=columns, lenient=lenient)
+    read = read_file(found, KINDS[name], format=source_format, columns=columns, lenient=lenient)
     return Conversion(
         kind=name,
         source_format=read.format,
-        target_format=write_rows(read.rows, target, format_name=target_format),
+        target_format=write_rows(read.rows, target, format=target_format),
         n_rows=len(read.rows),
         n_queries=len(set(read.rows.query)),
         bad_lines=read.bad_lines,

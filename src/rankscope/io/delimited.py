@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
+from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from itertools import chain
 from typing import Any, BinaryIO
 
 from rankscope.errors import FormatError
 from rankscope.io.numbers import grade_text
-from rankscope.io.rows import QrelsRows
+from rankscope.io.rows import AnyRows, QrelsRows
 from rankscope.io.source import FileReading
-from rankscope.io.table import (
-    EXTRA_QRELS_COLUMNS,
-    AnyRows,
-    Collector,
-    Format,
-    NumberedRow,
-    RowKind,
-    collect_rows,
-    lowered,
-    table_columns,
-)
+from rankscope.io.table import Collector, Format, NumberedRow, RowKind, collect_rows, lowered, table_columns
 from rankscope.io.write import check_encodable, refuse_extra_columns, write_lines
 
 DELIMITERS = {"\t": "tsv", ",": "csv", ";": "csv"}
@@ -77,17 +67,20 @@ def records_of(reading: FileReading, delimiter: str | None) -> Iterator[tuple[in
 def unlimited_csv() -> Any:
     """Return a csv module of our own that takes cells of any length, as docs may be longer than the usual 128 kB.
 
-    The limit is one of the whole module: to lift it in the shared one would lift it for the rest of the program.
+    The limit is one of the whole module: to lift it in the shared one would lift it for the rest of the program, which
+    is done only in a Python that has no compiled `_csv` to be loaded once more.
     """
-    spec: Any = find_spec("_csv")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.field_size_limit(sys.maxsize)
+    try:
+        spec: Any = find_spec("_csv")
+        module: Any = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    except (AttributeError, ImportError, ValueError):
+        module = import_module("csv")
+    module.field_size_limit((1 << 31) - 1)  # what a C long holds on every system
     return module
 
 
 def delimiter_of(header: str) -> str:
-    """Return the character that separates most cells of a header."""
     return max(",;\t", key=header.count)
 
 
@@ -100,20 +93,17 @@ def read_beir(reading: FileReading, kind: RowKind[Any]) -> Collector:
     return collect_rows(reading, kind, delimited_rows(reading, "\t"))
 
 
-def write_table(rows: AnyRows, stream: BinaryIO, *, delimiter: str) -> None:
-    write_delimited(table_columns(rows), stream, delimiter=delimiter)
-
-
 def write_beir(rows: AnyRows, stream: BinaryIO) -> None:
     if not isinstance(rows, QrelsRows):
         raise FormatError("BEIR has no format for runs", hint="write trec, json, jsonl, csv, tsv, parquet or arrow")
-    refuse_extra_columns(rows, EXTRA_QRELS_COLUMNS, format_name="BEIR")
-    columns = (list(rows.query), list(rows.doc), list(map(grade_text, rows.grade.tolist())))
-    write_delimited(dict(zip(BEIR_HEADER, columns, strict=True)), stream, delimiter="\t")
+    refuse_extra_columns(rows, "BEIR")
+    write_table(rows, stream, delimiter="\t", header=BEIR_HEADER)
 
 
-def write_delimited(columns: Mapping[str, list[Any]], stream: BinaryIO, *, delimiter: str) -> None:
+def write_table(rows: AnyRows, stream: BinaryIO, *, delimiter: str, header: Sequence[str] = ()) -> None:
     """Write a header and rows, with quotes only where a cell needs them."""
+    columns = table_columns(rows)
+    header = header or list(columns)
 
     def text(cell: Any) -> str:
         """Quote a text that needs it; the csv module of Python before 3.13 forgets the carriage return."""
@@ -122,11 +112,11 @@ def write_delimited(columns: Mapping[str, list[Any]], stream: BinaryIO, *, delim
         is_plain = delimiter not in cell and not any(mark in cell for mark in '"\r\n')
         return cell if is_plain else '"' + cell.replace('"', '""') + '"'
 
-    for name, column in columns.items():
+    for name, column in zip(header, columns.values(), strict=True):
         check_encodable((cell for cell in column if isinstance(cell, str)), what=name)
     columns_of_text = [map(grade_text if name == "grade" else text, column) for name, column in columns.items()]
     lines = map(delimiter.join, zip(*columns_of_text, strict=True))
-    write_lines((f"{line}\n" for line in chain([delimiter.join(columns)], lines)), stream)
+    write_lines((f"{line}\n" for line in chain([delimiter.join(header)], lines)), stream)
 
 
 tsv_rows = partial(delimited_rows, delimiter="\t")

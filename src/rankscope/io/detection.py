@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rankscope.errors import FormatError
@@ -33,23 +33,13 @@ class Detected(LightRecord):
     """Either "run" or "qrels", or None where the content could be both."""
 
 
-class TextSample(LightRecord):
-    """The start of a text file."""
-
-    text: str
-    lines: tuple[str, ...]
-    """The first lines that are neither blank nor a comment."""
-
-    def trec_kind(self) -> str | None:
-        """Return the kind of the first line that has the fields of TREC text."""
-        return next((kind for line in self.lines for kind in KINDS if trec.fits(line, kind)), None)
-
-
 class FileLayout(LightRecord):
     """The format of a file, with its start where it is text."""
 
     format: str
-    sample: TextSample | None = None
+    text: str | None = None
+    lines: tuple[str, ...] = ()
+    """The first lines that are neither blank nor a comment."""
 
 
 def detect(
@@ -58,13 +48,24 @@ def detect(
     """Tell the format, the compression and the kind of a file from its content; a given format is taken as it is."""
     source = source_of(path)
     layout = layout_of(source, format_name=format_name, columns=columns)
-    return Detected(layout.format, source.compression, kind_of(source, layout))
+    if layout.format == "beir":
+        kind: str | None = "qrels"
+    elif layout.text is not None and (not layout.lines or layout.format == "trec"):
+        kind = trec_kind(layout.lines)
+    elif layout.text is not None and layout.format == "json":
+        kind = kind_of_json(layout.text)
+    else:
+        header: list[str] = []
+        with source.reading() as reading:
+            reading.on_header = header.extend
+            _, row = next(rows_in(reading, layout.format), (0, {}))
+        kind = kind_of_columns(header or row)
+    return Detected(layout.format, source.compression, kind)
 
 
 def layout_of(
     source: StoredFile, *, format_name: str | None = None, columns: Mapping[str, str] | None = None
 ) -> FileLayout:
-    """Tell how a source is laid out, which is all that is needed to read it."""
     head = source.head(_HEAD_BYTES)
     if not head.removeprefix(BYTE_ORDER_MARK).strip():
         raise empty(source.name)
@@ -77,8 +78,8 @@ def layout_of(
     lines = text.split("\n")
     whole = lines[:-1] if len(head) == _HEAD_BYTES and len(lines) > 1 else lines  # the last one may be cut off
     telling = [line for line in whole if line.strip() and not line.lstrip().startswith("#")]
-    sample = TextSample(text, tuple(telling[:20]))
-    return FileLayout(name or text_format(sample, source.name, columns or {}), sample)
+    sample = tuple(telling[:20])
+    return FileLayout(name or text_format(sample, source.name, columns or {}), text, sample)
 
 
 def empty(name: str) -> FormatError:
@@ -86,7 +87,6 @@ def empty(name: str) -> FormatError:
 
 
 def check_is_text(head: bytes, name: str) -> None:
-    """Refuse what is not text in UTF-8 or a code that contains ASCII."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FormatError(f"{name} is UTF-16 text", hint=f"convert it: iconv -f UTF-16 -t UTF-8 {name}")
     if head.startswith(b"PK\x03\x04"):
@@ -98,20 +98,20 @@ def check_is_text(head: bytes, name: str) -> None:
         )
 
 
-def text_format(sample: TextSample, name: str, columns: Mapping[str, str]) -> str:
-    """Return the format of a text file, the surest signs first."""
-    if not sample.lines:
+def text_format(lines: Sequence[str], name: str, columns: Mapping[str, str]) -> str:
+    """Return the format of a text file from its first lines, the surest signs first."""
+    if not lines:
         return "trec"
-    first = sample.lines[0]
+    first = lines[0]
     value = json_value(first)
     if isinstance(value, dict | list):  # a first line that is complete in itself
         return "jsonl" if is_row(value, columns) else "json"
-    found = header_format(first, columns) or ("trec" if sample.trec_kind() else None)
+    found = header_format(first, columns) or ("trec" if trec_kind(lines) else None)
     if found:
         return found
     start = first.lstrip()[0]
     if start in "{[":
-        has_row = start == "{" and any(is_row(json_value(line), columns) for line in sample.lines)
+        has_row = start == "{" and any(is_row(json_value(line), columns) for line in lines)
         return "jsonl" if has_row else "json"
     named = format_in_name(name)
     if named in {"csv", "tsv"}:
@@ -119,6 +119,10 @@ def text_format(sample: TextSample, name: str, columns: Mapping[str, str]) -> st
     if first.count("\t") == 2:  # three cells; a wrong guess ends in an error that shows the line
         return "tsv"
     return "csv" if max(first.count(","), first.count(";")) >= 2 else "trec"
+
+
+def trec_kind(lines: Iterable[str]) -> str | None:
+    return next((kind for line in lines for kind in KINDS if trec.fits(line, kind)), None)
 
 
 def json_value(text: str, start: int = 0) -> Any:
@@ -147,7 +151,6 @@ def names_ids(names: Iterable[str], columns: Mapping[str, str]) -> bool:
 
 
 def header_format(line: str, columns: Mapping[str, str]) -> str | None:
-    """Recognise a table by a header that names the query and the doc."""
     for delimiter, name in DELIMITERS.items():
         try:
             names = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter), [])]
@@ -156,21 +159,6 @@ def header_format(line: str, columns: Mapping[str, str]) -> str | None:
         if names_ids(names, columns) and not any(number_in(cell) is not None for cell in names):
             return "beir" if tuple(names) == BEIR_HEADER and delimiter == "\t" else name
     return None
-
-
-def kind_of(source: StoredFile, layout: FileLayout) -> str | None:
-    sample = layout.sample
-    if layout.format == "beir":
-        return "qrels"
-    if sample is not None and (not sample.lines or layout.format == "trec"):
-        return sample.trec_kind()
-    if sample is not None and layout.format == "json":
-        return kind_of_json(sample.text)
-    header: list[str] = []
-    with source.reading() as reading:
-        reading.on_header = header.extend
-        _, row = next(rows_in(reading, layout.format), (0, {}))
-    return kind_of_columns(header or row)
 
 
 def kind_of_columns(names: Iterable[str]) -> str | None:

@@ -36,6 +36,5 @@ def write_jsonl(records: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file that is complete or not there at all."""
     with open_target(str(path)) as stream:
         stream.write(text.encode("utf-8", "surrogateescape"))

@@ -11,20 +11,9 @@ from typing import Any, BinaryIO
 
 from rankscope.errors import DuplicateError, FormatError, InputError, OptionError
 from rankscope.io.numbers import grade_text, json_number, json_text
-from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.rows import AnyRows, RunRows
 from rankscope.io.source import FileReading
-from rankscope.io.table import (
-    EXTRA_QRELS_COLUMNS,
-    RUN,
-    AnyRows,
-    Collector,
-    Format,
-    NumberedRow,
-    RowKind,
-    collect_rows,
-    looks_like,
-    table_columns,
-)
+from rankscope.io.table import RUN, Collector, Format, NumberedRow, RowKind, collect_rows, looks_like, table_columns
 from rankscope.io.write import refuse_extra_columns, write_lines
 
 _SHAPES = '{"query": {"doc": 1}}, {"query": ["doc"]} or [{"query": "…", "doc": "…", …}]'
@@ -152,8 +141,7 @@ def valued_docs(docs: Any, kind: RowKind[Any], *, where: str) -> Iterable[tuple[
 
 
 def write_json(rows: AnyRows, stream: BinaryIO) -> None:
-    if isinstance(rows, QrelsRows):
-        refuse_extra_columns(rows, EXTRA_QRELS_COLUMNS, format_name="JSON")
+    refuse_extra_columns(rows, "JSON")
     texts = map(repr, rows.score.tolist()) if isinstance(rows, RunRows) else map(grade_text, rows.grade.tolist())
     queries: dict[str, dict[str, str]] = {}
     for query, doc, number in zip(rows.query, rows.doc, texts, strict=True):

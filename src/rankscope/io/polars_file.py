@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankscope.errors import FormatError, IdError
 from rankscope.io.ids import as_id
+from rankscope.io.rows import AnyRows
 from rankscope.io.source import FileReading
-from rankscope.io.table import (
-    EXTRA_QRELS_COLUMNS,
-    AnyRows,
-    Collector,
-    Format,
-    NumberedRow,
-    RowKind,
-    find_roles,
-    table_columns,
-)
+from rankscope.io.table import Collector, Format, NumberedRow, RowKind, find_roles, table_columns
 from rankscope.io.write import check_encodable
 
 if TYPE_CHECKING:
@@ -30,10 +22,15 @@ _STREAM_MAGIC = b"\xff\xff\xff\xff"
 _ROWS_AT_ONCE = 20_000
 
 
-def load(reading: FileReading, content: bytes, read: Callable[[io.BytesIO], pl.DataFrame]) -> pl.DataFrame:
-    """Read a table, turning what Polars raises into an error of ours."""
+def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
+    """Read a table, turning what Polars raises into an error of ours; Arrow IPC may be laid out as a stream, too."""
+    import polars as pl
     from polars.exceptions import PanicException, PolarsError
 
+    content = reading.whole()
+    read: Callable[[io.BytesIO], pl.DataFrame] = pl.read_parquet
+    if layout == "ipc":
+        read = pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc
     try:
         return read(io.BytesIO(content))
     except (PolarsError, PanicException, OSError, ValueError) as error:
@@ -43,27 +40,13 @@ def load(reading: FileReading, content: bytes, read: Callable[[io.BytesIO], pl.D
         ) from error
 
 
-def parquet_table(reading: FileReading) -> pl.DataFrame:
-    import polars as pl
-
-    return load(reading, reading.whole(), pl.read_parquet)
-
-
-def arrow_table(reading: FileReading) -> pl.DataFrame:
-    """Read Arrow IPC, laid out as a file or as a stream."""
-    import polars as pl
-
-    content = reading.whole()
-    return load(reading, content, pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc)
-
-
 def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
     """Yield the rows of Parquet; of a plain file some thousands at a time, so that they need not fit into memory."""
     import polars as pl
     from polars.exceptions import PolarsError
 
     if reading.path is None:
-        yield from table_rows(reading, load_table=parquet_table)
+        yield from table_rows(reading, "parquet")
         return
     try:
         table = pl.scan_parquet(reading.path, glob=False)
@@ -79,19 +62,17 @@ def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
         ) from error
 
 
-def table_rows(reading: FileReading, *, load_table: Callable[[FileReading], pl.DataFrame]) -> Iterator[NumberedRow]:
-    table = load_table(reading)
+def table_rows(reading: FileReading, layout: str) -> Iterator[NumberedRow]:
+    table = load_table(reading, layout)
     reading.on_header(table.columns)
     yield from enumerate(table.iter_rows(named=True), 1)
 
 
-def read_table(
-    reading: FileReading, kind: RowKind[Any], *, load_table: Callable[[FileReading], pl.DataFrame]
-) -> Collector:
+def read_table(reading: FileReading, kind: RowKind[Any], layout: str) -> Collector:
     """Gather the columns of a table, noting the rows that lack an id or a number."""
     import polars as pl
 
-    table = load_table(reading)
+    table = load_table(reading, layout)
     roles = find_roles(table.columns, kind, chosen=reading.columns, where=reading.name)
     table = table.select(*(table[name].alias(role) for role, name in roles.items()))
     numbers = table[kind.value]
@@ -111,7 +92,7 @@ def read_table(
         collector.rank = None if ranks.null_count() else array("q", ranks.to_numpy().tobytes())
     texts = {
         role: table[role].cast(pl.String).fill_null("").to_list()
-        for role in ("tag", *EXTRA_QRELS_COLUMNS)
+        for role in ("tag", *kind.extras)
         if role in table.columns
     }
     collector.tag = (texts.pop("tag", None) or [""])[-1] or None
@@ -131,7 +112,6 @@ def id_column(column: pl.Series) -> pl.Series:
 
 
 def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> pl.DataFrame:
-    """Note the rows that cannot be used, and return the others."""
     import polars as pl
 
     usable = pl.col("query", "doc").is_not_null() & (pl.col("query", "doc") != "")
@@ -146,27 +126,26 @@ def without_bad_rows(reading: FileReading, kind: RowKind[Any], table: pl.DataFra
     return table.filter(is_good)
 
 
-def write_table(rows: AnyRows, stream: BinaryIO, *, method: str) -> None:
-    """Write a table after refusing text that is not Unicode."""
+def write_table(rows: AnyRows, stream: BinaryIO, layout: str) -> None:
     import polars as pl
 
     columns = table_columns(rows)
     for name, column in columns.items():
         check_encodable((cell for cell in column if isinstance(cell, str)), what=name, errors="strict")
     content = io.BytesIO()
-    getattr(pl.DataFrame(columns), method)(content)
+    getattr(pl.DataFrame(columns), f"write_{layout}")(content)
     stream.write(content.getbuffer())
 
 
 PARQUET = Format(
     rows=parquet_rows,
-    read=partial(read_table, load_table=parquet_table),
-    write=partial(write_table, method="write_parquet"),
+    read=partial(read_table, layout="parquet"),
+    write=partial(write_table, layout="parquet"),
     magic=(b"PAR1",),
 )
 ARROW = Format(
-    rows=partial(table_rows, load_table=arrow_table),
-    read=partial(read_table, load_table=arrow_table),
-    write=partial(write_table, method="write_ipc"),
+    rows=partial(table_rows, layout="ipc"),
+    read=partial(read_table, layout="ipc"),
+    write=partial(write_table, layout="ipc"),
     magic=(b"ARROW1\0\0", _STREAM_MAGIC),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from rankscope.errors import BadLine, BadLinesError, OptionError, did_you_mean
 from rankscope.io.detection import empty, layout_of
@@ -14,13 +14,11 @@ from rankscope.io.table import QRELS, RUN, Format, RowKind, Rows
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
 
-AnyRead = TypeVar("AnyRead")
 
-
-class ReadFile(LightRecord, Generic[AnyRead], eq=False):
+class ReadFile(LightRecord, Generic[Rows], eq=False):
     """The rows of a file, and what is needed to say exactly which file that was."""
 
-    rows: AnyRead
+    rows: Rows
     path: str
     """The file that was read: "-" is standard input; of a BEIR folder it is the qrels file."""
     format: str
@@ -31,53 +29,30 @@ class ReadFile(LightRecord, Generic[AnyRead], eq=False):
     """The malformed lines that were left out, as `lenient` allows."""
 
 
-def read_run(
-    path: PathLike | StoredFile,
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str] | None = None,
-    lenient: bool = False,
-    progress: Progress | None = None,
-) -> ReadFile[RunRows]:
-    """Read a run from a file, or from standard input where the path is "-".
-
-    The format is detected from the content unless it is given. `columns` maps roles to the columns of a table, e.g.
-    `{"score": "similarity"}`. Malformed lines are an error that lists them all; with `lenient` they are left out
-    and returned as `bad_lines`. `progress` is called with the bytes read so far and the size of the file.
-    """
-    return read_file(path, RUN, format_name=format, columns=columns, lenient=lenient, progress=progress)
+def read_run(path: PathLike | StoredFile, **options: Any) -> ReadFile[RunRows]:
+    return read_file(path, RUN, **options)
 
 
-def read_qrels(
-    path: PathLike | StoredFile,
-    *,
-    format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str] | None = None,
-    lenient: bool = False,
-    progress: Progress | None = None,
-) -> ReadFile[QrelsRows]:
-    """Read qrels from a file, a BEIR folder, or standard input where the path is "-".
-
-    The options are those of `read_run`.
-    """
-    return read_file(path, QRELS, format_name=format, columns=columns, lenient=lenient, progress=progress)
-
-
-def sha256_of(path: PathLike) -> str:
-    """Return the SHA-256 digest of a file as stored, in hexadecimal."""
-    return source_of(path).sha256()
+def read_qrels(path: PathLike | StoredFile, **options: Any) -> ReadFile[QrelsRows]:
+    return read_file(path, QRELS, **options)
 
 
 def read_file(
     path: PathLike | StoredFile,
     kind: RowKind[Rows],
     *,
-    format_name: str | None = None,
+    format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
     lenient: bool = False,
     progress: Progress | None = None,
 ) -> ReadFile[Rows]:
-    check_format(format_name)
+    """Read a file, the qrels of a BEIR folder, or standard input where the path is "-".
+
+    The format is detected from the content unless it is given. `columns` maps roles to the columns of a table, e.g.
+    `{"score": "similarity"}`. Malformed lines are an error that lists them all; with `lenient` they are left out
+    and returned as `bad_lines`. `progress` is called with the bytes read so far and the size of the file.
+    """
+    check_format(format)
     source = source_of(path)
     for role in columns or {}:
         if role not in kind.aliases:
@@ -85,7 +60,7 @@ def read_file(
                 f"{role!r} is no column of {kind.noun}; the columns are {', '.join(kind.aliases)}",
                 hint=did_you_mean(role, kind.aliases),
             )
-    found = layout_of(source, format_name=format_name, columns=columns)
+    found = layout_of(source, format_name=format, columns=columns)
     handler = FORMATS[found.format]
     with source.reading(progress=progress, columns=columns, strict=True) as reading:
         collected = handler.collect(reading, kind)
@@ -103,6 +78,8 @@ def read_file(
 def check_collected(reading: FileReading, n_good: int, kind: RowKind[Any], *, handler: Format, lenient: bool) -> None:
     """Raise what keeps rows from being used: malformed lines, unless they may be left out, or no rows at all."""
     if reading.bad_lines and not (lenient and n_good):
-        raise BadLinesError(reading.bad_lines, hint=handler.explain(kind, reading.bad_lines, n_good))
+        hint = f"every row needs query, doc, {kind.value}; correct these, or skip them with lenient=True (--lenient)"
+        own = handler.explain(kind, reading.bad_lines, n_good) if handler.explain else None
+        raise BadLinesError(reading.bad_lines, hint=own or hint)
     if not n_good:
         raise empty(reading.name)

@@ -6,9 +6,12 @@ This is what readers produce, writers consume, and `Run` and `Qrels` are built f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from rankscope.arrays import Floats, Ints, read_only
 from rankscope.light import LightRecord, field
+
+EXTRA_QRELS_COLUMNS = ("subtopic", "rater", "time")
 
 
 class RunRows(LightRecord, eq=False):
@@ -52,3 +55,6 @@ class QrelsRows(LightRecord, eq=False):
 
     def __len__(self) -> int:
         return len(self.grade)
+
+
+AnyRows: TypeAlias = RunRows | QrelsRows

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from rankscope.errors import BadLine, FormatError, InputError, did_you_mean
-from rankscope.io.compression import MAGIC_BYTES, compression_of, decompressed
+from rankscope.io.compression import compression_of, decompressed
 from rankscope.io.formats import COMPRESSIONS
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
@@ -42,30 +42,25 @@ class StoredFile(LightRecord):
     @cached_property
     def compression(self) -> str | None:
         with self.open() as raw:
-            return compression_of(raw.read(MAGIC_BYTES))
-
-    @contextmanager
-    def stream(self, progress: Progress | None = None) -> Iterator[tuple[BinaryIO, Callable[[], None]]]:
-        """Open what the file holds, decompressed; calling the second value reports how far it has been read."""
-        with self.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
-            n_bytes = Path(self.name).stat().st_size if self.content is None else len(self.content)
-            yield stream, lambda: progress(raw.tell(), n_bytes) if progress else None
+            return compression_of(raw.read(16))
 
     @contextmanager
     def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:
-        """Open the file for reading its rows; the options are those of `FileReading`."""
-        with self.stream(progress) as (stream, tick):
+        """Open what the file holds, decompressed; the options are those of `FileReading`."""
+        with self.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
+            n_bytes = Path(self.name).stat().st_size if self.content is None else len(self.content)
+            tick = (lambda: progress(raw.tell(), n_bytes)) if progress else lambda: None
             path = self.name if self.content is None and self.compression is None else None
             yield FileReading(self.name, stream, tick=tick, path=path, **options)
 
     def head(self, n_bytes: int) -> bytes:
-        with self.stream() as (stream, _):
-            return stream.read(n_bytes)
+        with self.reading() as reading:
+            return reading.stream.read(n_bytes)
 
     def read(self) -> bytes:
         """Return all that the file holds, decompressed and without a byte order mark."""
-        with self.stream() as (stream, _):
-            return stream.read().removeprefix(BYTE_ORDER_MARK)
+        with self.reading() as reading:
+            return reading.whole().removeprefix(BYTE_ORDER_MARK)
 
     def sha256(self) -> str:
         with self.open() as stream:
@@ -103,7 +98,6 @@ def read_to_end(stream: BinaryIO) -> bytes:
 
 
 def missing(where: Path) -> InputError:
-    """Return the error for a file that is not there, with the names in its folder that are close."""
     if not where.parent.is_dir():
         return InputError(f"{where} does not exist, nor does its folder", hint="check the path")
     neighbours = [neighbour.name for neighbour in where.parent.iterdir()]
@@ -162,7 +156,8 @@ class FileReading:
         """Called with the names of the columns, where a format has them before its rows."""
         self.row_text: Callable[[], str] = str
         """Returns the text of the row that was yielded last, for messages."""
-        self._tick = tick
+        self.tick = tick
+        """Reports how far the file has been read."""
 
     def blocks(self) -> Iterator[tuple[int, list[bytes]]]:
         """Yield about a megabyte of lines at a time, with the number of the first."""
@@ -172,7 +167,7 @@ class FileReading:
                 lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
             yield line, lines
             line += len(lines)
-            self._tick()
+            self.tick()
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line with its number; bytes that are not UTF-8 survive as they do in ids."""
@@ -182,7 +177,7 @@ class FileReading:
 
     def whole(self) -> bytes:
         content = self.stream.read()
-        self._tick()
+        self.tick()
         return content
 
     def reject(self, line: int, text: str, problem: str) -> None:

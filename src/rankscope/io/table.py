@@ -17,24 +17,17 @@ from typing import Any, BinaryIO, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from rankscope.errors import BadLine, BadLinesError, FormatError, GradeError, InputError, ScoreError
-from rankscope.io.columns import QRELS_COLUMNS, QRELS_REQUIRED, RUN_COLUMNS, RUN_REQUIRED, find_columns
+from rankscope.io.columns import QRELS_COLUMNS, RUN_COLUMNS, Aliases, find_columns
 from rankscope.io.formats import FORMATS, check_format, format_in_name
 from rankscope.io.ids import as_id
 from rankscope.io.numbers import integer_in, number_in
-from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.rows import EXTRA_QRELS_COLUMNS, AnyRows, QrelsRows, RunRows
 from rankscope.io.source import BYTE_ORDER_MARK, FileReading, PathLike, StoredFile, source_of
 from rankscope.light import LightRecord
 
 NumberedRow: TypeAlias = tuple[int, Mapping[str, Any]]
 """The number of a line (of a row or item where there are no lines), and the row: {column: cell}."""
-AnyRows: TypeAlias = RunRows | QrelsRows
 Rows = TypeVar("Rows", RunRows, QrelsRows)
-
-EXTRA_QRELS_COLUMNS = ("subtopic", "rater", "time")
-
-
-def explain_bad_rows(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:  # noqa: ARG001
-    return f"every row needs {', '.join(kind.required)}; correct these, or skip them with lenient=True (--lenient)"
 
 
 class Format(LightRecord, kw_only=True):
@@ -50,8 +43,8 @@ class Format(LightRecord, kw_only=True):
     """How files that are not text begin."""
     has_text_cells: bool = False
     """Whether every cell is text, so that a list is written as JSON within it."""
-    explain: Callable[[RowKind[Any], Sequence[BadLine], int], str] = explain_bad_rows
-    """Returns the hint for malformed lines, given how many were good."""
+    explain: Callable[[RowKind[Any], Sequence[BadLine], int], str] | None = None
+    """Returns a hint of its own for malformed lines, given how many were good."""
 
     def collect(self, reading: FileReading, kind: RowKind[Any]) -> Collector:
         if self.read is not None:
@@ -178,11 +171,10 @@ class RowKind(LightRecord, Generic[Rows], eq=False):
     name: str
     noun: str
     value: str
-    aliases: Mapping[str, tuple[str, ...]]
-    required: tuple[str, ...]
-    build: Callable[[Collector], Rows]
-    allows_infinity: bool
+    aliases: Aliases
+    rows: type[Rows]
     error: type[InputError]
+    allows_infinity: bool = False
     extras: tuple[str, ...] = ()
 
     def not_a_number(self, cell: Any) -> str:
@@ -191,53 +183,21 @@ class RowKind(LightRecord, Generic[Rows], eq=False):
         wanted = "a number" if self.allows_infinity else "a finite number"
         return f"{self.value} {cell!r} is not {wanted if number_in(cell) is not None else 'a number'}"
 
-
-def build_run(collected: Collector) -> RunRows:
-    rank = collected.rank
-    return RunRows(
-        query=collected.query,
-        doc=collected.doc,
-        score=np.frombuffer(collected.value, dtype=np.float64),
-        rank=np.frombuffer(rank, dtype=np.int64) if rank is not None and len(rank) == len(collected) else None,
-        tag=collected.tag,
-        integer_ids=frozenset(collected.integer_ids),
-    )
-
-
-def build_qrels(collected: Collector) -> QrelsRows:
-    extras: dict[str, Any] = {
-        role: column + [""] * (len(collected) - len(column)) for role, column in collected.extras.items()
-    }
-    return QrelsRows(
-        query=collected.query,
-        doc=collected.doc,
-        grade=np.frombuffer(collected.value, dtype=np.float64),
-        **extras,
-        integer_ids=frozenset(collected.integer_ids),
-    )
+    def build(self, collected: Collector) -> Rows:
+        n_rows, rank = len(collected), collected.rank
+        columns: dict[str, Any] = {
+            role: column + [""] * (n_rows - len(column)) for role, column in collected.extras.items()
+        }
+        if self.name == "run":
+            columns["tag"] = collected.tag
+            columns["rank"] = None if rank is None or len(rank) < n_rows else np.frombuffer(rank, dtype=np.int64)
+        columns[self.value] = np.frombuffer(collected.value, dtype=np.float64)
+        integer_ids = frozenset(collected.integer_ids)
+        return self.rows(query=collected.query, doc=collected.doc, integer_ids=integer_ids, **columns)
 
 
-RUN: RowKind[RunRows] = RowKind(
-    name="run",
-    noun="a run",
-    value="score",
-    aliases=RUN_COLUMNS,
-    required=RUN_REQUIRED,
-    build=build_run,
-    allows_infinity=True,
-    error=ScoreError,
-)
-QRELS: RowKind[QrelsRows] = RowKind(
-    name="qrels",
-    noun="qrels",
-    value="grade",
-    aliases=QRELS_COLUMNS,
-    required=QRELS_REQUIRED,
-    build=build_qrels,
-    allows_infinity=False,
-    error=GradeError,
-    extras=EXTRA_QRELS_COLUMNS,
-)
+RUN = RowKind("run", "a run", "score", RUN_COLUMNS, RunRows, ScoreError, allows_infinity=True)
+QRELS = RowKind("qrels", "qrels", "grade", QRELS_COLUMNS, QrelsRows, GradeError, extras=EXTRA_QRELS_COLUMNS)
 KINDS: dict[str, RowKind[Any]] = {"run": RUN, "qrels": QRELS}
 
 
@@ -271,16 +231,15 @@ def looks_like(kind: RowKind[Any]) -> str:
 
 
 def find_roles(
-    names: Iterable[str], kind: RowKind[Any], *, chosen: Mapping[str, str] | None = None, where: str = "the table"
+    names: Sequence[str], kind: RowKind[Any], *, chosen: Mapping[str, str] | None, where: str
 ) -> dict[str, str]:
     """Return which column holds what, and refuse columns that belong to the other kind of file."""
-    listed = list(names)
-    known = lowered(listed)
+    known = lowered(names)
     try:
-        roles = find_columns(listed, kind.aliases, required=kind.required, chosen=chosen, where=where)
+        roles = find_columns(names, kind.aliases, chosen=chosen, where=where)
     except FormatError as error:
         theirs = other(kind)
-        if not chosen and all(known.intersection(theirs.aliases[role]) for role in theirs.required):
+        if not chosen and all(known.intersection(theirs.aliases[role]) for role in ("query", "doc", theirs.value)):
             raise FormatError(error.message, hint=looks_like(theirs)) from None
         raise
     if kind.name != "qrels" or "grade" in (chosen or {}) or lowered([roles["grade"]]) != {"score"}:
@@ -291,7 +250,6 @@ def find_roles(
 
 
 def lowered(names: Iterable[str]) -> set[str]:
-    """Return column names as they are compared."""
     return {name.strip().lower() for name in names}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,14 +37,13 @@ class TrecFile(LightRecord):
     """What was read from something that can be read only once."""
 
     @property
-    def source(self) -> Any:
+    def source(self) -> StoredFile:
         from rankscope.io.source import StoredFile
 
         return StoredFile(self.name, self.content)
 
     def sha256(self) -> str:
-        digest: str = self.source.sha256()
-        return digest
+        return self.source.sha256()
 
     def data(self) -> NDArray[np.uint8]:
         """Return the text as bytes: mapped into memory where it is a plain file, else decompressed."""
@@ -54,10 +53,10 @@ class TrecFile(LightRecord):
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
-        with self.source.stream(progress) as (stream, tick):
-            while chunk := stream.read(_CHUNK_BYTES):
+        with self.source.reading(progress=progress) as reading:
+            while chunk := reading.stream.read(_CHUNK_BYTES):
                 yield chunk
-                tick()
+                reading.tick()
 
 
 def trec_text(

@@ -12,9 +12,9 @@ import numpy as np
 from rankscope.arrays import Ints, positions_in_segment
 from rankscope.errors import BadLine, FormatError, InputError, OptionError
 from rankscope.io.numbers import grade_text, number_in
-from rankscope.io.rows import RunRows
+from rankscope.io.rows import AnyRows, RunRows
 from rankscope.io.source import FileReading
-from rankscope.io.table import AnyRows, Collector, Format, RowKind, looks_like, other
+from rankscope.io.table import Collector, Format, RowKind, looks_like, other
 from rankscope.io.write import check_encodable, refuse_extra_columns, write_lines
 
 RUN_FIELDS = 6
@@ -130,7 +130,6 @@ def fits(line: str, kind_name: str) -> bool:
 
 
 def explain(kind: RowKind[Any], bad_lines: Sequence[BadLine], n_good: int) -> str:
-    """Return the hint for malformed lines: the layout, or that the file is of the other kind."""
     if not n_good and fits(bad_lines[0].text, other(kind).name):
         return looks_like(other(kind))
     return f"the columns are {'query Q0 doc rank score tag' if kind.name == 'run' else 'query iteration doc grade'}"
@@ -152,7 +151,7 @@ def write(rows: AnyRows, stream: BinaryIO) -> None:
         numbers = zip(rows.query, rows.doc, ranks.tolist(), rows.score.tolist(), strict=True)
         lines = (f"{query} Q0 {doc} {rank} {score!r} {tag}\n" for query, doc, rank, score in numbers)
     else:
-        refuse_extra_columns(rows, ("rater", "time"), format_name="TREC text")
+        refuse_extra_columns(rows, "TREC text", but="subtopic")
         subtopics = ["0"] * len(rows) if rows.subtopic is None else rows.subtopic
         check_words(subtopics, what="subtopic")
         grades = zip(rows.query, subtopics, rows.doc, map(grade_text, rows.grade.tolist()), strict=True)
@@ -174,7 +173,6 @@ def ranks_by_score(rows: RunRows) -> Ints:
 
 
 def check_words(texts: Sequence[str], *, what: str) -> None:
-    """Refuse texts that are empty or hold a blank."""
     check_encodable(texts, what=what)
     broken = next((text for text in texts if not text or _WHITESPACE.search(text)), None)
     if broken is not None:

@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -17,40 +17,29 @@ import numpy as np
 from rankscope.errors import FormatError, GradeError, IdError, InputError, ScoreError
 from rankscope.io.compression import compressed
 from rankscope.io.formats import FORMATS, check_format, compression_in_name, format_in_name
-from rankscope.io.rows import QrelsRows, RunRows
+from rankscope.io.rows import EXTRA_QRELS_COLUMNS, AnyRows, RunRows
 from rankscope.io.source import PathLike
 
 
-def write_run(rows: RunRows, path: PathLike, *, format: str | None = None) -> None:  # noqa: A002
-    """Write a run to a file, or to standard output where the path is "-".
+def write_rows(rows: AnyRows, path: PathLike, *, format: str | None = None) -> str:  # noqa: A002
+    """Write rows to a file, or to standard output where the path is "-", and return the name of their format.
 
-    The format is given or taken from the name (TREC text where that says nothing), and so is the compression. JSON
-    keeps neither ranks nor the tag.
+    It is given or taken from the name (TREC text where that says nothing), and so is the compression. A format that has
+    no place for a column of qrels is refused; JSON keeps neither ranks nor the tag of a run.
     """
-    write_rows(rows, path, format_name=format)
-
-
-def write_qrels(rows: QrelsRows, path: PathLike, *, format: str | None = None) -> None:  # noqa: A002
-    """Write qrels to a file, or to standard output where the path is "-".
-
-    The format is given or taken from the name (TREC text where that says nothing), and so is the compression. A
-    format that has no place for a column that the qrels have is refused.
-    """
-    write_rows(rows, path, format_name=format)
-
-
-def write_rows(rows: RunRows | QrelsRows, path: PathLike, *, format_name: str | None) -> str:
-    """Write rows, and return the name of the format they were written in."""
-    check_format(format_name)
+    check_format(format)
     check_rows(rows)
     name = os.fspath(path)
-    chosen = format_name or format_in_name(name) or "trec"
+    chosen = format or format_in_name(name) or "trec"
     write = FORMATS[chosen].write
     if write is None:
         raise FormatError(f"{chosen} can be read, but not written", hint="write csv, tsv, jsonl, parquet or arrow")
     with open_target(name) as raw, compressed(raw, compression_in_name(name)) as stream:
         write(rows, stream)
     return chosen
+
+
+write_run = write_qrels = write_rows
 
 
 @contextmanager
@@ -65,12 +54,9 @@ def open_target(name: str) -> Iterator[BinaryIO]:
         raise InputError(f"{name} is a folder", hint="give the name of a file")
     if not target.parent.is_dir():
         raise InputError(f"the folder {target.parent} does not exist", hint="make it first")
-    if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
-            yield stream
-    else:
-        with replaced(target) as stream:
-            yield stream
+    is_device = target.exists() and not target.is_file()
+    with target.open("wb") if is_device else replaced(target) as stream:
+        yield stream
 
 
 @contextmanager
@@ -93,7 +79,7 @@ def replaced(target: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
 
 
-def check_rows(rows: RunRows | QrelsRows) -> None:
+def check_rows(rows: AnyRows) -> None:
     """Refuse rows that no format could give back: none at all, an empty id, a number that is not one."""
     if not len(rows):
         raise InputError("there are no rows to write", hint="a file without rows cannot be read back")
@@ -123,8 +109,9 @@ def check_encodable(texts: Iterable[str], *, what: str, errors: str = "surrogate
             ) from None
 
 
-def refuse_extra_columns(rows: QrelsRows, roles: Sequence[str], *, format_name: str) -> None:
-    lost = [role for role in roles if getattr(rows, role) is not None]
+def refuse_extra_columns(rows: AnyRows, format_name: str, *, but: str | None = None) -> None:
+    """Refuse columns of qrels that a format has no place for: all of them, or all but one."""
+    lost = [role for role in EXTRA_QRELS_COLUMNS if role != but and getattr(rows, role, None) is not None]
     if lost:
         raise FormatError(
             f"{format_name} cannot hold the {' and '.join(lost)} of judgments",

@@ -26,7 +26,7 @@ from rankscope.data.loading import ReadOptions, load_runs
 from rankscope.data.qrels import Qrels
 from rankscope.data.shapes import QrelsLike, RunsLike
 from rankscope.errors import BadLine, shorten
-from rankscope.io import ReadFile, read_qrels, read_run
+from rankscope.io.read import ReadFile, read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.records import Record
 

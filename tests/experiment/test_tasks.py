@@ -118,7 +118,7 @@ def test_a_task_gives_the_same_answers_in_another_process(tmp_path):
     local = [execute(task) for task in plan_tasks(load_project(here.folder))]
     assert list(map(answers_of, remote)) == list(map(answers_of, local))
     assert [len(result.rows) for result in local] == [400, 400, sum(len(ids) for ids in both_docs(local))]
-    assert [result.fingerprint for result in remote] == [result.fingerprint for result in local]
+    assert [result.system.fingerprint for result in remote] == [result.system.fingerprint for result in local]
     assert set(there.asked.values()) == {2}, "once for one, once for both, in whatever process"
     # What came from the other process is gathered as if it had been made here.
     project = load_project(there.folder)

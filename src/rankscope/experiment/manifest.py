@@ -6,7 +6,6 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from rankscope._version import __version__
@@ -77,8 +76,3 @@ def system_manifest(system: SystemResult, result: CollectionResult, project: Pro
         "n_failed": len(system.failures),
         "costs": {"latency": costs.pop("latency_ms"), **costs},
     }
-
-
-def fingerprint_of(content: Mapping[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +57,6 @@ class RunFiles:
 
     def open(self, name: str, path: str) -> Run:
         return Run(ProjectRunSource(self._project_folder / path, shown=path), name=name)
-
-    def docs_of(self, systems: Iterable[str]) -> dict[str, None]:
-        return {doc: None for system in systems for doc in self.docs[system]}
 
 
 class ProjectRunSource(FileSource):

@@ -35,11 +35,7 @@ def write_manifest(benchmark: Benchmark, project: Project) -> None:
         "collections": {
             result.name: {
                 "parts": to_builtins(result.parts),
-                "queries": {
-                    "measured": len(result.split.measured),
-                    "train": len(result.split.train),
-                    "how": result.split.how,
-                },
+                "queries": to_builtins(result.split.sizes),
                 "group": result.group,
                 "weights": result.weights,
                 "systems": {system.name: system_manifest(system, result, project) for system in result.systems},

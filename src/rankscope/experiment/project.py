@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,6 @@ from msgspec import Meta, field
 
 from rankscope.errors import FormatError, InputError, MeasureError, OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
-from rankscope.experiment.environment import with_environment
 from rankscope.io.source import missing
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema, replace
@@ -22,6 +22,8 @@ from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
 PYPROJECT = "pyproject.toml"
+VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
+VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _TABLES = "a table of tables, such as [collections.NAME]"
 
 Texts = Annotated[
@@ -210,8 +212,42 @@ def project_wording(misfit: Misfit, where: str) -> OptionError:
     return OptionError(f"{where}{misfit.path} is {misfit.value!r}, but should be {misfit.wanted}", hint=about)
 
 
+def with_environment(value: Any, environment: Mapping[str, str], *, where: str) -> Any:
+    """Replace ${NAME} and ${NAME:-default} in all texts of a value, so that no secret has to stand in the file.
+
+    $${NAME} stands for ${NAME} itself.
+    """
+    if isinstance(value, str):
+        return VARIABLE.sub(lambda match: replacement(match, environment, where), value)
+    if isinstance(value, dict):
+        sep = "" if where.endswith(" ") else "."
+        return {key: with_environment(item, environment, where=f"{where}{sep}{key}") for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_environment(item, environment, where=f"{where}[{i}]") for i, item in enumerate(value)]
+    return value
+
+
+def replacement(match: re.Match[str], environment: Mapping[str, str], where: str) -> str:
+    escaped, content = match.groups()
+    if escaped:
+        return f"${{{content}}}"
+    parts = VARIABLE_NAME.fullmatch(content)
+    if parts is None:
+        raise OptionError(
+            f"{where} holds ${{{content}}}, which names no environment variable",
+            hint="write ${NAME} or ${NAME:-default}; for the characters themselves write $${…}",
+        )
+    name, default = parts.groups()
+    value = environment.get(name)
+    if value is None and default is None:
+        raise OptionError(
+            f"{where} needs the environment variable {name}, which is not set",
+            hint=f"set it (export {name}=…), or give a default: ${{{name}:-…}}",
+        )
+    return str(value if value is not None else default)
+
+
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Return several values as they are, and a single one as the only one of a tuple."""
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
@@ -263,7 +299,6 @@ def read_measures(options: ProjectOptions, *, where: str) -> tuple[tuple[str, ..
 
 
 def measure_names(text: str, where: str) -> list[str]:
-    """Return the full names of measures, or say where a wrong one stands."""
     from rankscope.measures.parse import parse_measures
 
     try:
@@ -318,25 +353,16 @@ def find_swept(kind: str, options: Mapping[str, Any], *, where: str) -> dict[str
     from rankscope.systems.registry import check_options
 
     def is_right(names: tuple[str, ...]) -> bool:
-        with_first = {**options, **{name: options[name][0] for name in names}}
         try:
-            check_options(kind, with_first)
+            check_options(kind, {**options, **{name: options[name][0] for name in names}})
         except OptionError:
             return False
         return True
 
     lists = [name for name, value in options.items() if isinstance(value, list) and value]
-    subsets = (names for n in range(1, len(lists) + 1) for names in itertools.combinations(lists, n))
-    try:
-        check_options(kind, options, where=where)
-    except OptionError:
-        swept = next((names for names in subsets if is_right(names)), None)
-        if swept is None:
-            raise
-    else:
-        return {}
-    sweep = {name: tuple(options[name]) for name in swept}
-    for values in itertools.product(*sweep.values()):
+    subsets = (names for n in range(len(lists) + 1) for names in itertools.combinations(lists, n))
+    sweep = {name: tuple(options[name]) for name in next(filter(is_right, subsets), ())}
+    for values in itertools.product(*sweep.values()):  # once where nothing is swept, and then as written
         check_options(kind, {**options, **dict(zip(sweep, values, strict=True))}, where=where)
     return sweep
 

@@ -21,6 +21,16 @@ from rankscope.records import Record
 SplitKind = Literal["all", "train", "holdout", "drawn"]
 
 
+class SplitSizes(Record):
+    """How many queries the results are about, and how many choices were made on."""
+
+    measured: int
+    """Queries that the results are about."""
+    train: int
+    """Queries that options and weights were chosen on."""
+    how: SplitKind
+
+
 class TrainTestSplit(Record):
     """Which queries choices are made on, and which ones are measured."""
 
@@ -32,6 +42,10 @@ class TrainTestSplit(Record):
     """`train`: a hold-out stays hidden; `holdout`: it was revealed; `drawn`: queries were divided for this run."""
     words: str = ""
     """What has to be said about it."""
+
+    @property
+    def sizes(self) -> SplitSizes:
+        return SplitSizes(len(self.measured), len(self.train), self.how)
 
 
 class Trial(Record):
@@ -231,16 +245,6 @@ class ProjectReference(Record):
     """Digest of the project file."""
 
 
-class SplitSizes(Record):
-    """How many queries the results are about, and how many choices were made on."""
-
-    measured: int
-    """Queries that the results are about."""
-    train: int
-    """Queries that options and weights were chosen on."""
-    how: SplitKind
-
-
 class CollectionRecord(Record):
     """All systems on one collection."""
 
@@ -298,7 +302,7 @@ def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
             CollectionRecord(
                 result.name,
                 result.parts,
-                SplitSizes(len(result.split.measured), len(result.split.train), result.split.how),
+                result.split.sizes,
                 result.systems,
                 result.choices,
                 result.notes,

@@ -23,8 +23,7 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import ABOUT
 from rankscope.hpo.graph import HpoGraph
 from rankscope.hpo.queries import EXACT_MATCH, draw_queries, find_candidates, stands_in
-from rankscope.hpo.terms import TermText, read_term_texts
-from rankscope.hpo.translations import read_translations
+from rankscope.hpo.terms import TermText, read_term_texts, read_translations
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.rows import QrelsRows
 from rankscope.io.write import write_qrels
@@ -137,31 +136,6 @@ class HpoBuilder:
             allowed = set.intersection(*({(name.term, name.category) for name in listed} for listed in names))
         return [self._build(language, *found, allowed) for language, found in words.items()]
 
-    def _build(
-        self, language: str, own: Mapping[str, TermText], files: list[str], allowed: set[tuple[str, str]] | None
-    ) -> HpoCollection:
-        shown = {**self.english, **own} if self.options.untranslated == "english" else own
-        queries = tuple(self._cases(language) if self.options.cases else self._drawn(own, language, allowed))
-        docs = tuple(self._docs(shown, own, queries, language))
-        notes = []
-        if len(shown) > len(own):
-            n_english = len(shown) - len(own)
-            notes.append(f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English")
-        known = {doc["_id"] for doc in docs}
-        lost = sorted({term for query in queries for term in query.terms if term not in known})
-        if lost:
-            listed = ", ".join(lost)
-            notes.append(
-                f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {listed}"
-            )
-        if self.options.grading == "graph":
-            notes.append(
-                "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
-                "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
-            )
-        about = self._about(language, files, notes, docs, queries)
-        return HpoCollection(language, docs, queries, self._qrels(queries, known), about)
-
     def _words(self, language: str) -> tuple[Mapping[str, TermText], list[str]]:
         """Return what terms are called in a language, where they have a label in it, and the files that say so."""
         if language == ENGLISH or (self.options.cases and not self.options.translations):
@@ -174,6 +148,45 @@ class HpoBuilder:
         translations = read_translations(self.options.translations, language)
         found = ((term, translations.term(term)) for term in self.english)
         return {term: text for term, text in found if text is not None}, translations.files
+
+    def _build(
+        self, language: str, own: Mapping[str, TermText], files: list[str], allowed: set[tuple[str, str]] | None
+    ) -> HpoCollection:
+        options = self.options
+        shown = {**self.english, **own} if options.untranslated == "english" else own
+        queries = tuple(self._cases(language) if options.cases else self._drawn(own, language, allowed))
+        docs = tuple(self._docs(shown, own, queries, language))
+        known = {doc["_id"] for doc in docs}
+        rows = [
+            (query.id, term, grade)
+            for query in queries
+            for term, grade in self._grades(query.terms).items()
+            if term in known or term in query.terms
+        ]
+        qrels = QrelsRows(
+            query=[query for query, _, _ in rows],
+            doc=[term for _, term, _ in rows],
+            grade=np.array([grade for _, _, grade in rows], dtype=np.float64),
+        )
+        notes = []
+        if len(shown) > len(own):
+            n_english = len(shown) - len(own)
+            notes.append(f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English")
+        lost = sorted({term for query in queries for term in query.terms if term not in known})
+        if lost:
+            listed = ", ".join(lost)
+            notes.append(
+                f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {listed}"
+            )
+        if options.grading == "graph":
+            notes.append(
+                "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
+                "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
+            )
+        return HpoCollection(language, docs, queries, qrels, self._about(language, files, notes, docs, queries))
+
+    def _grades(self, terms: Sequence[str]) -> dict[str, int]:
+        return dict.fromkeys(terms, 1) if self.options.grading == "binary" else self.graph.grades(terms)
 
     def _drawn(
         self, terms: Mapping[str, TermText], language: str, allowed: set[tuple[str, str]] | None
@@ -212,20 +225,6 @@ class HpoBuilder:
                 **({"domain": domain} if domain else {}),
                 "language": language if words.id in own and is_translated else ENGLISH,
             }
-
-    def _qrels(self, queries: Sequence[HpoQuery], doc_ids: set[str]) -> QrelsRows:
-        is_binary = self.options.grading == "binary"
-        rows = [
-            (query.id, term, grade)
-            for query in queries
-            for term, grade in (dict.fromkeys(query.terms, 1) if is_binary else self.graph.grades(query.terms)).items()
-            if term in doc_ids or term in query.terms
-        ]
-        return QrelsRows(
-            query=[query for query, _, _ in rows],
-            doc=[term for _, term, _ in rows],
-            grade=np.array([grade for _, _, grade in rows], dtype=np.float64),
-        )
 
     def _about(
         self,

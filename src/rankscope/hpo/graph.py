@@ -24,13 +24,13 @@ class HpoGraph:
         return {term: tuple(ids[i] for i in above) for term, above in zip(ids, self.ontology.parents, strict=True)}
 
     @cached_property
-    def children(self) -> Mapping[str, tuple[str, ...]]:
+    def children(self) -> Mapping[str, list[str]]:
         """The kinds of each term."""
         below: dict[str, list[str]] = {term: [] for term in self.ontology.term_ids}
         for term, above in self.parents.items():
             for parent in above:
                 below[parent].append(term)
-        return {term: tuple(terms) for term, terms in below.items()}
+        return below
 
     @cached_property
     def domains(self) -> Mapping[str, str]:
@@ -55,14 +55,11 @@ class HpoGraph:
         """Return the grade of every term for a query that asks for some; relatives of several have the best grade."""
         found: dict[str, int] = {}
         for term in terms:
-            for relative, grade in self.relatives(term).items():
-                found[relative] = max(grade, found.get(relative, grade))
+            above = self.parents.get(term, ())
+            grandparents = [further for parent in above for further in self.parents[parent]]
+            siblings = [sibling for parent in above for sibling in self.children[parent]]
+            near = (*above, *self.children.get(term, ()))
+            for grade, relatives in ((FAR, (*grandparents, *siblings)), (NEAR, near), (TERM, (term,))):
+                for relative in relatives:
+                    found[relative] = max(grade, found.get(relative, grade))
         return found
-
-    def relatives(self, term: str) -> dict[str, int]:
-        """Return the terms that count as relevant where one is asked for, with their grades."""
-        above = self.parents.get(term, ())
-        grandparents = {further: FAR for parent in above for further in self.parents[parent]}
-        siblings = {sibling: FAR for parent in above for sibling in self.children[parent]}
-        near = dict.fromkeys((*above, *self.children.get(term, ())), NEAR)
-        return {**grandparents, **siblings, **near, term: TERM}

@@ -123,7 +123,7 @@ def test_a_task_gives_the_same_answers_in_another_process(tmp_path):
     # What came from the other process is gathered as if it had been made here.
     project = load_project(there.folder)
     store = JournalStore(project.output / "journal" / "small", collection="small")
-    gathered = gather(project, RunOptions(), session_of(tasks[0], store), remote)
+    gathered = gather(RunOptions(), session_of(tasks[0], store), remote)
     expected = run_project(load_project(here.folder)).collections[0]
     assert gathered.scores.to_dict() == expected.scores.to_dict()
 

@@ -92,12 +92,16 @@ class Journal:
 
     def add(self, answers: Sequence[Answer], *, seconds: float, cold: bool = False) -> None:
         """Write down what came back from one call, all of it or nothing, before this returns."""
-        lines: list[dict[str, Any]] = []
-        for answer in answers:
-            pairs = None if answer.ranking is None else [list(pair) for pair in answer.ranking]
-            found = {"failed": answer.reason} if pairs is None else {"docs": pairs}
-            line = {"query": answer.query_id, **found, "seconds": answer.seconds, "attempts": answer.n_attempts}
-            lines.append({**line, "cold": True} if cold else line)
+        lines = [
+            {
+                "query": answer.query_id,
+                **({"failed": answer.reason} if answer.ranking is None else {"docs": list(answer.ranking)}),
+                "seconds": answer.seconds,
+                "attempts": answer.n_attempts,
+                **({"cold": True} if cold else {}),
+            }
+            for answer in answers
+        ]
         places = self._append(*lines, {"call": len(answers), "seconds": seconds, "cold": cold})
         for answer, place in zip(answers, places, strict=False):
             self._note_answer(answer, place, cold=cold)

@@ -10,15 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from rankscope.comparison.groups import LANGUAGE
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.data.queries import QueryTable
+from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.costs import costs_of
-from rankscope.experiment.doc_ids import find_unknown_docs
+from rankscope.experiment.doc_ids import add_findings
 from rankscope.experiment.journal import JournalStore
-from rankscope.experiment.manifest import write_manifest
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import (
     Benchmark,
@@ -29,17 +31,14 @@ from rankscope.experiment.results import (
     SystemResult,
     TrainTestSplit,
 )
-from rankscope.experiment.run_files import RunFiles, file_name, run_rows
+from rankscope.experiment.run_files import RunFiles, file_name, run_rows, write_manifest
 from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, score_runs
 from rankscope.experiment.session import CollectionSession, TaskProgress, ignore_progress
-from rankscope.experiment.train_test import train_test_split
+from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
 from rankscope.records import Options, Record, replace
 from rankscope.systems.answers import Clock
 from rankscope.systems.working_directory import working_directory
-
-OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "rerank", "expand"})
-"""Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
 
 
 class RunOptions(Options):
@@ -175,7 +174,7 @@ def run_collection(
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
-    return gather(project, options, session, (execute(task, session=session) for task in tasks))
+    return gather(options, session, (execute(task, session=session) for task in tasks))
 
 
 # Plan
@@ -196,16 +195,64 @@ def plan_collection(project: Project, options: RunOptions, collection: Collectio
     systems = select_names(options.only, project.systems, "system", project)
     with working_directory(project.folder):
         entries = [project.systems[name] for name in project.with_parts(systems)]
-    split = train_test_split(
-        collection,
-        has_choices=any(entry.sweep or entry.options.get("weights") == "tune" for entry in entries),
-        revealed=options.reveal,
-        strata=project.strata,
-        seed=project.seeds[0],
-        command=options.command,
-    )
+    has_choices = any(entry.sweep or entry.options.get("weights") == "tune" for entry in entries)
+    split = train_test_split(project, options, collection, has_choices=has_choices)
     depth = options.depth or project.depth
     return tuple(RetrievalTask(project, collection.name, system, split, depth) for system in systems)
+
+
+def train_test_split(
+    project: Project, options: RunOptions, collection: Collection, *, has_choices: bool
+) -> TrainTestSplit:
+    """Return which queries choices are made on and which ones are measured; only judged queries are either.
+
+    Where options or weights have to be chosen and there is no stored split, half of the queries are drawn for that,
+    balanced by the strata of the project.
+    """
+    queries, spec = collection.queries, collection.spec
+    judged_ids = set(collection.qrels.query_ids)
+    judged = tuple(query for query in queries.ids if query in judged_ids)
+    if not judged:
+        raise InputError(
+            f"{collection.name}: none of its queries has a judgment",
+            hint=f"do the ids match? The first query is {queries.ids[0]!r}, "
+            f"the first judged one {collection.qrels.query_ids[0]!r}",
+        )
+    if spec.group is not None:
+        queries.attribute(spec.group)  # a wrong name is an error also where nothing has to be divided
+    if spec.split is not None:
+        return stored_split(options, collection, spec.split, judged)
+    if not has_choices:
+        return TrainTestSplit((), judged)
+    by = tuple(name for name in project.strata if name in queries.attributes)
+    seed = project.seeds[0]
+    table = QueryTable(judged, queries.texts, queries.attributes)
+    drawn, holdout = divide(table, share=Fraction(1, 2), by=by, seed=seed, group=spec.group)
+    whole = f", whole groups by {spec.group}" if spec.group else ""
+    words = (
+        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.train)}, seed {seed}"
+        f"{whole}); all results are about the other {len(holdout)}."
+    )
+    return TrainTestSplit(drawn.train, holdout, "drawn", words)
+
+
+def stored_split(options: RunOptions, collection: Collection, path: Path, judged: Sequence[str]) -> TrainTestSplit:
+    """Return a split that is stored; its hold-out is measured only where it is to be revealed, which is recorded."""
+    split = load_split(path, queries=collection.queries, group=collection.spec.group)
+    inside = set(split.train)
+    train = tuple(query for query in judged if query in inside)
+    if not options.reveal:
+        words = (
+            f"Results are about the {len(train)} train queries; {split.n_holdout} are held out, "
+            "and --reveal measures those."
+        )
+        return TrainTestSplit(train, train, "train", words)
+    holdout = reveal(path, command=options.command, queries=collection.queries, group=collection.spec.group)
+    inside = set(holdout.query_ids)
+    measured = tuple(query for query in judged if query in inside)
+    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
+    words = f"Results are about the {len(measured)} held-out queries, revealed {times}."
+    return TrainTestSplit(train, measured, "holdout", words)
 
 
 # Execute
@@ -264,11 +311,9 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
 # Gather
 
 
-def gather(
-    project: Project, options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]
-) -> CollectionResult:
+def gather(options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]) -> CollectionResult:
     """Write the runs of a collection, evaluate and compare them, and return what was found."""
-    collection = session.collection
+    project, collection = session.project, session.collection
     files = RunFiles(project.output / "runs" / file_name(collection.name), project_folder=project.folder)
     written: list[SystemResult] = []
     described: dict[str, dict[str, Any]] = {}
@@ -277,7 +322,7 @@ def gather(
         written.append(replace(result.system, run=files.write(result.system.name, result.rows)))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
-    systems = add_findings(written, project, collection, files, anyway=options.anyway)
+    systems = add_findings(written, project, collection, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
     scores, comparison, noted = score_runs(
@@ -312,18 +357,3 @@ def gather(
         weights=collection.spec.weights,
         language=languages.pop() if len(languages) == 1 else "",
     )
-
-
-def add_findings(
-    systems: Sequence[SystemResult], project: Project, collection: Collection, files: RunFiles, *, anyway: bool
-) -> tuple[SystemResult, ...]:
-    """Return systems with what is wrong with the ids they return, which is an error unless they are kept anyway."""
-    foreign = [
-        system.name
-        for system in systems
-        if any(project.systems[part].type not in OF_THE_COLLECTION for part in project.with_parts([system.name]))
-    ]
-    findings = find_unknown_docs(collection, {name: files.docs[name] for name in foreign})
-    if anyway:
-        findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
-    return tuple(replace(system, finding=findings.get(system.name)) for system in systems)

@@ -26,18 +26,9 @@ from rankscope.systems.base import Query
 from rankscope.systems.working_directory import load_module, working_directory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from small_project import small_project
+from small_project import small_project, systems
 
-PAIR = """
-[systems.one]
-type = "python"
-function = "MODULE:one"
-records = true
-[systems.other]
-type = "python"
-function = "MODULE:other"
-records = true
-"""
+PAIR = systems("one", "other")
 
 # Finds the relevant doc of the train queries with value 1, of all others with value 2; 3 finds some of both.
 CHOOSY = """
@@ -261,8 +252,7 @@ class TestRunning:
         assert "R@100 looks at 100 docs, but only 5 were asked for." in result.notes
 
     def test_a_system_that_cannot_index_is_named_and_the_answers_of_others_are_kept(self, small):
-        module = small.folder / f"{small.module}.py"
-        module.write_text(module.read_text() + BROKEN)
+        small.add(BROKEN)
         small.write(PAIR + '[systems.broken]\ntype = "MODULE:Broken"\n')
         with pytest.raises(InputError, match="broken could not index the docs: KeyError: 'title'"):
             run(small)
@@ -286,7 +276,7 @@ class TestRunning:
 
 
 class TestFailures:
-    PICKY = '[systems.picky]\ntype = "python"\nfunction = "MODULE:picky"\nrecords = true\n'
+    PICKY = systems("picky")
 
     def test_a_function_that_raises_fails_its_query_alone(self, small):
         small.write(self.PICKY)
@@ -329,9 +319,8 @@ class TestFailures:
             raise AssertionError(result.systems[0].failures[0].reason)
 
     def test_a_system_without_any_answer_is_left_out_of_the_comparison(self, small):
-        module = small.folder / f"{small.module}.py"
-        module.write_text(module.read_text() + "\ndef never(query):\n    raise OSError('down')\n")
-        small.write(PAIR + '[systems.never]\ntype = "python"\nfunction = "MODULE:never"\n')
+        small.add("def never(query):\n    raise OSError('down')\n")
+        small.write(PAIR + systems("never"))
         (result,) = run(small).collections
         assert result.comparison.systems == ("one", "other")
         assert any("never has retrieved nothing at all" in note for note in result.notes)
@@ -462,8 +451,7 @@ class TestChoosing:
             "def second(query):\n    return placed(query, 2)\ndef first(query):\n    return placed(query, 1)\n"
             "def never(query):\n    raise OSError('down')\n"
         )
-        module = small.folder / f"{small.module}.py"
-        module.write_text(module.read_text() + placed)
+        small.add(placed)
         functions = [f"{small.module}:{name}" for name in ("second", "first", "never")]
         swept = f'[systems.s]\ntype = "python"\nrecords = true\nfunction = {json.dumps(functions)}\n'
         small.write(swept, measures=["FirstRel"])
@@ -493,7 +481,7 @@ class TestCosts:
         module = small.folder / f"{small.module}.py"
         module.write_text("clock = [0.0]\ndef timed(query):\n    clock[0] += query_s(query)\n    return ['d1']\n"
                           "def query_s(query):\n    return (int(query.id[1:]) + 1) / 1000\n")  # fmt: skip
-        small.write('[systems.timed]\ntype = "python"\nfunction = "MODULE:timed"\nrecords = true\n')
+        small.write(systems("timed"))
         with working_directory(small.folder):
             clock = load_module(small.module).clock
         (result,) = run(small, clock=lambda: clock[0]).collections

@@ -63,7 +63,6 @@ class AnswerSummary(msgspec.Struct):
             self.failures[answer.query_id] = answer
 
     def note_memory(self, n_bytes: int) -> None:
-        """Keep the most memory that was taken up."""
         self.memory_bytes = max(n_bytes, self.memory_bytes or 0)
 
 

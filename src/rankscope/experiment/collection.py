@@ -125,13 +125,11 @@ class Collection:
 
     @cached_property
     def query_list(self) -> tuple[Query, ...]:
-        """The queries as systems take them."""
         texts = self.queries.texts or {}
         return tuple(Query(query, texts[query], self.queries.attributes_of(query)) for query in self.queries.ids)
 
     @cached_property
     def parts(self) -> Mapping[str, CollectionPart]:
-        """Each part with its size and content hash."""
         scan = self.docs.scan
         return {
             "docs": CollectionPart(scan.n_docs, scan.sha256),
@@ -285,7 +283,6 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def only(found: Sequence[Path], folder: Path, part: str) -> Path:
-    """Return the one file that was found, or say that there are none or several."""
     if len(found) == 1:
         return found[0]
     if not found:

@@ -143,7 +143,6 @@ def as_text(cell: Any) -> str:
 
 
 def scan_docs(docs: CollectionDocs) -> DocScan:
-    """Go through all docs once: count and hash them, and refuse ids that are there twice."""
     digest, codes, fields = hashlib.sha256(), array("q"), dict[str, int]()
     n_empty, first_empty = 0, ""
     for number, doc in docs.numbered():

@@ -40,7 +40,6 @@ class JournalStore:
         return Journal(self._path(system, fingerprint, "jsonl"), about=about)
 
     def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:
-        """Return weights that were tuned before; a file that cannot be read counts as none."""
         try:
             return from_json(TunedWeights, self._path(system, fingerprint, "tuned.json").read_text("utf-8"))
         except (OSError, ValueError, OptionError):

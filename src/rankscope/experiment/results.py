@@ -178,7 +178,6 @@ class CollectionResult(Record, eq=False):
 
     @property
     def left_out(self) -> tuple[SystemResult, ...]:
-        """The systems that could not be evaluated."""
         return tuple(system for system in self.systems if system.is_left_out)
 
 

@@ -50,8 +50,6 @@ class RunFiles:
         self._project_folder = project_folder
         self.docs: dict[str, dict[str, None]] = {}
         """The docs that each system has retrieved, once each, in the order of their rows."""
-        self._ids: dict[str, str] = {}
-        """Every id once, so that the systems share one text."""
 
     def write(self, name: str, rows: RunRows) -> str | None:
         """Write the run of a system in one piece; return where it is, from the project's folder, None without rows.
@@ -59,7 +57,7 @@ class RunFiles:
         TREC text has no room for ids with blanks, so runs with such ids are written as JSON lines.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        self.docs[name] = {self._ids.setdefault(doc, doc): None for doc in rows.doc}
+        self.docs[name] = dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
         has_blanks = any(map(re.compile(r"\s").search, {*rows.query, *rows.doc}))
         ending = None if not len(rows) else "jsonl.gz" if has_blanks else "trec.gz"
         for other in {"trec.gz", "jsonl.gz"} - {ending}:
@@ -88,7 +86,6 @@ class ProjectRunSource(FileSource):
 
 
 def run_rows(log: AnswerLog, queries: Sequence[str], *, tag: str) -> RunRows:
-    """Return all answers of a log as the rows of a run, in the order of the queries."""
     names: list[str] = []
     docs: list[str] = []
     scores, ranks = array("d"), array("q")

@@ -237,7 +237,6 @@ def train_test_split(
 
 
 def stored_split(options: RunOptions, collection: Collection, path: Path, judged: Sequence[str]) -> TrainTestSplit:
-    """Return a split that is stored; its hold-out is measured only where it is to be revealed, which is recorded."""
     split = load_split(path, queries=collection.queries, group=collection.spec.group)
     inside = set(split.train)
     train = tuple(query for query in judged if query in inside)

@@ -113,7 +113,6 @@ def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Itera
 
 
 def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]) -> Iterator[str]:
-    """Yield what has to be known of measures and systems."""
     for measure in session.project.measures:
         cut = parse_measure(measure).options.get("k")
         if cut is not None and cut > session.depth:

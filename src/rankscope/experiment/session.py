@@ -83,7 +83,6 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         return self.collection.qrels.select(self.split.train)
 
     def say(self, what: str, done: int, total: int | None, /) -> None:
-        """Say how far something on this collection is."""
         self.on_progress(f"{self.collection.name} · {what}", done, total)
 
     # Build, index and ask
@@ -173,7 +172,6 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         return self.configured[name]
 
     def _sweep_options(self, entry: SystemEntry) -> ConfiguredSystem:
-        """Return the combination of options that does best on the train queries."""
         if entry.options.get("weights") == "tune":
             raise OptionError(
                 f'{entry.name} has weights = "tune" and several values for {", ".join(entry.sweep)}',

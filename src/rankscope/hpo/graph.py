@@ -19,13 +19,11 @@ class HpoGraph:
 
     @cached_property
     def parents(self) -> Mapping[str, tuple[str, ...]]:
-        """What each term is a kind of."""
         ids = self.ontology.term_ids
         return {term: tuple(ids[i] for i in above) for term, above in zip(ids, self.ontology.parents, strict=True)}
 
     @cached_property
     def children(self) -> Mapping[str, list[str]]:
-        """The kinds of each term."""
         below: dict[str, list[str]] = {term: [] for term in self.ontology.term_ids}
         for term, above in self.parents.items():
             for parent in above:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from rankscope.data.ontology import Ontology
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.collection import load_collection, spec_of
-from rankscope.hpo.collection import DOCS, HpoBuilder, HpoOptions, build_hpo, write_hpo
-from rankscope.hpo.graph import HpoGraph
+from rankscope.hpo.collection import DOCS, HpoBuilder, HpoGraph, HpoOptions, build_hpo, write_hpo
 from rankscope.hpo.queries import Candidate, difficulty_of, draw_queries, find_candidates, stands_in, trigrams
 from rankscope.hpo.terms import Synonym, TermText, read_term_texts
 

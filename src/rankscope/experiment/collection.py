@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from msgspec import Meta, field
+from msgspec import Meta, Struct, field
 
 from rankscope.data.imported import ImportedContent, import_collection
 from rankscope.data.loading import ReadOptions, load_qrels
@@ -86,32 +86,25 @@ class CollectionPart(Record):
     """Digest of the content, whatever format it is kept in."""
 
 
-class Collection:
+class Collection(Struct, eq=False, dict=True):
     """Docs, queries and qrels; docs are streamed, and hashes are computed when they are first needed."""
 
-    def __init__(
-        self,
-        spec: CollectionSpec,
-        docs: CollectionDocs,
-        queries: QueryTable,
-        qrels: Qrels,
-        *,
-        where: Mapping[str, str],
-        about: Mapping[str, Any] | None = None,
-        cache: Path | None = None,
-    ) -> None:
-        self.spec = spec
-        self.docs = docs
+    spec: CollectionSpec
+    docs: CollectionDocs
+    queries: QueryTable
+    qrels: Qrels
+    where: Mapping[str, str]
+    """The file, or other source, of each part."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the folder says of itself: title, licence, citation, the ontology …"""
+    cache: Path | None = None
+
+    def __post_init__(self) -> None:
+        queries = self.queries
         columns = {name: dict(column) for name, column in queries.attributes.items()}
-        for name, value in spec.attributes.items():  # these hold for all; what a query says of itself goes first
+        for name, value in self.spec.attributes.items():  # these hold for all; what a query says of itself goes first
             columns[name] = {**dict.fromkeys(queries.ids, value), **columns.get(name, {})}
         self.queries = QueryTable(queries.ids, queries.texts, columns)
-        self.qrels = qrels
-        self.where = where
-        """The file, or other source, of each part."""
-        self.about = about or {}
-        """What the folder says of itself: title, licence, citation, the ontology …"""
-        self._cache = cache
 
     @property
     def name(self) -> str:
@@ -124,9 +117,10 @@ class Collection:
         return self.spec.ontology or (stated.get("source") if isinstance(stated, Mapping) else None)
 
     @cached_property
-    def query_list(self) -> tuple[Query, ...]:
+    def query_of(self) -> dict[str, Query]:
+        """The queries as systems take them, by id."""
         texts = self.queries.texts or {}
-        return tuple(Query(query, texts[query], self.queries.attributes_of(query)) for query in self.queries.ids)
+        return {query: Query(query, texts[query], self.queries.attributes_of(query)) for query in self.queries.ids}
 
     @cached_property
     def parts(self) -> Mapping[str, CollectionPart]:
@@ -139,7 +133,7 @@ class Collection:
 
     def _part(self, part: Literal["queries", "qrels"], n: int, digest: Callable[[], str]) -> CollectionPart:
         key = f"{part} {sorted(self.spec.columns.get(part, {}).items())} {sorted(self.spec.attributes.items())}"
-        found = cached_scan(key, Path(self.where[part]), lambda: {"sha256": digest()}, folder=self._cache)
+        found = cached_scan(key, Path(self.where[part]), lambda: {"sha256": digest()}, folder=self.cache)
         return CollectionPart(n, found["sha256"])
 
     @property

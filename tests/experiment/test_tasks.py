@@ -52,7 +52,7 @@ class MemoryLog:
         self.summary.fit = fit
 
     def add_memory(self, n_bytes):
-        self.summary.note_memory(n_bytes)
+        self.summary.memory_bytes = n_bytes
 
 
 class MemoryStore:

@@ -161,9 +161,9 @@ class Collection(Struct, eq=False, dict=True):
         return found
 
 
-def spec_of(path: str | Path, *, name: str | None = None) -> CollectionSpec:
+def spec_of(path: str | Path) -> CollectionSpec:
     """Return the collection that lies in a folder, or in a file of an earlier framework."""
-    return CollectionSpec(name=name or Path(path).resolve().name, path=Path(path))
+    return CollectionSpec(name=Path(path).resolve().name, path=Path(path))
 
 
 def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Collection:

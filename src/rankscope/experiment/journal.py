@@ -160,7 +160,7 @@ class Journal:
         elif "fit" in record:
             self.summary.fit = IndexCost(record["fit"], record["index_bytes"])
         elif "memory_bytes" in record:
-            self.summary.note_memory(record["memory_bytes"])
+            self.summary.memory_bytes = max(record["memory_bytes"], self.summary.memory_bytes or 0)
 
 
 def lock(stream: BinaryIO, path: Path) -> None:

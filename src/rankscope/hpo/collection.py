@@ -209,10 +209,11 @@ class HpoBuilder:
         queries = tuple(self._cases(language) if options.cases else self._drawn(own, language, allowed))
         docs = tuple(self._docs(shown, own, queries, language))
         known = {doc["_id"] for doc in docs}
+        is_binary = options.grading == "binary"
         rows = [
             (query.id, term, grade)
             for query in queries
-            for term, grade in self._grades(query.terms).items()
+            for term, grade in (dict.fromkeys(query.terms, 1) if is_binary else self.graph.grades(query.terms)).items()
             if term in known or term in query.terms
         ]
         qrels = QrelsRows(
@@ -230,15 +231,12 @@ class HpoBuilder:
             notes.append(
                 f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {listed}"
             )
-        if options.grading == "graph":
+        if not is_binary:
             notes.append(
                 "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
                 "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
             )
         return HpoCollection(language, docs, queries, qrels, self._about(language, files, notes, docs, queries))
-
-    def _grades(self, terms: Sequence[str]) -> dict[str, int]:
-        return dict.fromkeys(terms, 1) if self.options.grading == "binary" else self.graph.grades(terms)
 
     def _drawn(
         self, terms: Mapping[str, TermText], language: str, allowed: set[tuple[str, str]] | None

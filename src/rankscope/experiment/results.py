@@ -220,17 +220,16 @@ class Benchmark(Record, eq=False):
     @property
     def spreads(self) -> tuple[LanguageSpread, ...]:
         """Each system's primary measure over collections that differ in language; none where they do not."""
-        results = [result for result in self.collections if result.scores is not None]
-        languages = {result.language for result in results}
-        if len(languages) < 2 or len(languages) < len(results) or "" in languages:
+        scored = [(result.language, result.scores) for result in self.collections if result.scores is not None]
+        by_language = dict(scored)
+        if len(by_language) < max(len(scored), 2) or "" in by_language:
             return ()
-        shared = [name for name in results[0].scores or () if all(name in (r.scores or ()) for r in results)]
+        shared = [name for name in scored[0][1] if all(name in scores for _, scores in scored)]
         primary = self.project.primary
-        means = {
-            name: {r.language: r.scores[name].mean()[primary].value for r in results if r.scores is not None}
+        return tuple(
+            spread_of(name, {language: scores[name].mean()[primary].value for language, scores in scored})
             for name in shared
-        }
-        return tuple(spread_of(name, by_language) for name, by_language in means.items())
+        )
 
 
 # What is stored

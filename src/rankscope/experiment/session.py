@@ -201,7 +201,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             "train": self.split.train,
             "measure": self.project.primary,
         }
-        found = self.store.get_tuned(name, fingerprint_of(depends))
+        key = fingerprint_of(depends)
+        found = self.store.get_tuned(name, key)
         if found is None:
             self.index(configured)
             self.say(f"{name}: tuning weights", 0, 1)
@@ -213,7 +214,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 tuple(configured.system.describe()["tuned_weights"]),
                 tuple((tuple(weights), or_none(score)) for weights, score in curve.items()),
             )
-            self.store.put_tuned(name, fingerprint_of(depends), found)
+            self.store.put_tuned(name, key, found)
         self._add_choice(name, [({"weights": list(weights)}, or_nan(score)) for weights, score in found.trials])
         return self.build(configured.entry, {**configured.options, "weights": list(found.weights)})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rankscope.errors import OptionError
 from rankscope.experiment.answer_store import AnswerLog
@@ -22,28 +22,20 @@ CallResult = tuple[Sequence[Answer], float]
 
 
 def retrieve_missing(
-    system: System,
-    queries: Sequence[Query],
-    log: AnswerLog,
-    *,
-    k: int,
-    clock: Clock,
-    on_progress: Callable[[int], None],
-) -> None:
+    system: System, queries: Sequence[Query], log: AnswerLog, *, k: int, clock: Clock
+) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    `on_progress` is called with how many queries have an answer or have failed.
+    Yields after each call how many queries have an answer or have failed.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
-    on_progress(n_done)
-    if not missing:
-        return
+    yield n_done
     n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
     for n_calls, (answers, seconds) in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
         log.add(answers, seconds=seconds, cold=n_calls < n_cold)
         n_done += len(answers)
-        on_progress(n_done)
+        yield n_done
 
 
 def call_system(

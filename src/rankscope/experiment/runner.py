@@ -321,7 +321,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         written.append(replace(result.system, run=files.write(result.system.name, result.rows)))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
-    systems = add_findings(written, project, collection, files.docs, anyway=options.anyway)
+    systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
     scores, comparison, noted = score_runs(

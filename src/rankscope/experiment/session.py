@@ -139,15 +139,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
                     log.add_fit(IndexCost(seconds, configured.system.index_bytes))
-                what = f"{configured.name}: searching"
-                retrieve_missing(
-                    configured.system,
-                    queries,
-                    log,
-                    k=self.depth,
-                    clock=self.clock,
-                    on_progress=lambda n_done: self.say(what, n_done, len(queries)),
-                )
+                for n_done in retrieve_missing(configured.system, queries, log, k=self.depth, clock=self.clock):
+                    self.say(f"{configured.name}: searching", n_done, len(queries))
                 peak = memory.peak_bytes()
                 if peak is not None:
                     log.add_memory(peak)

@@ -110,9 +110,8 @@ class HpoCollection(Record, eq=False):
     about: Mapping[str, Any]
 
     @property
-    def notes(self) -> Sequence[str]:
-        listed: Sequence[str] = self.about["notes"]
-        return listed
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self.about["notes"])
 
 
 class HpoGraph(Struct, dict=True):

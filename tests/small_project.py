@@ -88,6 +88,11 @@ class SmallProject:
         text = "\n".join([*lines, f'[collections.small]\npath = "small"\n{own}', systems])
         (self.folder / "rankscope.toml").write_text(text.replace("MODULE", self.module))
 
+    def add(self, code: str) -> None:
+        """Add functions or classes to the module."""
+        with (self.folder / f"{self.module}.py").open("a") as stream:
+            stream.write(f"\n{code}")
+
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run `rankscope run` as a process of its own."""
         return subprocess.run(self.command(*arguments), **self.options(environment), check=False, timeout=120)
@@ -105,6 +110,12 @@ class SmallProject:
 
     def options(self, environment: dict[str, str]) -> dict:
         return {"cwd": self.folder, "env": {**os.environ, **environment}, "capture_output": True, "text": True}
+
+
+def systems(*names: str, also: str = "") -> str:
+    """Return the tables of systems that are functions of the module, which take queries with their ids."""
+    table = f'type = "python"\nrecords = true\n{also}'
+    return "".join(f'[systems.{name}]\n{table}function = "MODULE:{name}"\n' for name in names)
 
 
 def small_project(folder: Path, *, n_queries: int = 40, module: str = "") -> SmallProject:

@@ -35,7 +35,7 @@ def test_a_beir_folder(beir):
     ]
     assert len(found.docs) == 3
     assert isinstance(found.docs, DocStore)
-    assert found.query_list == (
+    assert tuple(found.query_of.values()) == (
         Query("q1", "fits", {"language": "en", "level": "hard"}),
         Query("q2", "Fieber", {"language": "de", "level": "easy"}),
     )
@@ -233,7 +233,7 @@ def test_test_cases_need_docs_of_their_own(write):
     assert "collection hpo --cases" in error.value.hint
     docs = write("terms.jsonl", jsonl([{"id": "HP:0001945", "label": "Fever"}]))
     found = load_collection(CollectionSpec(name="x", path=cases, docs=docs))
-    assert found.query_list == (Query("0", "Fieber", {"language": "de"}),)
+    assert tuple(found.query_of.values()) == (Query("0", "Fieber", {"language": "de"}),)
     assert found.problems() == []
 
 
@@ -257,7 +257,7 @@ def test_ir_datasets(write):
     ir_datasets.registry.register(name, dataset)
     found = load_collection(CollectionSpec(name="x", ir_datasets=name, attributes={"language": "en"}))
     assert [(doc.id, doc.text) for doc in found.docs] == [("d1", "A sudden event."), ("d2", "Skin changes.")]
-    assert found.query_list == (Query("q1", "fits", {"language": "en"}),)
+    assert tuple(found.query_of.values()) == (Query("q1", "fits", {"language": "en"}),)
     assert dict(found.qrels.judged["q1"]) == {"d1": 1}
     assert found.where["docs"] == f"ir_datasets:{name}"
     with pytest.raises(InputError, match="ir_datasets has no 'rankscope-test/other'"):

@@ -15,7 +15,7 @@ from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import RunOptions, run_project
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from small_project import small_project
+from small_project import small_project, systems
 
 # What each function returns for the docs d0 to d29 that the module's docs_for finds.
 OTHER_IDS = """
@@ -53,13 +53,8 @@ def nothing(query):
 def small(tmp_path):
     """Return a small project whose module also has systems with other ids."""
     project = small_project(tmp_path)
-    module = tmp_path / f"{project.module}.py"
-    module.write_text(module.read_text() + OTHER_IDS)
+    project.add(OTHER_IDS)
     return project
-
-
-def systems(*names: str) -> str:
-    return "".join(f'[systems.{name}]\ntype = "python"\nfunction = "MODULE:{name}"\nrecords = true\n' for name in names)
 
 
 def run(small, *names, measures=("nDCG@10",), more="", **options):
@@ -179,8 +174,7 @@ def test_judgments_of_another_collection_stop_the_run(small):
 
 def test_one_system_may_miss_every_judged_doc(small):
     """Its ids are those of the collection, so it is a bad system, not another collection."""
-    module = small.folder / f"{small.module}.py"
-    module.write_text(module.read_text() + "\n\ndef bad(query):\n    return [('d29', 1.5), ('d28', 0.5)]\n")
+    small.add("def bad(query):\n    return [('d29', 1.5), ('d28', 0.5)]\n")
     qrels = small.folder / "small" / "qrels" / "test.tsv"
     qrels.write_text("query-id\tcorpus-id\tscore\n" + "".join(f"q{i}\td{i % 28}\t1\n" for i in range(40)))
     result = run(small, "bad", "one")

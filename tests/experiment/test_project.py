@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.collection import CollectionOptions, load_collection
-from rankscope.experiment.environment import with_environment
 from rankscope.experiment.init_file import InitOptions, project_text
 from rankscope.experiment.project import (
     ProjectOptions,
@@ -19,6 +18,7 @@ from rankscope.experiment.project import (
     load_project,
     project_schema,
     read_project,
+    with_environment,
 )
 
 SMALLEST = """\

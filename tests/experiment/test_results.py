@@ -33,7 +33,7 @@ from rankscope.records import from_json, to_json
 from rankscope.report.benchmark_json import json_text, run_schema
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from small_project import small_project
+from small_project import small_project, systems
 
 TEXTS = st.text(max_size=5)
 COUNTS = st.integers(0, 10**6)
@@ -87,9 +87,7 @@ def test_a_real_run_is_read_back_equal_and_tells_no_secret(tmp_path, monkeypatch
     monkeypatch.setenv("OWN_SECRET", "abc-very-secret")
     small = small_project(tmp_path)
     small.write(
-        '[systems.one]\ntype = "python"\nfunction = "MODULE:one"\nrecords = true\n'
-        '[systems.picky]\ntype = "python"\nfunction = "MODULE:picky"\nrecords = true\n'
-        '[systems.bm25]\ntype = "bm25"\nstop_words = ["${OWN_SECRET}"]\nk1 = [0.9, 1.2]\n'
+        systems("one", "picky") + '[systems.bm25]\ntype = "bm25"\nstop_words = ["${OWN_SECRET}"]\nk1 = [0.9, 1.2]\n'
     )
     benchmark = run_project(load_project(small.folder))
     text = json_text(benchmark)

@@ -12,33 +12,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankscope.data.qrels import Qrels
 from rankscope.data.queries import load_queries
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment import retrieve
-from rankscope.experiment.answer_store import SystemCall
-from rankscope.experiment.costs import MemoryRise, latency_of, throughput, warm_times
+from rankscope.experiment.answer_store import AnswerInfo, SystemCall
+from rankscope.experiment.costs import MemoryRise, latency_of, throughput
 from rankscope.experiment.project import load_project
+from rankscope.experiment.results import Latency
 from rankscope.experiment.run_files import file_name
 from rankscope.experiment.runner import RunOptions, run_project
-from rankscope.experiment.session import choose, mean_score
 from rankscope.experiment.splits import make_split, reveals
 from rankscope.systems.base import Query
 from rankscope.systems.working_directory import load_module, working_directory
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from small_project import small_project
+from small_project import small_project, systems
 
-PAIR = """
-[systems.one]
-type = "python"
-function = "MODULE:one"
-records = true
-[systems.other]
-type = "python"
-function = "MODULE:other"
-records = true
-"""
+PAIR = systems("one", "other")
 
 # Finds the relevant doc of the train queries with value 1, of all others with value 2; 3 finds some of both.
 CHOOSY = """
@@ -262,8 +252,7 @@ class TestRunning:
         assert "R@100 looks at 100 docs, but only 5 were asked for." in result.notes
 
     def test_a_system_that_cannot_index_is_named_and_the_answers_of_others_are_kept(self, small):
-        module = small.folder / f"{small.module}.py"
-        module.write_text(module.read_text() + BROKEN)
+        small.add(BROKEN)
         small.write(PAIR + '[systems.broken]\ntype = "MODULE:Broken"\n')
         with pytest.raises(InputError, match="broken could not index the docs: KeyError: 'title'"):
             run(small)
@@ -287,7 +276,7 @@ class TestRunning:
 
 
 class TestFailures:
-    PICKY = '[systems.picky]\ntype = "python"\nfunction = "MODULE:picky"\nrecords = true\n'
+    PICKY = systems("picky")
 
     def test_a_function_that_raises_fails_its_query_alone(self, small):
         small.write(self.PICKY)
@@ -330,9 +319,8 @@ class TestFailures:
             raise AssertionError(result.systems[0].failures[0].reason)
 
     def test_a_system_without_any_answer_is_left_out_of_the_comparison(self, small):
-        module = small.folder / f"{small.module}.py"
-        module.write_text(module.read_text() + "\ndef never(query):\n    raise OSError('down')\n")
-        small.write(PAIR + '[systems.never]\ntype = "python"\nfunction = "MODULE:never"\n')
+        small.add("def never(query):\n    raise OSError('down')\n")
+        small.write(PAIR + systems("never"))
         (result,) = run(small).collections
         assert result.comparison.systems == ("one", "other")
         assert any("never has retrieved nothing at all" in note for note in result.notes)
@@ -456,25 +444,29 @@ class TestChoosing:
         assert again.choices == result.choices
         assert (choosy.folder / "choosy.log").read_text() == log, "neither tuned nor asked again"
 
-    def test_lower_may_be_better(self):
-        qrels = Qrels({"a": {"d1": 1}, "b": {"d1": 1}, "c": {"d1": 1}})
-        some = qrels.select(["a", "b"])
-        assert some.query_ids == ("a", "b")
-        first, second = (
-            {query: [("x", 3.0), ("d1", score)] for query in "ab"} for score in (4.0, 2.0)
-        )  # at ranks 1 and 2
-        scores = [mean_score(some, rankings, "FirstRel", {}) for rankings in (second, first)]
-        assert scores == [-2.0, -1.0], "turned round, so that the highest is the best"
-        choice = choose("s", "FirstRel", [({"v": 2}, scores[0]), ({"v": 1}, scores[1])], n_queries=2)
-        assert (choice.chosen, choice.best.score) == ({"v": 1}, 1.0)
+    def test_lower_may_be_better(self, small):
+        placed = (
+            "\ndef placed(query, place):\n    i = int(query.id[1:])\n"
+            "    return [f'd{(i + 1) % 30}'] * (place - 1) + [f'd{i % 30}']\n"
+            "def second(query):\n    return placed(query, 2)\ndef first(query):\n    return placed(query, 1)\n"
+            "def never(query):\n    raise OSError('down')\n"
+        )
+        small.add(placed)
+        functions = [f"{small.module}:{name}" for name in ("second", "first", "never")]
+        swept = f'[systems.s]\ntype = "python"\nrecords = true\nfunction = {json.dumps(functions)}\n'
+        small.write(swept, measures=["FirstRel"])
+        (choice,) = run(small).collections[0].choices
+        assert choice.chosen == {"function": functions[1]}, "the lowest is the best"
+        assert [trial.score for trial in choice.trials] == [2.0, 1.0, None]
+        assert choice.best.score == 1.0
+        small.write(swept.replace(json.dumps(functions), json.dumps([functions[2]] * 2)), measures=["AP"])
         with pytest.raises(InputError, match="no options can be chosen"):
-            choose("s", "AP", [({"v": 1}, float("nan"))], n_queries=2)
+            run(small)
 
 
 class TestCosts:
     def test_percentiles_of_known_numbers(self):
-        seconds = [i / 1000 for i in range(1, 101)]
-        latency = latency_of(seconds)
+        latency = latency_of(AnswerInfo(i / 1000, 1, cold=False) for i in range(1, 101))
         cuts = statistics.quantiles(range(1, 101), n=100, method="inclusive")  # by another hand than NumPy's
         assert (latency.n, latency.max) == (100, 100.0)
         assert latency.mean == pytest.approx(50.5)
@@ -489,7 +481,7 @@ class TestCosts:
         module = small.folder / f"{small.module}.py"
         module.write_text("clock = [0.0]\ndef timed(query):\n    clock[0] += query_s(query)\n    return ['d1']\n"
                           "def query_s(query):\n    return (int(query.id[1:]) + 1) / 1000\n")  # fmt: skip
-        small.write('[systems.timed]\ntype = "python"\nfunction = "MODULE:timed"\nrecords = true\n')
+        small.write(systems("timed"))
         with working_directory(small.folder):
             clock = load_module(small.module).clock
         (result,) = run(small, clock=lambda: clock[0]).collections
@@ -506,9 +498,10 @@ class TestCosts:
         assert costs.memory_bytes is None or costs.memory_bytes >= 0
 
     def test_first_calls_are_left_out_where_enough_others_remain(self):
-        many = [(9.0, True)] + [(1.0, False)] * 20
-        assert warm_times(many) == [1.0] * 20
-        assert warm_times(many[:10]) == [9.0] + [1.0] * 9
+        many = [AnswerInfo(9.0, 1, cold=True)] + [AnswerInfo(1.0, 1, cold=False)] * 20
+        assert latency_of(many) == Latency(20, 1000.0, 1000.0, 1000.0, 1000.0, 1000.0)
+        few = latency_of(many[:10])
+        assert (few.n, few.mean, few.max) == (10, 1800.0, 9000.0)
 
     def test_throughput(self):
         assert throughput([SystemCall(1, 0.5), SystemCall(1, 0.5)]) == 2

@@ -19,31 +19,12 @@ from rankscope.systems.answers import Answer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from loopback import Asked, Loopback, Said
-from small_project import SmallProject, small_project, without_times
+from small_project import SmallProject, small_project, systems, without_times
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed so here")
 
-SINGLE = """
-[systems.one]
-type = "python"
-records = true
-function = "MODULE:one"
-[systems.other]
-type = "python"
-records = true
-function = "MODULE:other"
-"""
-BATCHED = """
-[systems.batched]
-type = "python"
-records = true
-function = "MODULE:batch"
-batch = true
-[systems.other]
-type = "python"
-records = true
-function = "MODULE:other"
-"""
+SINGLE = systems("one", "other")
+BATCHED = systems("batch", also="batch = true\n") + systems("other")
 
 
 def finished(project: SmallProject) -> tuple[dict[str, bytes], object]:
@@ -57,9 +38,9 @@ def finished(project: SmallProject) -> tuple[dict[str, bytes], object]:
 def uninterrupted(tmp_path_factory):
     """Return what comes out when nothing happens, for either project."""
     outcomes = {}
-    for name, systems, n_queries in (("single", SINGLE, 40), ("batched", BATCHED, 300)):
+    for name, tables, n_queries in (("single", SINGLE, 40), ("batched", BATCHED, 300)):
         project = small_project(tmp_path_factory.mktemp(name), n_queries=n_queries, module="searching")
-        project.write(systems)
+        project.write(tables)
         outcomes[name] = finished(project)
         assert set(project.asked.values()) == {1}
         assert len(project.asked) == n_queries

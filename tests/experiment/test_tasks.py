@@ -20,23 +20,12 @@ from rankscope.experiment.project import load_project
 from rankscope.experiment.results import benchmark_record
 from rankscope.experiment.runner import RunOptions, TaskResult, execute, gather, plan_tasks, run_project
 from rankscope.experiment.session import CollectionSession
+from rankscope.records import to_json
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from small_project import small_project, without_times
+from small_project import small_project, systems, without_times
 
-PAIR = """
-[systems.one]
-type = "python"
-function = "MODULE:one"
-records = true
-[systems.other]
-type = "python"
-function = "MODULE:other"
-records = true
-[systems.both]
-type = "hybrid"
-of = ["one", "other"]
-"""
+PAIR = f'{systems("one", "other")}[systems.both]\ntype = "hybrid"\nof = ["one", "other"]\n'
 
 
 def answers_of(result: TaskResult) -> list[tuple[str, str, float]]:
@@ -63,7 +52,7 @@ class MemoryLog:
         self.summary.fit = fit
 
     def add_memory(self, n_bytes):
-        self.summary.note_memory(n_bytes)
+        self.summary.memory_bytes = n_bytes
 
 
 class MemoryStore:
@@ -118,12 +107,12 @@ def test_a_task_gives_the_same_answers_in_another_process(tmp_path):
     local = [execute(task) for task in plan_tasks(load_project(here.folder))]
     assert list(map(answers_of, remote)) == list(map(answers_of, local))
     assert [len(result.rows) for result in local] == [400, 400, sum(len(ids) for ids in both_docs(local))]
-    assert [result.fingerprint for result in remote] == [result.fingerprint for result in local]
+    assert [result.system.fingerprint for result in remote] == [result.system.fingerprint for result in local]
     assert set(there.asked.values()) == {2}, "once for one, once for both, in whatever process"
     # What came from the other process is gathered as if it had been made here.
     project = load_project(there.folder)
     store = JournalStore(project.output / "journal" / "small", collection="small")
-    gathered = gather(project, RunOptions(), session_of(tasks[0], store), remote)
+    gathered = gather(RunOptions(), session_of(tasks[0], store), remote)
     expected = run_project(load_project(here.folder)).collections[0]
     assert gathered.scores.to_dict() == expected.scores.to_dict()
 
@@ -179,7 +168,7 @@ def test_two_projects_run_at_the_same_time_each_in_its_own_folder(tmp_path):
 
     def outcome(small) -> object:
         record = benchmark_record(run_project(load_project(small.folder), RunOptions(fresh=True)))
-        text = json.dumps(without_times(json.loads(as_json(record))))
+        text = json.dumps(without_times(json.loads(to_json(record))))
         return text.replace(str(small.folder), ""), small.runs
 
     before = (Path.cwd(), list(sys.path))
@@ -189,12 +178,6 @@ def test_two_projects_run_at_the_same_time_each_in_its_own_folder(tmp_path):
         with ThreadPoolExecutor(2) as pool:
             assert list(pool.map(outcome, projects)) == one_after_the_other
     assert (Path.cwd(), sys.path) == before
-
-
-def as_json(record) -> str:
-    from rankscope.records import to_json
-
-    return to_json(record)
 
 
 def test_answers_can_be_kept_anywhere(tmp_path):

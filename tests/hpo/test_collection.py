@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from rankscope.data.ontology import Ontology
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.collection import load_collection, spec_of
-from rankscope.hpo.collection import DOCS, HpoBuilder, HpoOptions, build_hpo, write_hpo
-from rankscope.hpo.graph import HpoGraph
+from rankscope.hpo.collection import DOCS, HpoBuilder, HpoGraph, HpoOptions, build_hpo, write_hpo
 from rankscope.hpo.queries import Candidate, difficulty_of, draw_queries, find_candidates, stands_in, trigrams
 from rankscope.hpo.terms import Synonym, TermText, read_term_texts
 
@@ -142,7 +141,7 @@ def test_domains(obo):
 
 def test_grades_by_hand(obo):
     graph = builder(obo).graph
-    grades = {term[-2:]: grade for term, grade in graph.relatives("HP:0000011").items()}
+    grades = {term[-2:]: grade for term, grade in graph.grades(["HP:0000011"]).items()}
     assert grades == {"11": 3, "10": 2, "12": 2, "13": 2, "18": 1, "14": 1}
     several = {term[-2:]: grade for term, grade in graph.grades(["HP:0000012", "HP:0000011"]).items()}
     assert several == {"12": 3, "11": 3, "13": 2, "10": 2, "18": 1, "14": 1}
@@ -158,7 +157,7 @@ def test_grades_against_the_definition(above):
     graph = HpoGraph(Ontology.from_parents(above))
     known = {**{term: set() for term in graph.ontology.term_ids}, **above}
     for term, over in known.items():
-        grades = graph.relatives(term)
+        grades = graph.grades([term])
         for other, over_other in known.items():
             if other == term:
                 expected = 3

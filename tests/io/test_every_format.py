@@ -21,7 +21,7 @@ from rankscope.data.docs import load_docs
 from rankscope.data.embedding_files import load_embeddings
 from rankscope.data.queries import load_queries
 from rankscope.experiment.doc_files import DocFile
-from rankscope.hpo.translations import read_translations
+from rankscope.hpo.terms import read_translations
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.table import read_rows
 from rankscope.measures.score_files import read_scores

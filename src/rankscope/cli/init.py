@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 from rankscope.errors import OptionError, RankscopeError
-from rankscope.experiment.collection import counted, load_collection
-from rankscope.experiment.collection_folder import find_docs, find_qrels, find_queries
+from rankscope.experiment.collection import counted, find_docs, find_qrels, find_queries, load_collection
 from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
 from rankscope.experiment.project import FILE, read_project
 from rankscope.io.files import write_text

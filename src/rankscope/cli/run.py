@@ -19,8 +19,8 @@ from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
-    from rankscope.experiment.progress import TaskProgress
     from rankscope.experiment.results import Benchmark
+    from rankscope.experiment.session import TaskProgress
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
 FAILED, LEFT_OUT = 1, 2
@@ -62,9 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from rankscope.experiment.gate import benchmark_gate
     from rankscope.experiment.project import load_project
     from rankscope.experiment.runner import RunOptions, run_project
+    from rankscope.experiment.scoring import benchmark_gate
 
     form = options.chosen_format(args)
     policy = options.gate_policy_from(args, always=form == "junit")
@@ -118,7 +118,7 @@ def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | No
 def progress_bars(stream: TextIO) -> Iterator[TaskProgress]:
     """Show progress bars on a terminal, and nothing otherwise."""
     if not stream.isatty():
-        from rankscope.experiment.progress import ignore_progress
+        from rankscope.experiment.session import ignore_progress
 
         yield ignore_progress
         return

@@ -53,6 +53,7 @@ class AnswerSummary(msgspec.Struct):
     calls: list[SystemCall] = field(default_factory=list)
     fit: IndexCost | None = None
     memory_bytes: int | None = None
+    """The most that was ever taken up."""
 
     def note_answer(self, answer: Answer, *, cold: bool) -> None:
         """Take in one answer; a query that failed once and was answered later is answered."""
@@ -61,10 +62,6 @@ class AnswerSummary(msgspec.Struct):
             self.answered[answer.query_id] = AnswerInfo(answer.seconds, answer.n_attempts, cold)
         elif answer.query_id not in self.answered:
             self.failures[answer.query_id] = answer
-
-    def note_memory(self, n_bytes: int) -> None:
-        """Keep the most memory that was taken up."""
-        self.memory_bytes = max(n_bytes, self.memory_bytes or 0)
 
 
 class AnswerLog(Protocol):

@@ -8,24 +8,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, field
+import numpy as np
+from msgspec import Meta, Struct, field
 
 from rankscope.data.imported import ImportedContent, import_collection
 from rankscope.data.loading import ReadOptions, load_qrels
 from rankscope.data.qrels import Qrels
-from rankscope.data.queries import QueryTable, load_queries
-from rankscope.errors import InputError, OptionError
-from rankscope.experiment.collection_folder import find_docs, find_qrels, find_queries
-from rankscope.experiment.doc_files import CollectionDocs, DocFile
-from rankscope.experiment.fingerprint import ScanCache, qrels_digest, queries_digest
+from rankscope.data.queries import QueryTable, bare_stem, few, load_queries, queries_in, words_of
+from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.experiment.doc_files import CollectionDocs, DocFile, StreamedDocs
+from rankscope.experiment.fingerprint import cached_scan, qrels_digest, queries_digest
+from rankscope.io.rows import QrelsRows
 from rankscope.io.source import missing
 from rankscope.records import Options, Record
 from rankscope.systems.base import Doc, Query
+from rankscope.systems.options import need
 
 PARTS = ("docs", "queries", "qrels")
 ABOUT = "collection.json"
 """Beside the parts of a folder: where they come from, version, licence, citation."""
 
+DOCS_STEMS = ("corpus", "docs", "documents", "collection", "passages")
+DOCS_SUFFIXES = frozenset({"jsonl", "ndjson", "json", "csv", "tsv", "parquet", "pq"})
 
 Text = Annotated[str, Meta(min_length=1, extra={"words": "a text"})]
 PathText = Annotated[Path, Meta(extra={"words": "a path as text"})]
@@ -82,32 +86,25 @@ class CollectionPart(Record):
     """Digest of the content, whatever format it is kept in."""
 
 
-class Collection:
+class Collection(Struct, eq=False, dict=True):
     """Docs, queries and qrels; docs are streamed, and hashes are computed when they are first needed."""
 
-    def __init__(
-        self,
-        spec: CollectionSpec,
-        docs: CollectionDocs,
-        queries: QueryTable,
-        qrels: Qrels,
-        *,
-        where: Mapping[str, str],
-        about: Mapping[str, Any] | None = None,
-        cache: ScanCache | None = None,
-    ) -> None:
-        self.spec = spec
-        self.docs = docs
+    spec: CollectionSpec
+    docs: CollectionDocs
+    queries: QueryTable
+    qrels: Qrels
+    where: Mapping[str, str]
+    """The file, or other source, of each part."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the folder says of itself: title, licence, citation, the ontology …"""
+    cache: Path | None = None
+
+    def __post_init__(self) -> None:
+        queries = self.queries
         columns = {name: dict(column) for name, column in queries.attributes.items()}
-        for name, value in spec.attributes.items():  # these hold for all; what a query says of itself goes first
+        for name, value in self.spec.attributes.items():  # these hold for all; what a query says of itself goes first
             columns[name] = {**dict.fromkeys(queries.ids, value), **columns.get(name, {})}
         self.queries = QueryTable(queries.ids, queries.texts, columns)
-        self.qrels = qrels
-        self.where = where
-        """The file, or other source, of each part."""
-        self.about = about or {}
-        """What the folder says of itself: title, licence, citation, the ontology …"""
-        self._cache = cache or ScanCache(None)
 
     @property
     def name(self) -> str:
@@ -120,14 +117,13 @@ class Collection:
         return self.spec.ontology or (stated.get("source") if isinstance(stated, Mapping) else None)
 
     @cached_property
-    def query_list(self) -> tuple[Query, ...]:
-        """The queries as systems take them."""
+    def query_of(self) -> dict[str, Query]:
+        """The queries as systems take them, by id."""
         texts = self.queries.texts or {}
-        return tuple(Query(query, texts[query], self.queries.attributes_of(query)) for query in self.queries.ids)
+        return {query: Query(query, texts[query], self.queries.attributes_of(query)) for query in self.queries.ids}
 
     @cached_property
     def parts(self) -> Mapping[str, CollectionPart]:
-        """Each part with its size and content hash."""
         scan = self.docs.scan
         return {
             "docs": CollectionPart(scan.n_docs, scan.sha256),
@@ -137,7 +133,7 @@ class Collection:
 
     def _part(self, part: Literal["queries", "qrels"], n: int, digest: Callable[[], str]) -> CollectionPart:
         key = f"{part} {sorted(self.spec.columns.get(part, {}).items())} {sorted(self.spec.attributes.items())}"
-        found = self._cache.get(key, Path(self.where[part]), lambda: {"sha256": digest()})
+        found = cached_scan(key, Path(self.where[part]), lambda: {"sha256": digest()}, folder=self.cache)
         return CollectionPart(n, found["sha256"])
 
     @property
@@ -165,9 +161,9 @@ class Collection:
         return found
 
 
-def spec_of(path: str | Path, *, name: str | None = None) -> CollectionSpec:
+def spec_of(path: str | Path) -> CollectionSpec:
     """Return the collection that lies in a folder, or in a file of an earlier framework."""
-    return CollectionSpec(name=name or Path(path).resolve().name, path=Path(path))
+    return CollectionSpec(name=Path(path).resolve().name, path=Path(path))
 
 
 def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Collection:
@@ -181,15 +177,23 @@ def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Colle
         A folder in which the hashes of files are kept.
 
     """
-    scans = ScanCache(cache / "collections" if cache else None)
+    scans = cache / "collections" if cache else None
     if spec.ir_datasets is not None:
-        from rankscope.experiment.ir_datasets_ import load_ir_dataset
-
         return load_ir_dataset(spec, scans)
     if spec.path is not None and not spec.path.exists():
         raise missing(spec.path)
     imported = None if spec.path is None or spec.path.is_dir() else import_collection(spec.path)
-    where = {part: find_part(spec, part, imported) for part in PARTS}
+    where: dict[str, str] = {}
+    for part, find in (("docs", find_docs), ("queries", find_queries), ("qrels", find_qrels)):
+        stated: Path | None = getattr(spec, part)
+        if stated is None:
+            if spec.path is None:
+                raise OptionError(
+                    f"collection {spec.name} has no {part}",
+                    hint=f"give it a path, or {part} = FILE by itself, or ir_datasets",
+                )
+            stated = spec.path if imported is not None else find(spec.path)
+        where[part] = str(stated)
     docs = load_docs(spec, imported, scans, where["docs"])
     if imported is None or spec.queries is not None:
         queries = load_queries(where["queries"], columns=spec.columns.get("queries"), need_text=True)
@@ -205,19 +209,7 @@ def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Colle
     return Collection(spec, docs, queries, qrels, where=where, about=read_about(spec.path), cache=scans)
 
 
-def find_part(spec: CollectionSpec, part: str, imported: ImportedContent | None) -> str:
-    stated: Path | None = getattr(spec, part)
-    if stated is not None:
-        return str(stated)
-    if spec.path is None:
-        raise OptionError(
-            f"collection {spec.name} has no {part}", hint=f"give it a path, or {part} = FILE by itself, or ir_datasets"
-        )
-    finders = {"docs": find_docs, "queries": find_queries, "qrels": find_qrels}
-    return str(spec.path if imported is not None else finders[part](spec.path))
-
-
-def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: ScanCache, where: str) -> CollectionDocs:
+def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: Path | None, where: str) -> CollectionDocs:
     if imported is None or spec.docs is not None:
         path = Path(where)
         if not path.exists():
@@ -228,20 +220,12 @@ def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: Sca
             f"{spec.path} ({imported.title}) holds no docs",
             hint="give them by themselves: docs = FILE; for terms of HPO see `rankscope collection hpo --cases`",
         )
-    return ImportedDocs(str(spec.path), imported)
+    return StreamedDocs(where, lambda: (doc_of(doc.id, doc.fields) for doc in imported.docs))
 
 
-class ImportedDocs(CollectionDocs):
-    """The docs in a file of an earlier framework."""
-
-    def __init__(self, name: str, imported: ImportedContent) -> None:
-        self.name = name
-        self._docs = imported.docs
-
-    def numbered(self) -> Iterator[tuple[int, Doc]]:
-        for number, doc in enumerate(self._docs, 1):
-            rest = {name: value for name, value in doc.fields.items() if name not in {"text", "title"}}
-            yield number, Doc(doc.id, str(doc.fields.get("text", "")), str(doc.fields.get("title", "")), rest)
+def doc_of(doc_id: str, fields: Mapping[str, Any]) -> Doc:
+    rest = {name: value for name, value in fields.items() if name not in {"text", "title"}}
+    return Doc(doc_id, str(fields.get("text", "")), str(fields.get("title", "")), rest)
 
 
 def read_about(path: Path | None) -> dict[str, Any]:
@@ -255,11 +239,100 @@ def read_about(path: Path | None) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
+# The parts of a folder, by the names that files of the field have
+
+
+def find_docs(folder: Path) -> Path:
+    """Return the file of docs: corpus.jsonl, docs.jsonl or the like, in any format."""
+    tables = [entry for entry in files_in(folder) if DOCS_SUFFIXES & words_of(entry.name)]
+    for stem in DOCS_STEMS:
+        exact = [entry for entry in tables if bare_stem(entry.name) == stem and entry.name != "collection.json"]
+        if exact:
+            return only(exact, folder, "docs")
+    return only([entry for entry in tables if {*DOCS_STEMS[:3]} & words_of(entry.name)], folder, "docs")
+
+
+def find_queries(folder: Path) -> Path:
+    """Return the file of queries: queries.jsonl, or in any other format."""
+    files_in(folder)
+    return queries_in(folder)
+
+
+def find_qrels(folder: Path) -> Path:
+    """Return the file of judgments: qrels/test.tsv, qrels.tsv, qrels.txt, test.qrels or the like."""
+    inside = folder / "qrels"
+    if inside.is_dir():
+        files = files_in(inside)
+        tests = [entry for entry in files if bare_stem(entry.name) == "test"]
+        return only(tests or files, inside, "qrels")
+    found = [entry for entry in files_in(folder) if "qrels" in words_of(entry.name)]
+    exact = [entry for entry in found if bare_stem(entry.name) == "qrels" or entry.name == "qrels"]
+    return only(exact or found, folder, "qrels")
+
+
+def files_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder", hint="give the folder of a collection")
+    return sorted(entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))
+
+
+def only(found: Sequence[Path], folder: Path, part: str) -> Path:
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        usual = {"docs": "corpus.jsonl", "qrels": "qrels/test.tsv or qrels.txt"}[part]
+        raise FormatError(
+            f"{folder} holds no {part}", hint=f"call the file {usual}, or name it in the project: {part} = FILE"
+        )
+    listed = ", ".join(entry.name for entry in found)
+    raise FormatError(
+        f"{folder} holds several files of {part}: {listed}",
+        hint=f"name one of them in the project: {part} = {found[0].name!r}",
+    )
+
+
+# ir_datasets
+
+
+def load_ir_dataset(spec: CollectionSpec, cache: Path | None) -> Collection:
+    """Return a collection of https://ir-datasets.com, which downloads it where it is not there yet."""
+    name = str(spec.ir_datasets)
+    where = f"ir_datasets:{name}"
+    ir_datasets = need("ir_datasets", pip="'rankscope[ir_datasets]'", why=f"the collection {name!r}")
+    try:
+        dataset = ir_datasets.load(name)
+    except KeyError as error:
+        raise InputError(
+            f"ir_datasets has no {name!r}", hint="its ids are listed on https://ir-datasets.com"
+        ) from error
+    lacking = [part for part in PARTS if not getattr(dataset, f"has_{part}")()]
+    if lacking:
+        raise InputError(f"{where} has no {' and no '.join(lacking)}", hint="take one of its parts, such as …/test")
+    rows = []
+    for query in dataset.queries_iter():
+        row = query._asdict()
+        rows.append({"_id": row.pop("query_id"), **row})
+    queries = load_queries(rows, columns=spec.columns.get("queries"), need_text=True)
+    judgments = list(dataset.qrels_iter())
+    qrels = QrelsRows(
+        query=[str(row.query_id) for row in judgments],
+        doc=[str(row.doc_id) for row in judgments],
+        grade=np.array([row.relevance for row in judgments], dtype=np.float64),
+        subtopic=[str(row.subtopic_id) for row in judgments] if hasattr(judgments[0], "subtopic_id") else None,
+    )
+    docs = StreamedDocs(where, lambda: ir_docs(dataset))
+    return Collection(spec, docs, queries, Qrels(qrels), where=dict.fromkeys(PARTS, where), cache=cache)
+
+
+def ir_docs(dataset: Any) -> Iterator[Doc]:
+    for record in dataset.docs_iter():
+        row = record._asdict()
+        title = str(row.pop("title", "") or "")
+        text = str(row.pop("text") if "text" in row else record.default_text())
+        yield Doc(str(row.pop("doc_id")), text, title, {key: value for key, value in row.items() if value})
+
+
 def counted(n: int, what: str) -> str:
     """Return a number with its noun, e.g. `1 query` or `1,200 queries`."""
     plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"1 {what}" if n == 1 else f"{n:,} {plural}"
-
-
-def few(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")

@@ -8,23 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from rankscope.experiment.answer_store import AnswerSummary, SystemCall
+from rankscope.experiment.answer_store import AnswerInfo, AnswerSummary, SystemCall
 from rankscope.experiment.results import Costs, Latency
 
 
-def latency_of(seconds: Iterable[float]) -> Latency | None:
-    """Return mean and percentiles (interpolated linearly) of times in seconds; None where there are none."""
-    times = np.array([1000 * second for second in seconds], dtype=np.float64)
+def latency_of(answers: Iterable[AnswerInfo]) -> Latency | None:
+    """Return mean and percentiles (interpolated linearly) of the times of answers; None where none was timed.
+
+    Those of the first calls after a start count only where there are fewer than 20 others.
+    """
+    timed = [answer for answer in answers if answer.seconds is not None]
+    warm = [answer for answer in timed if not answer.cold]
+    times = np.array([1000 * (answer.seconds or 0) for answer in (warm if len(warm) >= 20 else timed)])
     if not len(times):
         return None
     p50, p95, p99 = np.percentile(times, [50, 95, 99]).tolist()
     return Latency(len(times), float(times.mean()), p50, p95, p99, float(times.max()))
-
-
-def warm_times(timed: Sequence[tuple[float, bool]]) -> list[float]:
-    """Return the times of calls that were not the first after a start; of all where there are fewer than 20 others."""
-    kept = [seconds for seconds, cold in timed if not cold]
-    return kept if len(kept) >= 20 else [seconds for seconds, _ in timed]
 
 
 def throughput(calls: Sequence[SystemCall]) -> float | None:
@@ -34,16 +33,15 @@ def throughput(calls: Sequence[SystemCall]) -> float | None:
     return sum(call.n_queries for call in batches) / seconds if seconds > 0 else None
 
 
-def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool = True) -> Costs:
+def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) -> Costs:
     """Return what was measured while a system answered these queries.
 
     `is_timed` is False for a system whose times mean nothing, such as an existing run.
     """
-    answered = [summary.answered[query] for query in queries if query in summary.answered]
-    timed = [(answer.seconds, answer.cold) for answer in answered if answer.seconds is not None]
+    answered = (summary.answered[query] for query in queries if query in summary.answered)
     fit = summary.fit
     return Costs(
-        latency_ms=latency_of(warm_times(timed)) if is_timed else None,
+        latency_ms=latency_of(answered) if is_timed else None,
         queries_per_second=throughput(summary.calls) if is_timed else None,
         index_s=None if fit is None else fit.seconds,
         index_bytes=None if fit is None else fit.index_bytes,

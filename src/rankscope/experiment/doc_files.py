@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from msgspec import field
 
 from rankscope.data.docs import doc_rows, flat_fields, is_missing, rows_of_json
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, OptionError, did_you_mean
-from rankscope.experiment.fingerprint import ContentDigest, ScanCache
+from rankscope.experiment.fingerprint import cached_scan, canonical_bytes
 from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
 from rankscope.io.source import FileReading, source_of
@@ -57,18 +58,28 @@ class CollectionDocs(ABC):
 
     @cached_property
     def scan(self) -> DocScan:
-        """How many docs there are and what they hash to; ids that are there twice are an error."""
         return scan_docs(self)
+
+
+class StreamedDocs(CollectionDocs):
+    """Docs that something else reads, each time anew."""
+
+    def __init__(self, name: str, read: Callable[[], Iterator[Doc]]) -> None:
+        self.name = name
+        self._read = read
+
+    def numbered(self) -> Iterator[tuple[int, Doc]]:
+        yield from enumerate(self._read(), 1)
 
 
 class DocFile(CollectionDocs):
     """The docs of a JSONL, CSV, TSV or Parquet file, streamed; those of a JSON file are read at once."""
 
-    def __init__(self, path: Path, *, columns: Mapping[str, str] | None = None, cache: ScanCache | None = None) -> None:
+    def __init__(self, path: Path, *, columns: Mapping[str, str] | None = None, cache: Path | None = None) -> None:
         self.path = path
         self.name = str(path)
         self._columns = dict(columns or {})
-        self._cache = cache or ScanCache(None)
+        self._cache = cache
         self._roles: dict[tuple[str, ...], dict[str, str]] = {}
         """Which column holds what, by the names of the columns: found out once per kind of row."""
         for role in self._columns:
@@ -82,7 +93,8 @@ class DocFile(CollectionDocs):
     def scan(self) -> DocScan:
         """What was found on the first pass, or on an earlier one over the same file."""
         key = f"docs {sorted(self._columns.items())}"
-        return DocScan(**self._cache.get(key, self.path, lambda: msgspec.structs.asdict(scan_docs(self))))
+        found = cached_scan(key, self.path, lambda: msgspec.structs.asdict(scan_docs(self)), folder=self._cache)
+        return DocScan(**found)
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
         source = source_of(self.path)
@@ -98,14 +110,22 @@ class DocFile(CollectionDocs):
         """Return the doc that a row holds; one without an id is noted as a bad line."""
         if not isinstance(row, Mapping):
             raise FormatError(f"{self.name}:{number} holds {row!r}, not values by name", hint="write it as {…}")
-        names = tuple(row)
+        names, where = tuple(row), f"{self.name}:{number}"
         if names not in self._roles:
-            self._roles[names] = roles_in(names, self._columns, where=f"{self.name}:{number}")
+            found = match_columns(names, DOC_COLUMNS, chosen=self._columns, where=where)
+            missing = "id" if "id" not in found else "text" if not {"text", "title"} & set(found) else None
+            if missing:
+                usual = " or ".join(DOC_COLUMNS[missing][:3])
+                raise FormatError(
+                    f"{where} has no column for the doc's {missing}; its columns are {', '.join(map(str, names))}",
+                    hint=f"call it {usual}, or map it with columns.docs.{missing} = NAME",
+                )
+            self._roles[names] = found
         roles = self._roles[names]
         if is_missing(row[roles["id"]]):
             reading.reject(number, "", "the doc has no id")
             return None
-        doc = as_id(row[roles["id"]], what=f"the id of the doc at {self.name}:{number}")
+        doc = as_id(row[roles["id"]], what=f"the id of the doc at {where}")
         text, title = (row.get(roles.get(role, "")) for role in ("text", "title"))
         used = {roles.get("text"), roles.get("title")}
         kept = {
@@ -117,30 +137,16 @@ class DocFile(CollectionDocs):
 
 
 def as_text(cell: Any) -> str:
-    """Return a cell as text; one that holds nothing is empty, and a list is joined."""
     if is_missing(cell):
         return ""
     return "\n".join(map(str, cell)) if isinstance(cell, list | tuple) else str(cell)
 
 
-def roles_in(names: Sequence[Any], chosen: Mapping[str, str], *, where: str) -> dict[str, str]:
-    """Return which column holds what: those that were chosen, then those with a known name."""
-    found = match_columns(names, DOC_COLUMNS, chosen=chosen, where=where)
-    missing = "id" if "id" not in found else "text" if not {"text", "title"} & set(found) else None
-    if missing:
-        raise FormatError(
-            f"{where} has no column for the doc's {missing}; its columns are {', '.join(map(str, names))}",
-            hint=f"call it {' or '.join(DOC_COLUMNS[missing][:3])}, or map it with columns.docs.{missing} = NAME",
-        )
-    return found
-
-
 def scan_docs(docs: CollectionDocs) -> DocScan:
-    """Go through all docs once: count and hash them, and refuse ids that are there twice."""
-    digest, codes, fields = ContentDigest(), array("q"), dict[str, int]()
+    digest, codes, fields = hashlib.sha256(), array("q"), dict[str, int]()
     n_empty, first_empty = 0, ""
     for number, doc in docs.numbered():
-        digest.add([doc.id, doc.title, doc.text, dict(doc.fields)])
+        digest.update(canonical_bytes([doc.id, doc.title, doc.text, dict(doc.fields)]) + b"\n")
         codes.append(hash(doc.id))
         for name in doc.fields:
             fields[name] = fields.get(name, 0) + 1
@@ -149,18 +155,11 @@ def scan_docs(docs: CollectionDocs) -> DocScan:
             first_empty = first_empty or f"{docs.name}:{number}"
     if not codes:
         raise FormatError(f"{docs.name} holds no docs", hint="check that what wrote it came to its end")
-    refuse_repeated(docs, np.frombuffer(codes, dtype=np.int64))
-    return DocScan(len(codes), digest.hexdigest(), n_empty, first_empty, fields)
-
-
-def refuse_repeated(docs: CollectionDocs, codes: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-    """Refuse ids that are there twice: eight bytes a doc tell that one may be, and only then the ids are compared."""
-    ordered = np.sort(codes)
+    # Eight bytes a doc tell whether an id may be there twice, and only then the ids are compared.
+    ordered = np.sort(np.frombuffer(codes, dtype=np.int64))
     suspects = set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
-    if not suspects:
-        return
     first: dict[str, int] = {}
-    for number, doc in docs.numbered():
+    for number, doc in docs.numbered() if suspects else ():
         if hash(doc.id) in suspects:
             if doc.id in first:
                 raise DuplicateError(
@@ -168,3 +167,4 @@ def refuse_repeated(docs: CollectionDocs, codes: np.ndarray[Any, np.dtype[np.int
                     hint="each doc is given once; remove one of them",
                 )
             first[doc.id] = number
+    return DocScan(len(codes), digest.hexdigest(), n_empty, first_empty, fields)

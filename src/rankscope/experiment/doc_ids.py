@@ -10,10 +10,30 @@ from rankscope.align.finding import count_of, first_ids, quote_id
 from rankscope.align.near_ids import find_near_match
 from rankscope.errors import shorten
 from rankscope.experiment.collection import Collection
-from rankscope.experiment.results import UnknownDocs
+from rankscope.experiment.results import SystemResult, UnknownDocs
+from rankscope.experiment.session import CollectionSession
+from rankscope.records import replace
 
+OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "rerank", "expand"})
+"""Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
 MOST_IDS = 200_000
 """So many ids of a collection are enough to see how they are written."""
+
+
+def add_findings(
+    session: CollectionSession, systems: Sequence[SystemResult], docs: Mapping[str, Container[str]], *, anyway: bool
+) -> tuple[SystemResult, ...]:
+    """Return systems with what is wrong with the ids in `docs`, which is an error unless they are kept anyway."""
+    project = session.project
+    foreign = [
+        system.name
+        for system in systems
+        if any(project.systems[part].type not in OF_THE_COLLECTION for part in project.with_parts([system.name]))
+    ]
+    findings = find_unknown_docs(session.collection, {name: docs[name] for name in foreign})
+    if anyway:
+        findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
+    return tuple(replace(system, finding=findings.get(system.name)) for system in systems)
 
 
 def find_unknown_docs(collection: Collection, retrieved: Mapping[str, Container[str]]) -> dict[str, UnknownDocs]:

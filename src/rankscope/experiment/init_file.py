@@ -36,38 +36,30 @@ def project_text(options: InitOptions) -> str:
                 f"system {name!r} is not one of {', '.join(SYSTEMS)}",
                 hint=did_you_mean(name, SYSTEMS) or "add others to the file by hand: docs/systems.md shows how",
             )
-    return "\n".join(
-        [
-            "# A project of Rankscope: `rankscope run` retrieves, measures and compares what is named here.",
-            "# Paths are relative to this file; ${NAME} in a text is an environment variable.",
-            "",
-            *top_lines(options.primary),
-            "",
-            *collection_lines(options.collections),
-            *system_lines(options.systems),
-        ]
-    )
-
-
-def top_lines(primary: str) -> Iterator[str]:
-    """Yield the keys of the project itself; those that are left at their default are commented out."""
     about, defaults = field_docs(ProjectOptions), to_builtins(ProjectOptions())
-    yield f"primary = {json.dumps(primary)}    # {as_clause(about['primary']).partition(';')[0]}"
-    for name in _OPTIONAL:
-        yield f"# {name} = {json.dumps(_EXAMPLES.get(name, defaults[name]))}    # {as_clause(about[name])}"
-
-
-def collection_lines(paths: Sequence[str]) -> Iterator[str]:
-    """Yield a table for each collection, under a name that TOML takes without quotes."""
+    lines = [
+        "# A project of Rankscope: `rankscope run` retrieves, measures and compares what is named here.",
+        "# Paths are relative to this file; ${NAME} in a text is an environment variable.",
+        "",
+        f"primary = {json.dumps(options.primary)}    # {as_clause(about['primary']).partition(';')[0]}",
+    ]
+    lines += [
+        f"# {name} = {json.dumps(_EXAMPLES.get(name, defaults[name]))}    # {as_clause(about[name])}"
+        for name in _OPTIONAL
+    ]
     names: list[str] = []
-    for path in paths:
+    for path in options.collections:
+        # a name that TOML takes without quotes
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path).resolve().name.partition(".")[0]).strip("-") or "collection"
         names.append(f"{stem}-{names.count(stem) + 1}" if stem in names else stem)
-        yield f"[collections.{names[-1]}]"
-        yield f"path = {json.dumps(path, ensure_ascii=False)}    # corpus.jsonl, queries.jsonl and qrels are in it"
-        yield '# docs = "corpus.jsonl"    # where a part has another name; queries and qrels likewise'
-        yield '# attributes = { language = "en" }    # what holds for all of its queries'
-        yield ""
+        lines += [
+            "",
+            f"[collections.{names[-1]}]",
+            f"path = {json.dumps(path, ensure_ascii=False)}    # corpus.jsonl, queries.jsonl and qrels are in it",
+            '# docs = "corpus.jsonl"    # where a part has another name; queries and qrels likewise',
+            '# attributes = { language = "en" }    # what holds for all of its queries',
+        ]
+    return "\n".join([*lines, "", *system_lines(options.systems)])
 
 
 def system_lines(systems: Sequence[str]) -> Iterator[str]:

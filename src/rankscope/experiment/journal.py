@@ -18,7 +18,7 @@ from rankscope.errors import InputError, OptionError
 from rankscope.experiment.answer_store import AnswerSummary, IndexCost, SystemCall, TunedWeights
 from rankscope.experiment.run_files import file_name
 from rankscope.io.files import write_text
-from rankscope.records import from_json, to_json
+from rankscope.records import Record, from_json, to_json
 from rankscope.systems.answers import Answer
 from rankscope.systems.base import RankedDocs
 
@@ -28,19 +28,17 @@ _SHOWN_DIGITS = 12
 """How many digits of a fingerprint are in the name of a file."""
 
 
-class JournalStore:
+class JournalStore(Record):
     """The journals of one collection, in a folder."""
 
-    def __init__(self, folder: Path, *, collection: str) -> None:
-        self.folder = folder
-        self._collection = collection
+    folder: Path
+    collection: str
 
     def open(self, system: str, fingerprint: str) -> Journal:
-        about = {"system": system, "collection": self._collection, "fingerprint": fingerprint}
+        about = {"system": system, "collection": self.collection, "fingerprint": fingerprint}
         return Journal(self._path(system, fingerprint, "jsonl"), about=about)
 
     def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:
-        """Return weights that were tuned before; a file that cannot be read counts as none."""
         try:
             return from_json(TunedWeights, self._path(system, fingerprint, "tuned.json").read_text("utf-8"))
         except (OSError, ValueError, OptionError):
@@ -92,24 +90,23 @@ class Journal:
 
     def add(self, answers: Sequence[Answer], *, seconds: float, cold: bool = False) -> None:
         """Write down what came back from one call, all of it or nothing, before this returns."""
-        lines: list[dict[str, Any]] = []
-        for answer in answers:
-            pairs = None if answer.ranking is None else [list(pair) for pair in answer.ranking]
-            found = {"failed": answer.reason} if pairs is None else {"docs": pairs}
-            line = {"query": answer.query_id, **found, "seconds": answer.seconds, "attempts": answer.n_attempts}
-            lines.append({**line, "cold": True} if cold else line)
-        places = self._append(*lines, {"call": len(answers), "seconds": seconds, "cold": cold})
-        for answer, place in zip(answers, places, strict=False):
-            self._note_answer(answer, place, cold=cold)
-        self.summary.calls.append(SystemCall(len(answers), seconds, cold))
+        lines = [
+            {
+                "query": answer.query_id,
+                **({"failed": answer.reason} if answer.ranking is None else {"docs": list(answer.ranking)}),
+                "seconds": answer.seconds,
+                "attempts": answer.n_attempts,
+                **({"cold": True} if cold else {}),
+            }
+            for answer in answers
+        ]
+        self._append(*lines, {"call": len(answers), "seconds": seconds, "cold": cold})
 
     def add_fit(self, fit: IndexCost) -> None:
         self._append({"fit": fit.seconds, "index_bytes": fit.index_bytes})
-        self.summary.fit = fit
 
     def add_memory(self, n_bytes: int) -> None:
         self._append({"memory_bytes": n_bytes})
-        self.summary.note_memory(n_bytes)
 
     def ranking(self, query: str) -> RankedDocs:
         start, length = self._places[query]
@@ -121,51 +118,49 @@ class Journal:
 
     def _read(self) -> int:
         """Take in what the file says, and return where its last complete call ends."""
-        pending: list[tuple[Answer, tuple[int, int], bool]] = []
+        pending: list[tuple[Mapping[str, Any], int, int]] = []
         end = start = 0
         with self.path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 if not line.endswith(b"\n"):
                     break
                 record = parse_line(line, self.path, number)
-                if "query" in record:
-                    ranking = () if "docs" in record else None  # the docs are read when they are needed
-                    answer = Answer(
-                        record["query"], ranking, record.get("failed", ""), record["seconds"], record["attempts"]
-                    )
-                    pending.append((answer, (start, len(line)), bool(record.get("cold"))))
-                else:
-                    for answer, place, cold in pending:
-                        self._note_answer(answer, place, cold=cold)
-                    pending.clear()
-                    if "call" in record:
-                        call = SystemCall(record["call"], record["seconds"], bool(record.get("cold")))
-                        self.summary.calls.append(call)
-                    elif "fit" in record:
-                        self.summary.fit = IndexCost(record["fit"], record["index_bytes"])
-                    elif "memory_bytes" in record:
-                        self.summary.note_memory(record["memory_bytes"])
-                    end = start + len(line)
+                pending.append((record, start, len(line)))
                 start += len(line)
+                if "query" not in record:
+                    for each in pending:
+                        self._take(*each)
+                    pending.clear()
+                    end = start
         return end
 
-    def _note_answer(self, answer: Answer, place: tuple[int, int], *, cold: bool) -> None:
-        self.summary.note_answer(answer, cold=cold)
-        if answer.ranking is not None:
-            self._places[answer.query_id] = place
-
-    def _append(self, *records: Mapping[str, Any]) -> list[tuple[int, int]]:
-        """Add lines in one go, and wait until they are on disk; return where each begins and how long it is."""
+    def _append(self, *records: Mapping[str, Any]) -> None:
+        """Add lines in one go, wait until they are on disk, and take in what they say."""
         lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
-        places = []
-        for line in lines:
-            places.append((self._end, len(line)))
-            self._end += len(line)
         left = memoryview(b"".join(lines))
         while left:
             left = left[self._stream.write(left) :]
         os.fsync(self._stream.fileno())
-        return places
+        for record, line in zip(records, lines, strict=True):
+            self._take(record, self._end, len(line))
+            self._end += len(line)
+
+    def _take(self, record: Mapping[str, Any], start: int, length: int) -> None:
+        """Take in what the line says that begins there in the file, and is so long."""
+        cold = bool(record.get("cold"))
+        if "query" in record:
+            query = record["query"]
+            ranking = () if "docs" in record else None  # the docs are read when they are needed
+            answer = Answer(query, ranking, record.get("failed", ""), record["seconds"], record["attempts"])
+            self.summary.note_answer(answer, cold=cold)
+            if ranking is not None:
+                self._places[query] = start, length
+        elif "call" in record:
+            self.summary.calls.append(SystemCall(record["call"], record["seconds"], cold))
+        elif "fit" in record:
+            self.summary.fit = IndexCost(record["fit"], record["index_bytes"])
+        elif "memory_bytes" in record:
+            self.summary.memory_bytes = max(record["memory_bytes"], self.summary.memory_bytes or 0)
 
 
 def lock(stream: BinaryIO, path: Path) -> None:

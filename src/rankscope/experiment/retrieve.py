@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from rankscope.errors import OptionError
 from rankscope.experiment.answer_store import AnswerLog
-from rankscope.records import Record
 from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, check_ranking, reason_of
 from rankscope.systems.base import Query, RankedDocs, System
 
@@ -18,37 +17,25 @@ WARM_UP = 3
 ATTEMPTS = 2
 """How often a query is tried with a system in this process."""
 
-
-class CallResult(Record):
-    """What one call gave."""
-
-    answers: tuple[Answer, ...]
-    seconds: float
+CallResult = tuple[Sequence[Answer], float]
+"""What one call gave, and how many seconds it took."""
 
 
 def retrieve_missing(
-    system: System,
-    queries: Sequence[Query],
-    log: AnswerLog,
-    *,
-    k: int,
-    clock: Clock,
-    on_progress: Callable[[int], None],
-) -> None:
+    system: System, queries: Sequence[Query], log: AnswerLog, *, k: int, clock: Clock
+) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    `on_progress` is called with how many queries have an answer or have failed.
+    Yields after each call how many queries have an answer or have failed.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
-    on_progress(n_done)
-    if not missing:
-        return
+    yield n_done
     n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
-    for n_calls, result in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
-        log.add(result.answers, seconds=result.seconds, cold=n_calls < n_cold)
-        n_done += len(result.answers)
-        on_progress(n_done)
+    for n_calls, (answers, seconds) in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
+        log.add(answers, seconds=seconds, cold=n_calls < n_cold)
+        n_done += len(answers)
+        yield n_done
 
 
 def call_system(
@@ -59,14 +46,15 @@ def call_system(
         last = clock()
         for answer in system.answers(missing, k=k):
             now = clock()
-            yield CallResult((answer,), now - last)
+            yield (answer,), now - last
             last = now  # others may be on their way while this one is written down, so that counts as well
         return
     left = {query.id for query in missing}
     for group in plan_calls(queries):
         wanted = [query for query in group if query.id in left]
-        if len(wanted) == len(group):
-            yield from call_with_group(system, wanted, k=k, clock=clock)
+        found = call_with_batch(system, wanted, k=k, clock=clock) if 1 < len(wanted) == len(group) else None
+        if found is not None:
+            yield found
         else:
             for query in wanted:
                 yield call_with_one(system, query, k=k, clock=clock)
@@ -84,22 +72,23 @@ def plan_calls(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
         yield queries[start : start + BATCH]
 
 
-def call_with_group(system: System, group: Sequence[Query], *, k: int, clock: Clock) -> Iterator[CallResult]:
-    """Ask several queries at once; where that fails, one by one, so that one bad query does not take others along."""
-    if len(group) == 1:
-        yield call_with_one(system, group[0], k=k, clock=clock)
-        return
+def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: Clock) -> CallResult | None:
+    """Ask several queries at once; None where that fails, as one bad query is not to take others along."""
     started = clock()
     try:
-        rankings = search(system, group, k=k)
+        rankings = search(system, queries, k=k)
     except (OptionError, MemoryError):
         raise
     except Exception:  # noqa: BLE001 (a system may be anybody's code)
-        for query in group:
-            yield call_with_one(system, query, k=k, clock=clock)
-    else:
-        seconds = clock() - started
-        yield CallResult(tuple(check_answer(*pair, k=k) for pair in zip(group, rankings, strict=True)), seconds)
+        return None
+    seconds = clock() - started
+    answers = []
+    for query, ranking in zip(queries, rankings, strict=True):
+        try:
+            answers.append(Answer(query.id, check_ranking(ranking, k=k)))
+        except BadAnswerError as error:
+            answers.append(Answer(query.id, None, reason_of(error)))
+    return answers, seconds
 
 
 def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> CallResult:
@@ -110,13 +99,13 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
         try:
             ranking = search(system, [query], k=k)[0]
             seconds = clock() - started
-            return CallResult((Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds)
+            return (Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds
         except (OptionError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (as above)
             reason = reason_of(error)
             seconds = clock() - started
-    return CallResult((Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds)
+    return (Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds
 
 
 def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
@@ -124,10 +113,3 @@ def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[Rank
     if len(rankings) != len(queries):
         raise BadAnswerError(f"{len(queries)} queries were asked, but {len(rankings)} rankings came back")
     return rankings
-
-
-def check_answer(query: Query, ranking: RankedDocs, *, k: int) -> Answer:
-    try:
-        return Answer(query.id, check_ranking(ranking, k=k))
-    except BadAnswerError as error:
-        return Answer(query.id, None, reason_of(error))

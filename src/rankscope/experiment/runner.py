@@ -10,38 +10,35 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from rankscope.comparison.groups import LANGUAGE
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.data.queries import QueryTable
+from rankscope.errors import InputError, OptionError, did_you_mean
 from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.costs import costs_of
-from rankscope.experiment.doc_ids import find_unknown_docs
+from rankscope.experiment.doc_ids import add_findings
 from rankscope.experiment.journal import JournalStore
-from rankscope.experiment.manifest import write_manifest
-from rankscope.experiment.progress import TaskProgress, ignore_progress
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import (
     Benchmark,
     Choice,
     CollectionResult,
-    Costs,
     FailedQuery,
     ProjectSummary,
     SystemResult,
     TrainTestSplit,
 )
-from rankscope.experiment.run_files import RunFiles, file_name, run_rows
-from rankscope.experiment.scoring import check_judgments, mean_over_answered, notes_on, score_runs, seed_note
-from rankscope.experiment.session import CollectionSession
-from rankscope.experiment.train_test import train_test_split
+from rankscope.experiment.run_files import RunFiles, file_name, run_rows, write_manifest
+from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, score_runs
+from rankscope.experiment.session import CollectionSession, TaskProgress, ignore_progress
+from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
 from rankscope.records import Options, Record, replace
 from rankscope.systems.answers import Clock
 from rankscope.systems.working_directory import working_directory
-
-OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "rerank", "expand"})
-"""Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
 
 
 class RunOptions(Options):
@@ -78,15 +75,12 @@ class RetrievalTask(Record):
 class TaskResult(Record, eq=False):
     """What a system answered, at what cost."""
 
-    system: str
-    fingerprint: str
+    system: SystemResult
+    """Without what is found out when all systems have answered: its run, its finding, and its scores."""
     described: dict[str, Any]
     """All parameters and versions, as the system gives them."""
     rows: RunRows
     """Its answers as the rows of a run."""
-    failures: tuple[FailedQuery, ...]
-    n_retried: int
-    costs: Costs
     choices: tuple[Choice, ...]
     """What was chosen for it, and for what it is made of."""
 
@@ -127,13 +121,19 @@ def run_project(
     """
     options = options or RunOptions()
     collections = check_run_options(project, options)
-    started = timestamp()
+    started = datetime.now(UTC).isoformat(timespec="seconds")
     with working_directory(project.folder):
         results = tuple(
             run_collection(project, options, name, on_progress=on_progress, clock=clock) for name in collections
         )
-    depth = options.depth or project.depth
-    benchmark = Benchmark(summarise(project), depth, results, started, timestamp(), options.command)
+    copied = ("sha256", "measures", "primary", "strata", "margin", "seeds")
+    summary = ProjectSummary(
+        file=project.file.name,
+        systems={name: entry.written for name, entry in project.systems.items()},
+        **{name: getattr(project, name) for name in copied},
+    )
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    benchmark = Benchmark(summary, options.depth or project.depth, results, started, finished, options.command)
     write_manifest(benchmark, project)
     return benchmark
 
@@ -165,24 +165,6 @@ def select_names(names: Sequence[str], known: Mapping[str, Any], what: str, proj
     return tuple(name for name in known if not names or name in names)
 
 
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def summarise(project: Project) -> ProjectSummary:
-    """Return what is recorded of a project: nothing of this machine and its environment."""
-    return ProjectSummary(
-        project.file.name,
-        project.sha256,
-        project.measures,
-        project.primary,
-        project.strata,
-        project.margin,
-        project.seeds,
-        {name: entry.written for name, entry in project.systems.items()},
-    )
-
-
 def run_collection(
     project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
 ) -> CollectionResult:
@@ -192,7 +174,7 @@ def run_collection(
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
-    return gather(project, options, session, (execute(task, session=session) for task in tasks))
+    return gather(options, session, (execute(task, session=session) for task in tasks))
 
 
 # Plan
@@ -213,16 +195,63 @@ def plan_collection(project: Project, options: RunOptions, collection: Collectio
     systems = select_names(options.only, project.systems, "system", project)
     with working_directory(project.folder):
         entries = [project.systems[name] for name in project.with_parts(systems)]
-    split = train_test_split(
-        collection,
-        has_choices=any(entry.sweep or entry.options.get("weights") == "tune" for entry in entries),
-        revealed=options.reveal,
-        strata=project.strata,
-        seed=project.seeds[0],
-        command=options.command,
-    )
+    has_choices = any(entry.sweep or entry.options.get("weights") == "tune" for entry in entries)
+    split = train_test_split(project, options, collection, has_choices=has_choices)
     depth = options.depth or project.depth
     return tuple(RetrievalTask(project, collection.name, system, split, depth) for system in systems)
+
+
+def train_test_split(
+    project: Project, options: RunOptions, collection: Collection, *, has_choices: bool
+) -> TrainTestSplit:
+    """Return which queries choices are made on and which ones are measured; only judged queries are either.
+
+    Where options or weights have to be chosen and there is no stored split, half of the queries are drawn for that,
+    balanced by the strata of the project.
+    """
+    queries, spec = collection.queries, collection.spec
+    judged_ids = set(collection.qrels.query_ids)
+    judged = tuple(query for query in queries.ids if query in judged_ids)
+    if not judged:
+        raise InputError(
+            f"{collection.name}: none of its queries has a judgment",
+            hint=f"do the ids match? The first query is {queries.ids[0]!r}, "
+            f"the first judged one {collection.qrels.query_ids[0]!r}",
+        )
+    if spec.group is not None:
+        queries.attribute(spec.group)  # a wrong name is an error also where nothing has to be divided
+    if spec.split is not None:
+        return stored_split(options, collection, spec.split, judged)
+    if not has_choices:
+        return TrainTestSplit((), judged)
+    by = tuple(name for name in project.strata if name in queries.attributes)
+    seed = project.seeds[0]
+    table = QueryTable(judged, queries.texts, queries.attributes)
+    drawn, holdout = divide(table, share=Fraction(1, 2), by=by, seed=seed, group=spec.group)
+    whole = f", whole groups by {spec.group}" if spec.group else ""
+    words = (
+        f"No split is given, so half of the queries were drawn to choose on ({len(drawn.train)}, seed {seed}"
+        f"{whole}); all results are about the other {len(holdout)}."
+    )
+    return TrainTestSplit(drawn.train, holdout, "drawn", words)
+
+
+def stored_split(options: RunOptions, collection: Collection, path: Path, judged: Sequence[str]) -> TrainTestSplit:
+    split = load_split(path, queries=collection.queries, group=collection.spec.group)
+    inside = set(split.train)
+    train = tuple(query for query in judged if query in inside)
+    if not options.reveal:
+        words = (
+            f"Results are about the {len(train)} train queries; {split.n_holdout} are held out, "
+            "and --reveal measures those."
+        )
+        return TrainTestSplit(train, train, "train", words)
+    holdout = reveal(path, command=options.command, queries=collection.queries, group=collection.spec.group)
+    inside = set(holdout.query_ids)
+    measured = tuple(query for query in judged if query in inside)
+    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
+    words = f"Results are about the {len(measured)} held-out queries, revealed {times}."
+    return TrainTestSplit(train, measured, "holdout", words)
 
 
 # Execute
@@ -254,71 +283,65 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
     With a session, tasks on the same collection share what is indexed; without one, a task stands for itself.
     """
     session = session or open_session(task)
-    queries, n_choices = task.split.measured, len(session.tuner.choices)
+    queries, n_choices = task.split.measured, len(session.choices)
     with working_directory(task.project.folder):
-        configured = session.tuner.configure(task.system)
-        fingerprint = session.builder.fingerprint(configured)
+        configured = session.configure(task.system)
         with session.answers(configured, queries) as log:
             summary = log.summary
             failed = [summary.failures[query] for query in queries if query in summary.failures]
-            answered = [summary.answered[query] for query in queries if query in summary.answered]
-            return TaskResult(
-                system=task.system,
-                fingerprint=fingerprint,
-                described=configured.system.describe(),
-                rows=run_rows(log, queries, tag=f"{file_name(task.system)}-{fingerprint[:12]}"),
+            kind = configured.entry.type
+            system = SystemResult(
+                name=task.system,
+                type=kind,
+                fingerprint=configured.fingerprint,
+                run=None,
+                n_queries=len(queries),
+                n_answered=len(queries) - len(failed),
+                n_retried=sum(summary.answered[query].n_attempts > 1 for query in queries if query in summary.answered),
                 failures=tuple(FailedQuery(one.query_id, one.reason, one.n_attempts) for one in failed),
-                n_retried=sum(answer.n_attempts > 1 for answer in answered),
-                costs=costs_of(summary, queries=queries, is_timed=configured.entry.type != "run"),
-                choices=tuple(session.tuner.choices[n_choices:]),
+                finding=None,
+                primary_over_answered=None,
+                costs=costs_of(summary, queries=queries, is_timed=kind != "run"),
             )
+            rows = run_rows(log, queries, tag=f"{file_name(task.system)}-{system.fingerprint[:12]}")
+        return TaskResult(system, configured.system.describe(), rows, tuple(session.choices[n_choices:]))
 
 
 # Gather
 
 
-def gather(
-    project: Project, options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]
-) -> CollectionResult:
+def gather(options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]) -> CollectionResult:
     """Write the runs of a collection, evaluate and compare them, and return what was found."""
-    collection, split = session.collection, session.split
+    project, collection = session.project, session.collection
     files = RunFiles(project.output / "runs" / file_name(collection.name), project_folder=project.folder)
     written: list[SystemResult] = []
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
     for result in results:
-        written.append(system_result(project, result, files.write(result.system, result.rows), split))
-        described[result.system] = result.described
+        written.append(replace(result.system, run=files.write(result.system.name, result.rows)))
+        described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
-    systems = add_findings(written, project, collection, files, anyway=options.anyway)
+    systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
-    runs = {system.name: files.open(system.name, str(system.run)) for system in kept}
-    session.on_progress("evaluating", 0, 1)
-    docs = files.docs_of(runs)
-    unjudged = check_judgments(collection, docs, anyway=options.anyway) if runs else ()
-    scores, comparisons, noted = score_runs(
-        project,
-        collection,
-        split,
-        runs,
-        doc_data=session.doc_arguments(project.measures, docs) if runs else {},
+    session.say("evaluating", 0, 1)
+    scores, comparison, noted = score_runs(
+        session,
+        {system.name: files.open(system.name, str(system.run)) for system in kept},
+        {doc: None for system in kept for doc in files.docs[system.name]},
         baseline=options.baseline,
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
+        anyway=options.anyway,
     )
-    comparison = comparisons[0] if comparisons else None
-    notes = [
-        *notes_on(project, collection, split, tuple(choices.values()), systems, depth=session.depth),
-        *session.doc_notes,
-        *([seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []),
-        *dict.fromkeys((*unjudged, *noted)),
-    ]
+    notes = [*notes_on_queries(session, tuple(choices)), *notes_on_systems(session, systems), *noted]
     wanted = options.baseline or systems[0].name
     if comparison is not None and comparison.baseline != wanted:
         notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")
+    columns = collection.queries.attributes
+    languages = {str(value) for name in LANGUAGE for value in columns.get(name, {}).values()}
     return CollectionResult(
         name=collection.name,
         parts=dict(collection.parts),
-        split=split,
+        split=session.split,
         systems=tuple(
             replace(system, primary_over_answered=mean_over_answered(system, scores, project.primary))
             for system in systems
@@ -331,44 +354,5 @@ def gather(
         about=dict(collection.about),
         group=collection.spec.group,
         weights=collection.spec.weights,
-        language=common_language(collection),
+        language=languages.pop() if len(languages) == 1 else "",
     )
-
-
-def system_result(project: Project, result: TaskResult, run: str | None, split: TrainTestSplit) -> SystemResult:
-    n_queries = len(split.measured)
-    return SystemResult(
-        name=result.system,
-        type=project.systems[result.system].type,
-        fingerprint=result.fingerprint,
-        run=run,
-        n_queries=n_queries,
-        n_answered=n_queries - len(result.failures),
-        n_retried=result.n_retried,
-        failures=result.failures,
-        finding=None,
-        primary_over_answered=None,
-        costs=result.costs,
-    )
-
-
-def add_findings(
-    systems: Sequence[SystemResult], project: Project, collection: Collection, files: RunFiles, *, anyway: bool
-) -> tuple[SystemResult, ...]:
-    """Return systems with what is wrong with the ids they return, which is an error unless they are kept anyway."""
-    foreign = [
-        system.name
-        for system in systems
-        if any(project.systems[part].type not in OF_THE_COLLECTION for part in project.with_parts([system.name]))
-    ]
-    findings = find_unknown_docs(collection, {name: files.docs[name] for name in foreign})
-    if anyway:
-        findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
-    return tuple(replace(system, finding=findings.get(system.name)) for system in systems)
-
-
-def common_language(collection: Collection) -> str:
-    """Return the language of a collection's queries, where all of them have the same."""
-    attributes = collection.queries.attributes
-    values = {str(value) for name in LANGUAGE for value in attributes.get(name, {}).values()}
-    return values.pop() if len(values) == 1 else ""

@@ -1,4 +1,4 @@
-"""From the runs of several systems to scores and a comparison."""
+"""From the runs of several systems to scores, a comparison, what has to be known to read them, and a gate."""
 
 from __future__ import annotations
 
@@ -9,44 +9,49 @@ import numpy as np
 
 from rankscope.align.matching import compare_docs, notes_or_raise
 from rankscope.comparison.compare import compare_runs
+from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.data.run import Run
 from rankscope.evaluation import EvaluateRequest, evaluate_request
-from rankscope.experiment.collection import Collection, counted
-from rankscope.experiment.project import Project
-from rankscope.experiment.results import Choice, SystemResult, TrainTestSplit
+from rankscope.experiment.collection import counted
+from rankscope.experiment.results import Benchmark, SystemResult
+from rankscope.experiment.session import CollectionSession
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 
 
 def score_runs(
-    project: Project,
-    collection: Collection,
-    split: TrainTestSplit,
+    session: CollectionSession,
     runs: Mapping[str, Run],
+    docs: Mapping[str, None],
     *,
-    doc_data: Mapping[str, Any],
     baseline: str | None,
     problems: Mapping[str, str],
-) -> tuple[Scores | None, list[Comparison], list[str]]:
-    """Return the scores of runs, where there are two or more their comparison with each seed, and what was noted.
+    anyway: bool,
+) -> tuple[Scores | None, Comparison | None, list[str]]:
+    """Return the scores of runs, where there are two or more their comparison, and what was noted.
 
-    `problems` says of systems why they cannot be compared.
+    `docs` are all docs that were retrieved, and `problems` says of systems why they cannot be compared. Judgments of
+    another collection are refused, or noted: not one doc that any system has retrieved is judged. A single run may
+    miss all judged docs, as its ids are known to be right.
     """
     if not runs:
-        return None, [], []
-    qrels = collection.qrels.select(split.measured)
+        return None, None, session.doc_notes
+    project, collection = session.project, session.collection
+    found = compare_docs(collection.name, collection.qrels, docs)
+    notes = list(notes_or_raise(found, anyway=anyway) if found is not None and found.level == "error" else ())
+    doc_data = session.doc_arguments(project.measures, docs)
+    qrels = collection.qrels.select(session.split.measured)
     weights = collection.spec.weights
     comparisons: list[Comparison] = []
-    notes: list[str] = []
     if len(runs) == 1:
         table = None if weights is None else collection.queries
         scoring = EvaluateRequest.decide(
             project.measures, missing="zero", anyway=True, queries=table, weights=weights, **doc_data
         )
         scores = evaluate_request(scoring, qrels, dict(runs))
-        notes += dict.fromkeys(scores.notes)
+        notes += scores.notes
     else:
         options: dict[str, Any] = {
             "problems": problems,
@@ -68,16 +73,8 @@ def score_runs(
     for origin in (scores.qrels.origin, *(run.origin for run in scores.values())):
         if origin is not None:
             _ = origin.sha256  # now, as the files may be others by the time that somebody asks
-    return scores, comparisons, notes
-
-
-def check_judgments(collection: Collection, docs: Mapping[str, None], *, anyway: bool) -> tuple[str, ...]:
-    """Refuse judgments of another collection, or note them: not one doc that any system has retrieved is judged.
-
-    A single run may miss all judged docs, as its ids are known to be right.
-    """
-    found = compare_docs(collection.name, collection.qrels, docs)
-    return notes_or_raise(found, anyway=anyway) if found is not None and found.level == "error" else ()
+    on_seeds = [seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []
+    return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(notes)]
 
 
 def seed_note(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
@@ -100,23 +97,28 @@ def mean_over_answered(system: SystemResult, scores: Scores | None, primary: str
     return float(values.mean()) if len(values) else None
 
 
-def notes_on(
-    project: Project,
-    collection: Collection,
-    split: TrainTestSplit,
-    choices: Sequence[Choice],
-    systems: Sequence[SystemResult],
-    *,
-    depth: int,
-) -> Iterator[str]:
-    """Yield what has to be known to read the results."""
-    yield from notes_on_queries(collection, split, choices)
-    for measure in project.measures:
+def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Iterator[str]:
+    """Yield what has to be known of the queries; `chosen` are systems for which something was chosen."""
+    collection, split = session.collection, session.split
+    if split.words:
+        yield split.words
+    if chosen and split.how == "train":
+        names = ", ".join(chosen)
+        yield f"{names}: chosen on the very queries that are reported, so these results look better than they are."
+    judged, known = set(collection.qrels.query_ids), set(collection.queries.ids)
+    if n_unjudged := len(known - judged):
+        yield f"{counted(n_unjudged, 'query')} without judgments were not asked."
+    if n_unknown := len(judged - known):
+        yield f"{counted(n_unknown, 'judged query')} that the collection does not have are left out."
+
+
+def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]) -> Iterator[str]:
+    for measure in session.project.measures:
         cut = parse_measure(measure).options.get("k")
-        if cut is not None and cut > depth:
-            yield f"{measure} looks at {cut} docs, but only {depth} were asked for."
-    for name in project.strata:
-        if name not in collection.queries.attributes:
+        if cut is not None and cut > session.depth:
+            yield f"{measure} looks at {cut} docs, but only {session.depth} were asked for."
+    for name in session.project.strata:
+        if name not in session.collection.queries.attributes:
             yield f"The queries have no attribute {name}, so results are not broken down by it."
     for system in systems:
         if system.run is None:
@@ -125,14 +127,22 @@ def notes_on(
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
 
 
-def notes_on_queries(collection: Collection, split: TrainTestSplit, choices: Sequence[Choice]) -> Iterator[str]:
-    if split.words:
-        yield split.words
-    if choices and split.how == "train":
-        names = ", ".join(choice.system for choice in choices)
-        yield f"{names}: chosen on the very queries that are reported, so these results look better than they are."
-    judged, known = set(collection.qrels.query_ids), set(collection.queries.ids)
-    if n_unjudged := sum(query not in judged for query in collection.queries.ids):
-        yield f"{counted(n_unjudged, 'query')} without judgments were not asked."
-    if n_unknown := len(judged - known):
-        yield f"{counted(n_unknown, 'judged query')} that the collection does not have are left out."
+def benchmark_gate(benchmark: Benchmark, policy: GatePolicy) -> GateResult:
+    """Return the checks of a whole benchmark: each collection is a family of its own, and the worst of them decides.
+
+    A system without a run, or a collection without a comparison, is an error, not a pass.
+    """
+    checks: list[GateCheck] = []
+    several = len(benchmark.collections) > 1
+    for result in benchmark.collections:
+        where = f" ({result.name})" if several else ""
+        for system in result.systems:
+            if system.is_left_out and system.finding is not None:
+                checks.append(GateCheck(f"{system.name}{where}", "error", f"It is left out: {system.finding.message}."))
+            elif system.run is None:
+                checks.append(GateCheck(f"{system.name}{where}", "error", "It has retrieved nothing at all."))
+        if result.comparison is not None:
+            checks += gate_of(result.comparison, policy, collection=result.name if several else "").checks
+        elif all(system.run is not None and not system.is_left_out for system in result.systems):
+            checks.append(GateCheck(result.name, "error", "There are not two systems to compare."))
+    return GateResult(tuple(checks), policy)

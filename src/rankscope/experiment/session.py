@@ -6,83 +6,241 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
 from contextlib import contextmanager
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import field
 
 from rankscope.data.qrels import Qrels
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, RankscopeError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.answer_store import AnswerLog, AnswerStore, IndexCost, TunedWeights
-from rankscope.experiment.builder import ConfiguredSystem, SystemBuilder
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.costs import MemoryRise
-from rankscope.experiment.manifest import fingerprint_of
-from rankscope.experiment.progress import TaskProgress
+from rankscope.experiment.fingerprint import fingerprint_of
 from rankscope.experiment.project import Project, SystemEntry
 from rankscope.experiment.results import Choice, TrainTestSplit, Trial
 from rankscope.experiment.retrieve import retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
-from rankscope.systems.answers import Clock
-from rankscope.systems.base import RankedDocs
+from rankscope.records import or_nan, or_none
+from rankscope.systems.answers import Clock, reason_of
+from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
+from rankscope.systems.registry import make_system, system_names_in
 
 
-class CollectionSession:
-    """One collection while its systems are run in this process."""
+class TaskProgress(Protocol):
+    """Is called now and then with what is being done, how much is done, and how much there is to do."""
 
-    def __init__(
-        self,
-        project: Project,
-        collection: Collection,
-        split: TrainTestSplit,
-        store: AnswerStore,
-        *,
-        depth: int,
-        clock: Clock,
-        on_progress: TaskProgress,
-    ) -> None:
-        self.project = project
-        self.collection = collection
-        self.split = split
-        self.store = store
-        self.depth = depth
-        self.query_of = {query.id: query for query in collection.query_list}
-        self._clock = clock
-        self._on_progress = on_progress
-        self.builder = SystemBuilder(project, collection, depth=depth, clock=clock, on_progress=self.on_progress)
-        self.tuner = Tuner(self)
-        self.doc_notes: list[str] = []
-        """Where data that measures of the docs themselves need came from."""
+    def __call__(self, what: str, done: int, total: int | None, /) -> None: ...
 
-    def on_progress(self, what: str, done: int, total: int | None, /) -> None:
-        """Say how far something on this collection is."""
-        self._on_progress(f"{self.collection.name} · {what}", done, total)
+
+def ignore_progress(_what: str, _done: int, _total: int | None, /) -> None:
+    """Show nothing."""
+
+
+class ConfiguredSystem(msgspec.Struct, frozen=True, eq=False):
+    """A system with the options that it is searched with."""
+
+    entry: SystemEntry
+    options: Mapping[str, Any]
+    system: System
+    fingerprint: str
+    """Digest of all that its answers depend on."""
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+
+class CollectionSession(msgspec.Struct, eq=False, dict=True):
+    """One collection while its systems are run in this process; what several systems are made of is indexed once."""
+
+    project: Project
+    collection: Collection
+    split: TrainTestSplit
+    store: AnswerStore
+    depth: int
+    clock: Clock
+    on_progress: TaskProgress
+    choices: list[Choice] = field(default_factory=list)
+    """What has been chosen for systems, on the train queries."""
+    doc_notes: list[str] = field(default_factory=list)
+    """Where data that measures of the docs themselves need came from."""
+    configured: dict[str, ConfiguredSystem] = field(default_factory=dict)
+    """The systems whose options are settled, by name."""
+    index_seconds: dict[int, tuple[System, float]] = field(default_factory=dict)
+    """The systems that are indexed, and how long that took without their parts."""
+
+    @cached_property
+    def train_qrels(self) -> Qrels:
+        return self.collection.qrels.select(self.split.train)
+
+    def say(self, what: str, done: int, total: int | None, /) -> None:
+        self.on_progress(f"{self.collection.name} · {what}", done, total)
+
+    # Build, index and ask
+
+    def build(self, entry: SystemEntry, options: Mapping[str, Any]) -> ConfiguredSystem:
+        """Return a system with these options; what it is made of must be configured before."""
+        system = make_system(
+            entry.type,
+            options,
+            name=entry.name,
+            resolve=lambda name: self.configured[name].system,
+            cache=self.project.cache / "embeddings",
+        )
+        hashes = self.collection.hashes
+        depends = {
+            "version": 1,
+            "system": system.describe(),
+            "docs": hashes["docs"],
+            "queries": hashes["queries"],
+            "k": self.depth,
+        }
+        return ConfiguredSystem(entry, options, system, fingerprint_of(depends))
+
+    def index(self, configured: ConfiguredSystem) -> float:
+        """Index the docs for a system and all that it is made of; return how many seconds that took or has taken."""
+        needed = self._with_parts(configured).values()
+        for each in needed:
+            if id(each.system) in self.index_seconds:
+                continue
+            started = self.clock()
+            try:
+                each.system.fit(self.collection.docs, progress=partial(self.say, f"{each.name}: indexing"))
+            except (RankscopeError, MemoryError):
+                raise
+            except Exception as error:
+                raise InputError(
+                    f"{each.name} could not index the docs: {reason_of(error)}",
+                    hint="what other systems have answered is kept; fix this one, or leave it out with --only",
+                ) from error
+            self.index_seconds[id(each.system)] = each.system, self.clock() - started
+        return sum(self.index_seconds[id(each.system)][1] for each in needed)
+
+    def _with_parts(self, configured: ConfiguredSystem) -> dict[str, ConfiguredSystem]:
+        """Return a system and all that it is made of, by name, the innermost first."""
+        found: dict[str, ConfiguredSystem] = {}
+        for name in system_names_in(configured.entry.type, configured.options):
+            found |= self._with_parts(self.configured[name])
+        return {**found, configured.name: configured}
 
     @contextmanager
     def answers(self, configured: ConfiguredSystem, query_ids: Sequence[str]) -> Iterator[AnswerLog]:
         """Ask a system what it has not been asked before, and give all of its answers."""
-        queries = [self.query_of[query] for query in query_ids]
-        with self.store.open(configured.name, self.builder.fingerprint(configured)) as log:
+        queries = [self.collection.query_of[query] for query in query_ids]
+        with self.store.open(configured.name, configured.fingerprint) as log:
             if any(query.id not in log.summary.answered for query in queries):
                 memory = MemoryRise()
-                is_new = not self.builder.is_indexed(configured)
-                seconds = self.builder.index(configured)
+                is_new = id(configured.system) not in self.index_seconds
+                seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
                     log.add_fit(IndexCost(seconds, configured.system.index_bytes))
-                what = f"{configured.name}: searching"
-                retrieve_missing(
-                    configured.system,
-                    queries,
-                    log,
-                    k=self.depth,
-                    clock=self._clock,
-                    on_progress=lambda n_done: self.on_progress(what, n_done, len(queries)),
-                )
+                for n_done in retrieve_missing(configured.system, queries, log, k=self.depth, clock=self.clock):
+                    self.say(f"{configured.name}: searching", n_done, len(queries))
                 peak = memory.peak_bytes()
                 if peak is not None:
                     log.add_memory(peak)
             yield log
+
+    # Choose options on the train queries
+
+    def configure(self, name: str) -> ConfiguredSystem:
+        """Return a system of the project with the options chosen for this collection; first those it is made of."""
+        if name not in self.configured:
+            entry = self.project.systems[name]
+            for part in entry.parts():
+                self.configure(part)
+            chosen = self._sweep_options(entry) if entry.sweep else self.build(entry, entry.options)
+            if getattr(chosen.system, "needs_tuning", False):
+                chosen = self._tune_weights(chosen)
+            self.configured[name] = chosen
+        return self.configured[name]
+
+    def _sweep_options(self, entry: SystemEntry) -> ConfiguredSystem:
+        if entry.options.get("weights") == "tune":
+            raise OptionError(
+                f'{entry.name} has weights = "tune" and several values for {", ".join(entry.sweep)}',
+                hint="tune the weights, or try several values",
+            )
+        train = self.split.train
+        trials: list[tuple[dict[str, Any], float]] = []
+        best: ConfiguredSystem | None = None
+        best_score = math.nan
+        for options in entry.variants():
+            variant = self.build(entry, options)
+            with self.answers(variant, train) as log:
+                answered = {query: log.ranking(query) for query in train if query in log.summary.answered}
+            score = self._train_mean(answered)
+            trials.append(({name: options[name] for name in entry.sweep}, score))
+            loser: ConfiguredSystem | None = variant
+            if math.isnan(best_score) or score > best_score:
+                loser, best, best_score = best, variant, score
+            if loser is not None:  # there may not be room for the indexes of all
+                self.index_seconds.pop(id(loser.system), None)
+        self._add_choice(entry.name, trials)
+        assert best is not None  # noqa: S101 (there is at least one variant)
+        return best
+
+    def _tune_weights(self, configured: ConfiguredSystem) -> ConfiguredSystem:
+        """Return a system whose weights were tuned on the train queries; what was found is kept for the next time."""
+        name = configured.name
+        depends = {
+            "answers": configured.fingerprint,
+            "qrels": self.collection.hashes["qrels"],
+            "train": self.split.train,
+            "measure": self.project.primary,
+        }
+        key = fingerprint_of(depends)
+        found = self.store.get_tuned(name, key)
+        if found is None:
+            self.index(configured)
+            self.say(f"{name}: tuning weights", 0, 1)
+            tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
+            curve = tune(
+                [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
+            )
+            found = TunedWeights(
+                tuple(configured.system.describe()["tuned_weights"]),
+                tuple((tuple(weights), or_none(score)) for weights, score in curve.items()),
+            )
+            self.store.put_tuned(name, key, found)
+        self._add_choice(name, [({"weights": list(weights)}, or_nan(score)) for weights, score in found.trials])
+        return self.build(configured.entry, {**configured.options, "weights": list(found.weights)})
+
+    def _train_mean(self, rankings: Mapping[str, RankedDocs]) -> float:
+        """Return the mean of the primary measure over the train queries, those without an answer counting 0.
+
+        It is turned round where lower is better, so that the highest is always the best. Without any answer it is NaN.
+        """
+        run = {query: dict(ranking) for query, ranking in rankings.items() if ranking}
+        primary = self.project.primary
+        doc_data = self.doc_arguments([primary], {doc for ranking in run.values() for doc in ranking})
+        if not run:
+            return math.nan
+        request = EvaluateRequest.decide(primary, missing="zero", anyway=True, **doc_data)
+        scores = evaluate_request(request, self.train_qrels, {"run": run})["run"]
+        value = scores.mean()[primary].value
+        return -value if primary in scores.lower_is_better else value
+
+    def _add_choice(self, system: str, trials: Sequence[tuple[dict[str, Any], float]]) -> None:
+        """Note what was tried; the highest score is chosen, of several that are equal the first."""
+        primary = self.project.primary
+        known = [score for _, score in trials if not math.isnan(score)]
+        if not known:
+            raise InputError(
+                f"{system}: no options can be chosen, as {primary} is undefined for all train queries",
+                hint="choose another primary measure, or a split with more train queries",
+            )
+        chosen = next(options for options, score in trials if score == max(known))
+        sign = -1 if parse_measure(primary).spec.better == "lower" else 1
+        shown = tuple(Trial(options, or_none(sign * score)) for options, score in trials)
+        self.choices.append(Choice(system, primary, len(self.split.train), chosen, shown))
+
+    # Data for measures
 
     def doc_arguments(self, measures: Container[str], docs: Container[str]) -> dict[str, Any]:
         """Return the arguments of `evaluate` that measures of the docs themselves need, for these docs at least."""
@@ -108,8 +266,8 @@ class CollectionSession:
         name = next((name for name, entry in self.project.systems.items() if entry.type == "dense"), None)
         dense = None
         if name is not None:
-            configured = self.tuner.configure(name)
-            self.builder.index(configured)
+            configured = self.configure(name)
+            self.index(configured)
             dense = configured.system
         if not isinstance(dense, Dense):
             raise OptionError(
@@ -122,120 +280,3 @@ class CollectionSession:
         row_of = dense.vectors.docs.row_of
         known = [doc for doc in dict.fromkeys(docs) if doc in row_of] or [next(iter(row_of))]  # a matrix has a row
         return (known, dense.vectors.vectors_of(known))
-
-
-class Tuner:
-    """Settles the options of systems on the train queries of a collection."""
-
-    def __init__(self, session: CollectionSession) -> None:
-        self._session = session
-        self.choices: list[Choice] = []
-
-    def configure(self, name: str) -> ConfiguredSystem:
-        """Return a system of the project with the options chosen for this collection; first those it is made of."""
-        builder = self._session.builder
-        if name not in builder.configured:
-            entry = self._session.project.systems[name]
-            for part in entry.parts():
-                self.configure(part)
-            chosen = self.sweep_options(entry) if entry.sweep else builder.build(entry, entry.options)
-            if getattr(chosen.system, "needs_tuning", False):
-                chosen = self.tune_weights(chosen)
-            builder.configured[name] = chosen
-        return builder.configured[name]
-
-    def sweep_options(self, entry: SystemEntry) -> ConfiguredSystem:
-        """Return the combination of options that does best on the train queries."""
-        if entry.options.get("weights") == "tune":
-            raise OptionError(
-                f'{entry.name} has weights = "tune" and several values for {", ".join(entry.sweep)}',
-                hint="tune the weights, or try several values",
-            )
-        builder = self._session.builder
-        scores: list[float] = []
-        best: ConfiguredSystem | None = None
-        for options in entry.variants():
-            variant, train = builder.build(entry, options), self._session.split.train
-            with self._session.answers(variant, train) as log:
-                answered = {query: log.ranking(query) for query in train if query in log.summary.answered}
-            scores.append(self.train_mean(answered))
-            loser: ConfiguredSystem | None = variant
-            if best_position(scores) in (None, len(scores) - 1):
-                loser, best = best, variant
-            if loser is not None:
-                builder.drop_index(loser)
-        assert best is not None  # noqa: S101 (there is at least one variant)
-        tried = [{name: options[name] for name in entry.sweep} for options in entry.variants()]
-        self._add_choice(entry.name, list(zip(tried, scores, strict=True)))
-        return best
-
-    def train_mean(self, rankings: Mapping[str, RankedDocs]) -> float:
-        """Return the mean of the primary measure over the train queries, the higher the better."""
-        primary = self._session.project.primary
-        docs = {doc for ranking in rankings.values() for doc, _ in ranking}
-        return mean_score(self._train_qrels, rankings, primary, self._session.doc_arguments([primary], docs))
-
-    @cached_property
-    def _train_qrels(self) -> Qrels:
-        return self._session.collection.qrels.select(self._session.split.train)
-
-    def tune_weights(self, configured: ConfiguredSystem) -> ConfiguredSystem:
-        """Return a system whose weights were tuned on the train queries; what was found is kept for the next time."""
-        session, name = self._session, configured.name
-        depends = {
-            "answers": session.builder.fingerprint(configured),
-            "qrels": session.collection.hashes["qrels"],
-            "train": session.split.train,
-            "measure": session.project.primary,
-        }
-        found = session.store.get_tuned(name, fingerprint_of(depends))
-        if found is None:
-            session.builder.index(configured)
-            session.on_progress(f"{name}: tuning weights", 0, 1)
-            tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
-            curve = tune([session.query_of[query] for query in session.split.train], self.train_mean, k=session.depth)
-            found = TunedWeights(
-                tuple(configured.system.describe()["tuned_weights"]),
-                tuple((tuple(weights), None if math.isnan(score) else score) for weights, score in curve.items()),
-            )
-            session.store.put_tuned(name, fingerprint_of(depends), found)
-        trials = [({"weights": list(weights)}, math.nan if score is None else score) for weights, score in found.trials]
-        self._add_choice(name, trials)
-        return session.builder.build(configured.entry, {**configured.options, "weights": list(found.weights)})
-
-    def _add_choice(self, name: str, trials: Sequence[tuple[dict[str, Any], float]]) -> None:
-        primary = self._session.project.primary
-        self.choices.append(choose(name, primary, trials, n_queries=len(self._session.split.train)))
-
-
-def best_position(scores: Sequence[float]) -> int | None:
-    """Return where the best score is, the highest: the first of several that are equal, None where none is defined."""
-    known = [score for score in scores if not math.isnan(score)]
-    return scores.index(max(known)) if known else None
-
-
-def choose(system: str, measure: str, trials: Sequence[tuple[dict[str, Any], float]], *, n_queries: int) -> Choice:
-    """Return what was tried, with the options of the best trial; scores are higher where they are better."""
-    best = best_position([score for _, score in trials])
-    if best is None:
-        raise InputError(
-            f"{system}: no options can be chosen, as {measure} is undefined for all train queries",
-            hint="choose another primary measure, or a split with more train queries",
-        )
-    sign = -1 if parse_measure(measure).spec.better == "lower" else 1
-    shown = tuple(Trial(options, None if math.isnan(score) else sign * score) for options, score in trials)
-    return Choice(system, measure, n_queries, trials[best][0], shown)
-
-
-def mean_score(qrels: Qrels, rankings: Mapping[str, RankedDocs], measure: str, doc_data: Mapping[str, Any]) -> float:
-    """Return the mean of a measure over all queries of the qrels, those without an answer counting 0.
-
-    It is turned round where lower is better, so that the highest is always the best. Without any answer it is NaN.
-    """
-    run = {query: dict(ranking) for query, ranking in rankings.items() if ranking}
-    if not run:
-        return math.nan
-    request = EvaluateRequest.decide(measure, missing="zero", anyway=True, **doc_data)
-    scores = evaluate_request(request, qrels, {"run": run})["run"]
-    value = scores.mean()[measure].value
-    return -value if measure in scores.lower_is_better else value

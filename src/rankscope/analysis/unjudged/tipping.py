@@ -26,13 +26,15 @@ from rankscope.analysis.unjudged.linear import FORMS, has_plain_gains
 from rankscope.analysis.unjudged.pool import keeps_unjudged
 from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
 from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
-from rankscope.analysis.unjudged.sampled_docs import SampledDocs, UnjudgedDocs, rows_in_other
 from rankscope.analysis.unjudged.sampled_scores import (
     RetrievedDocs,
+    SampledDocs,
     SampledHits,
     SampledPrecisions,
     SampledScores,
     SampledSums,
+    UnjudgedDocs,
+    rows_in_other,
 )
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
@@ -110,11 +112,10 @@ class TippingTable:
         self._judgments = RandomJudgments(seed=seed, grades=relevant)
         self._hits, self._scores, self._counts = {}, {}, {}
         for name, run in runs.items():
-            found = run.hits
-            place = query_positions(found.query_ids, self.query_ids)
+            hits, place = on_all_queries(run.hits, qrels)
+            self._hits[name] = hits
             self._scores[name] = np.full(len(qrels), math.nan)
-            self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
-            self._hits[name] = hits = on_all_queries(found, place, qrels)
+            self._scores[name][place] = self._sign * score_hits(run.hits, [measure], policies)[0][:, 0]
             judged = (hits.grades >= 0) & hits.within(self._depth)
             parts = (judged, judged & is_relevant(hits.grades, given))
             self._counts[name] = np.stack([hits.per_query(part) for part in parts])
@@ -281,22 +282,20 @@ def is_relevant(grades: Floats, given: dict[str, Any]) -> Bools:
     return np.asarray(grades > 0 if given.get("rel") is None else grades >= given["rel"])
 
 
-def query_positions(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
-    if query_ids == all_ids:
-        return np.arange(len(all_ids))
-    place = {query: i for i, query in enumerate(all_ids)}
-    return np.array([place[query] for query in query_ids], dtype=np.int64)
+def on_all_queries(hits: Hits, qrels: Qrels) -> tuple[Hits, Ints]:
+    """Return hits with a segment for every query of the qrels, and the places of those that there were.
 
-
-def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
-    """Return hits with a segment for every query of the qrels; queries that had been left out have retrieved nothing."""
-    if len(hits) == len(qrels):
-        return hits
+    Queries that had been left out have retrieved nothing.
+    """
+    if hits.query_ids == qrels.query_ids:
+        return hits, np.arange(len(qrels))
+    place_of = {query: i for i, query in enumerate(qrels.query_ids)}
+    place = np.array([place_of[query] for query in hits.query_ids], dtype=np.int64)
     n_retrieved, n_hits = np.zeros((2, len(qrels)), dtype=np.int64)
     n_retrieved[place], n_hits[place] = hits.n_retrieved, np.diff(hits.offsets)
     answered = np.zeros(len(qrels), dtype=np.bool_)
     answered[place] = hits.answered
-    return replace(
+    on_all = replace(
         hits,
         query_ids=qrels.query_ids,
         answered=answered,
@@ -305,6 +304,7 @@ def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
         ideal_offsets=qrels.ideal[0],
         ideal_grades=qrels.ideal[1],
     )
+    return on_all, place
 
 
 def wilson_upper(n_good: float, n: float) -> float:

@@ -159,26 +159,22 @@ def parse_bands(record: Mapping[str, Any], *, name: str) -> BandProfile:
         raise OptionError(f"{name}: there are no bands", hint=SCHEMA_HINT)
     bands: dict[str, tuple[Band, ...]] = {}
     for written, rows in tables.items():
-        key, measure_range = band_key(written, name)
+        alias, at, cutoff = (part.strip() for part in written.partition("@"))
+        if not is_known(alias):
+            hint = did_you_mean(alias, [*REGISTRY, *ALIASES]) or "`rankscope measures` lists them all"
+            raise MeasureError(f"{name}: there is no measure {written!r}", hint=hint)
+        base, implied = ALIASES[alias.lower()]
+        if implied:
+            message = f"{name}: {alias} is a form of {base}, and bands are for all of them"
+            raise MeasureError(message, hint=f"write {base}")
+        spec = REGISTRY[base]
+        if at and not spec.cutoff:
+            raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
+        key = Measure.of(spec, {str(spec.cutoff): cutoff}).name if at else base
         if key in bands:
             raise OptionError(f"{name}: {key} has bands twice, here as {written!r}", hint="keep one of the two")
-        bands[key] = check_bands(rows, measure_range, where=f"{name}: {written}")
+        bands[key] = check_bands(rows, spec.range, where=f"{name}: {written}")
     return BandProfile(str(record.get("name", name)), str(record.get("description", "")), bands)
-
-
-def band_key(written: str, where: str) -> tuple[str, tuple[float, float]]:
-    """Return the name under which a measure's bands are kept, and the measure's range."""
-    alias, at, cutoff = (part.strip() for part in written.partition("@"))
-    if not is_known(alias):
-        hint = did_you_mean(alias, [*REGISTRY, *ALIASES]) or "`rankscope measures` lists them all"
-        raise MeasureError(f"{where}: there is no measure {written!r}", hint=hint)
-    base, implied = ALIASES[alias.lower()]
-    if implied:
-        raise MeasureError(f"{where}: {alias} is a form of {base}, and bands are for all of them", hint=f"write {base}")
-    spec = REGISTRY[base]
-    if at and not spec.cutoff:
-        raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
-    return Measure.of(spec, {str(spec.cutoff): cutoff}).name if at else base, spec.range
 
 
 def check_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:

@@ -20,7 +20,7 @@ from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged.linear import IdealDivisor, LinearForm
 from rankscope.analysis.unjudged.pool import divide
-from rankscope.analysis.unjudged.random_judgments import N_DRAWS, Keys, RandomJudgments
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.errors import InputError
 from rankscope.light import replace
@@ -45,7 +45,7 @@ class UnjudgedDocs:
         self.counts = np.bincount(query[unjudged], minlength=len(hits))
         """How many docs each query has."""
         self.offsets = offsets_of(self.counts)
-        self.keys: Keys = np.empty(0, dtype=np.uint64)
+        self.keys = np.empty(0, dtype=np.uint64)
         """A number for each pair of query and doc: the same one in every system."""
         places = np.flatnonzero(self.counts)
         if len(places):

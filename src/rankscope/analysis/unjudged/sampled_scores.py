@@ -34,22 +34,21 @@ class UnjudgedDocs:
     The run is read only where the hits say that there are any.
     """
 
-    def __init__(self, run: AlignedRun, hits: Hits, judgments: RandomJudgments, *, depth: int | None) -> None:
-        n_shown = hits.n_retrieved if depth is None else np.minimum(hits.n_retrieved, depth)
+    def __init__(self, run: AlignedRun, judged: Hits, judgments: RandomJudgments, *, depth: int | None) -> None:
+        n_shown = judged.n_retrieved
         starts = offsets_of(n_shown)
-        query = np.repeat(np.arange(len(hits)), n_shown)
-        judged = (hits.grades >= 0) & hits.within(depth)
+        query = np.repeat(np.arange(len(judged)), n_shown)
         unjudged = np.ones(len(query), dtype=np.bool_)
-        unjudged[starts[hits.segments[judged]] + hits.ranks[judged] - 1] = False
+        unjudged[starts[judged.segments] + judged.ranks - 1] = False
         self.ranks = (np.arange(len(query)) - starts[query] + 1)[unjudged]
-        self.counts = np.bincount(query[unjudged], minlength=len(hits))
+        self.counts = np.bincount(query[unjudged], minlength=len(judged))
         """How many docs each query has."""
         self.offsets = offsets_of(self.counts)
         self.keys = np.empty(0, dtype=np.uint64)
         """A number for each pair of query and doc: the same one in every system."""
         places = np.flatnonzero(self.counts)
         if len(places):
-            query_ids = [hits.query_ids[i] for i in places.tolist()]
+            query_ids = [judged.query_ids[i] for i in places.tolist()]
             lists = run.leading(query_ids, int(n_shown.max()) if depth is None else depth)
             if [len(docs) for docs in lists] != n_shown[places].tolist():
                 raise InputError(
@@ -57,7 +56,7 @@ class UnjudgedDocs:
                     hint="give what align returns for the same run under the same policies",
                 )
             doc_ids = list(compress(chain.from_iterable(lists), unjudged[(self.counts > 0)[query]].tolist()))
-            self.keys = judgments.keys(hits.query_ids, query[unjudged], doc_ids)
+            self.keys = judgments.keys(judged.query_ids, query[unjudged], doc_ids)
 
 
 class SampledDocs:

@@ -110,15 +110,15 @@ class TippingTable:
         if not len(relevant):  # then the lowest grade that would be relevant
             relevant = np.array([float(given.get("rel") or 1.0)])
         self.judgments = RandomJudgments(seed=seed, grades=relevant)
-        self.hits, self.scores, self.counts = {}, {}, {}
+        self.judged, self.scores, self.counts = {}, {}, {}
         for name, run in runs.items():
             hits, place = on_all_queries(run.hits, qrels)
-            self.hits[name] = hits
             self.scores[name] = np.full(len(qrels), math.nan)
             self.scores[name][place] = self.sign * score_hits(run.hits, [measure], policies)[0][:, 0]
-            judged = (hits.grades >= 0) & hits.within(self.depth)
-            parts = (judged, judged & is_relevant(hits.grades, given))
-            self.counts[name] = np.stack([hits.per_query(part) for part in parts])
+            seen = hits if self.depth is None else hits.first(self.depth)
+            self.judged[name] = judged = seen.kept(seen.grades >= 0)
+            n_relevant = judged.per_query(is_relevant(judged.grades, given))
+            self.counts[name] = np.stack([np.diff(judged.offsets), n_relevant])
         self.sampled = self.way_to_score(measure, given)
         self.retrieved: dict[str, RetrievedDocs] = {}
 
@@ -127,8 +127,8 @@ class TippingTable:
         if measure.base in FORMS and has_plain_gains(given):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
             if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
-                longest = max((int(each.n_retrieved.max(initial=0)) for each in self.hits.values()), default=0)
-                return SampledSums(form, self.ideal, relevant, longest=min(longest, self.depth or longest))
+                longest = max((int(each.n_retrieved.max(initial=0)) for each in self.judged.values()), default=0)
+                return SampledSums(form, self.ideal, relevant, longest=longest)
         if measure.base == "AP":
             return SampledPrecisions(self.ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
         return SampledHits(measure, self.policies, self.ideal, relevant)
@@ -230,10 +230,8 @@ class TippingTable:
 
     def docs_of(self, name: str) -> RetrievedDocs:
         if name not in self.retrieved:
-            hits = self.hits[name]
-            docs = UnjudgedDocs(self.runs[name], hits, self.judgments, depth=self.depth)
-            judged = hits.kept((hits.grades >= 0) & hits.within(self.depth))
-            self.retrieved[name] = self.sampled.prepare(judged, docs)
+            docs = UnjudgedDocs(self.runs[name], self.judged[name], self.judgments, depth=self.depth)
+            self.retrieved[name] = self.sampled.prepare(self.judged[name], docs)
         return self.retrieved[name]
 
 

@@ -13,8 +13,7 @@ import rankscope
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun
-from rankscope.analysis.unjudged import supports, unjudged_effect_of
-from rankscope.analysis.unjudged.records import straddles_zero
+from rankscope.analysis.unjudged import straddles_zero, supports, unjudged_effect_of
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run

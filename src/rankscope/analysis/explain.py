@@ -253,14 +253,24 @@ def with_terms(
     explanation: Explanation, ranking: QueryRanking, workings_of: Callable[..., Workings], arguments: Mapping[str, Any]
 ) -> Explanation:
     """Add the measure's own terms; unjudged docs have none."""
-    hits, docs = ranking.hits, ranking.docs[: arguments.get("k")]
+    hits, docs, grade_of = ranking.hits, ranking.docs[: arguments.get("k")], ranking.grade_of
     workings = workings_of(hits, **arguments)
     hit_at = {rank: i for i, rank in enumerate(hits.ranks.tolist())}
     steps = []
     for rank, doc in enumerate(docs, 1):
         i = hit_at.get(rank)
         parts = {} if i is None else {name: float(column[i]) for name, column in workings.columns.items()}
-        steps.append(Step(rank, doc, ranking.grade_of.get(doc), parts, 0.0 if i is None else float(workings.terms[i])))
+        steps.append(Step(rank, doc, grade_of.get(doc), parts, 0.0 if i is None else float(workings.terms[i])))
+    ideal = []
+    if workings.ideal_terms is not None:
+        judged = sorted((doc for doc, grade in grade_of.items() if grade >= 0), key=byte_order)
+        judged.sort(key=lambda doc: -grade_of[doc])
+        grades = np.array([grade_of[doc] for doc in judged])
+        gains = gains_of(grades, arguments.get("gain", "linear"), arguments.get("rel"))
+        order = np.argsort(-gains, kind="stable").tolist()
+        for i, (at, term) in enumerate(zip(order, workings.ideal_terms.tolist(), strict=True)):
+            parts = {name: float(column[i]) for name, column in workings.ideal_columns.items()}
+            ideal.append(Step(i + 1, judged[at], grade_of[judged[at]], parts, term))
     return replace(
         explanation,
         steps=tuple(steps),
@@ -269,19 +279,5 @@ def with_terms(
         total=math.fsum(step.term for step in steps),
         divisor_name=workings.divisor_name,
         divisor=None if workings.divisor is None else float(workings.divisor[0]),
-        ideal=ideal_steps(ranking.grade_of, workings, arguments),
+        ideal=tuple(step for step in ideal[: arguments.get("k")] if step.term),
     )
-
-
-def ideal_steps(grade_of: Mapping[str, float], workings: Workings, arguments: Mapping[str, Any]) -> tuple[Step, ...]:
-    if workings.ideal_terms is None:
-        return ()
-    docs = sorted((doc for doc, grade in grade_of.items() if grade >= 0), key=byte_order)
-    docs.sort(key=lambda doc: -grade_of[doc])
-    gains = gains_of(np.array([grade_of[doc] for doc in docs]), arguments.get("gain", "linear"), arguments.get("rel"))
-    order = np.argsort(-gains, kind="stable").tolist()
-    steps = []
-    for i, (at, term) in enumerate(zip(order, workings.ideal_terms.tolist(), strict=True)):
-        parts = {name: float(column[i]) for name, column in workings.ideal_columns.items()}
-        steps.append(Step(i + 1, docs[at], grade_of[docs[at]], parts, term))
-    return tuple(step for step in steps[: arguments.get("k")] if step.term)

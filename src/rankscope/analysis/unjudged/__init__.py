@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
@@ -26,13 +27,13 @@ from rankscope.analysis.aligned import AlignedRun, on_shared_queries
 from rankscope.analysis.unjudged.average_precision import PrecisionDifferences
 from rankscope.analysis.unjudged.linear import FORMS, LinearDifferences, has_plain_gains
 from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, graded_hits, keeps_unjudged, pool_of
-from rankscope.analysis.unjudged.records import Sensitivity, SettleDoc, UnjudgedEffect, straddles_zero
 from rankscope.arrays import Bools, Floats, Ints, in_order_sum, segment_max
 from rankscope.data.qrels import Qrels
 from rankscope.errors import MeasureError
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
 __all__ = ["UnjudgedEffect", "supports", "unjudged_effect_of"]
 
@@ -43,6 +44,63 @@ VALUES: dict[str, Callable[[Ints], Floats]] = {
 """What a relevant doc at a rank is worth, for measures that look at the first relevant doc alone."""
 SUPPORTED = (*FORMS, *VALUES, "AP")
 """The measures whose difference can be bounded."""
+NEARLY_ZERO = 1e-9
+"""What rounding alone may make of a difference of 0."""
+
+
+class SettleDoc(Record):
+    """A doc to judge for one query."""
+
+    query_id: str
+    doc_id: str
+    swing: float
+    """How far this doc alone can move the mean difference, and to which side: above 0 it favours the second system."""
+    rank_a: int | None
+    """Its rank in the first system's list; None where it is not among the docs that the measure looks at."""
+    rank_b: int | None
+
+
+class Sensitivity(Record):
+    """The same comparison by other ways of dealing with unjudged docs."""
+
+    judged_only: float
+    """The difference when docs without a judgment are removed from both lists."""
+    bpref: float
+    """The difference by bpref, which looks at judged docs only; NaN where grades are fractions and no threshold is set."""
+
+
+class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
+    """What unjudged docs among the first k could do to the difference between two systems, the second minus the first.
+
+    All numbers are means over the queries that count in the comparison. Only docs in the first k ranks of either
+    system are looked at; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
+    grade these docs from 0 to the top grade, not for judgments of other docs, nor for other judgments of judged ones.
+    """
+
+    k: int | None
+    """How many ranks the measure looks at; None is all of them."""
+    top_grade: float
+    """The best grade that an unjudged doc may turn out to have."""
+    n_unjudged: int
+    """Pairs of query and doc in the first k ranks of either system that nobody judged."""
+    useless: float
+    """The difference if every unjudged doc gets grade 0; that is how most measures count them."""
+    perfect: float
+    """The difference if every unjudged doc gets the top grade."""
+    low: float
+    high: float
+    exact: bool
+    """Whether some grades really lead to `low` and `high`; else they may be further out than any grades lead."""
+    query_ids: tuple[str, ...]
+    query_low: Floats
+    """The same by query; NaN where a query does not count."""
+    query_high: Floats
+    n_certain: int
+    """How many docs to judge until the sign is settled whatever their grades: all that can change the difference,
+    0 where it is settled."""
+    sensitivity: Sensitivity
+    docs: Callable[..., tuple[SettleDoc, ...]]
+    """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
 
 
 def supports(measure: Measure, policies: Policies) -> bool:
@@ -108,7 +166,6 @@ def unjudged_effect_of(
 
 
 def scores_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
-    """Return each query's score; NaN where the query does not count."""
     return np.asarray(score_hits(hits, [measure], policies)[0][:, 0])
 
 
@@ -145,6 +202,11 @@ def first_relevant_bounds(
     return DifferenceBounds(now, low, high, matters, np.minimum(change, 0.0), np.maximum(change, 0.0))
 
 
+def straddles_zero(low: float, high: float) -> bool:
+    """Tell whether 0 lies within bounds or on one of them, rounding errors aside; bounds that coincide are certain."""
+    return low <= NEARLY_ZERO and high >= -NEARLY_ZERO and high - low > NEARLY_ZERO
+
+
 class JudgingQueue:
     """The unjudged docs that can change the difference: first those that could reverse its present sign.
 
@@ -166,7 +228,6 @@ class JudgingQueue:
         """How far each doc of the pool can move the mean difference."""
 
     def first(self, n: int | None = None) -> tuple[SettleDoc, ...]:
-        """Return the n docs to judge first, by default all."""
         return tuple(
             SettleDoc(
                 query_id=self.query_ids[int(self.pool.query[i])],

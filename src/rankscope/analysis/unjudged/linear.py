@@ -69,7 +69,6 @@ class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
         return weights / np.maximum(shown, 1)[query]
 
     def judged_sums(self, hits: Hits) -> Floats:
-        """Return what the judged docs of each query add up to."""
         gains = np.where(hits.grades >= 0, self.gain(np.maximum(hits.grades, 0.0)), 0.0)
         return hits.per_query(gains * self.doc_weights(hits, hits.segments, hits.ranks))
 
@@ -242,5 +241,4 @@ class SlopeSums:
         self.slope_sum = running_sum(added, self.query, n_queries)
 
     def best(self, values: NDArray[AnyNumber]) -> NDArray[AnyNumber]:
-        """Return the highest value of each query."""
         return np.maximum.reduceat(values, self.starts)

@@ -25,7 +25,6 @@ from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged.linear import FORMS, has_plain_gains
 from rankscope.analysis.unjudged.pool import keeps_unjudged
 from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
-from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
 from rankscope.analysis.unjudged.sampled_scores import (
     RetrievedDocs,
     SampledDocs,
@@ -82,6 +81,41 @@ class RelevantShare(Record):
     """The upper end of its one-sided 95 % interval (Wilson 1927); 1 where no doc is judged."""
     n_judged: int
     from_all_systems: bool
+
+
+class TippingCheck(Record):
+    """Whether the unjudged docs of the system that is behind could close the gap, were they relevant often enough."""
+
+    behind: str
+    ahead: str
+    difference: float
+    """The mean of the one that is behind less that of the other, on the judgments there are; below 0, better up."""
+    n_unjudged: int
+    """Pairs of query and doc that only the system behind retrieved, within the depth of the measure, unjudged."""
+    judged_relevant: float
+    """The share of relevant docs among the judged docs of the system behind, at the same ranks (r); NaN of none."""
+    r95: float
+    """What that share may be at most: the upper end of its one-sided 95 % Wilson interval."""
+    n_judged: int
+    """How many judged docs that share comes from."""
+    from_all_systems: bool
+    """Whether it comes from all systems, as the one behind has too few judged docs."""
+    strength: Literal["stands", "cautious", "not_safe"]
+    """stands: the gap stays if the unjudged docs are relevant at 0.8 r95; cautious: only at 0.6 r95; not_safe: it is
+    gone at 0.6 r95 already."""
+
+
+class SameCheck(Record):
+    """Whether two systems stay as close as they are when the unjudged docs of either are relevant at 0.8 r95.
+
+    All differences are the second system's mean less the first's, better up.
+    """
+
+    first_gains: float
+    """If the unjudged docs of the first system are relevant."""
+    second_gains: float
+    holds: bool
+    """Whether neither brings the difference beyond the margin."""
 
 
 class TippingTable:

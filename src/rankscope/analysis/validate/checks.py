@@ -64,7 +64,6 @@ def is_plain(text: str) -> bool:
 
 
 def docs_judged_twice(qrels: QrelsTable) -> Iterator[Finding]:
-    """Find docs that have two grades for one query (and subtopic)."""
     rows = qrels.rows
     columns = [qrels.queries.codes, qrels.docs.codes]
     if rows.subtopic is not None:
@@ -130,7 +129,6 @@ def only_relevant_judged(qrels: QrelsTable) -> Iterator[Finding]:
 
 
 def judges_only_relevant(rows: QrelsRows) -> bool:
-    """Tell whether there are relevant docs but none judged non-relevant."""
     judged = rows.grade[rows.grade >= 0]
     return len(judged) > 0 and bool((judged >= RELEVANT).all())
 

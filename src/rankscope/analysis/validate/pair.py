@@ -60,22 +60,19 @@ def share_judged(pair: JudgedRun) -> Iterator[Finding]:
     """Say how much of what is shown first anybody judged, and find runs that the qrels can hardly judge."""
     if not pair.overlaps:
         return
-    shares = {k: judged_at(pair, k) for k in (10, 100)}
+    run, shares = pair.run, {}
+    for k in (10, 100):  # the mean of Judged@k over the shared queries that retrieve anything
+        seen = (pair.grade >= 0) & (run.position < k)
+        by_query = safe_divide(segment_sum(seen, run.queries.codes, len(run.queries.ids)), np.minimum(run.n_docs, k))
+        any_retrieved = (run.n_docs[pair.shared_queries] > 0).any()
+        shares[k] = float(np.nanmean(by_query[pair.shared_queries])) if any_retrieved else 0.0
     is_low = shares[10] < ENOUGH_JUDGED
     message = "judged: " + ", ".join(f"{percent(share, 1)} of the first {k} docs" for k, share in shares.items())
     if judges_only_relevant(pair.qrels.rows):
         message += " (only relevant docs are judged, so this tells little)"
         is_low = False
     hint = "unjudged docs count as non-relevant, so the run may be better than it scores: judge more, or --judged-only"
-    yield Finding("warning" if is_low else "remark", "share_judged", pair.run.name, message, (), hint if is_low else "")
-
-
-def judged_at(pair: JudgedRun, k: int) -> float:
-    """Return the mean of Judged@k over the shared queries that retrieve anything."""
-    run = pair.run
-    seen = (pair.grade >= 0) & (run.position < k)
-    shares = safe_divide(segment_sum(seen, run.queries.codes, len(run.queries.ids)), np.minimum(run.n_docs, k))
-    return float(np.nanmean(shares[pair.shared_queries])) if (run.n_docs[pair.shared_queries] > 0).any() else 0.0
+    yield Finding("warning" if is_low else "remark", "share_judged", run.name, message, (), hint if is_low else "")
 
 
 PAIR_CHECKS: tuple[Callable[[JudgedRun], Iterator[Finding]], ...] = (unmatched_ids, mixed_id_types, share_judged)

@@ -44,11 +44,11 @@ class PrecisionDifferences:
 
     def bounds(self) -> DifferenceBounds:
         query, n_queries = self.pool.query, self.pool.n_queries
-        lead, added = self.sums[1] - self.sums[0], self.added[1] - self.added[0]
+        lead = self.sums[1] - self.sums[0]
         now = self.over_relevant(lead, 0, np.arange(n_queries))
         moved = self.pool.rank_a != self.pool.rank_b
         moves = segment_sum(moved, query, n_queries) + (lead != 0)
-        change = self.over_relevant(lead[query] + added, 1, query) - now[query]
+        change = self.over_relevant(lead[query] + self.added[1] - self.added[0], 1, query) - now[query]
         low, high = now.copy(), now.copy()
         for queries, docs in batches(query, n_queries):
             high[queries] = self.limit(queries, docs, better=1)
@@ -57,7 +57,7 @@ class PrecisionDifferences:
             now,
             low,
             high,
-            matters=moved | (moves[query] > 0) | (added != 0),
+            matters=moved | (moves[query] > 0) | (self.added[0] != self.added[1]),
             falls=np.minimum(change, 0.0),
             rises=np.maximum(change, 0.0),
             exact=bool((self.pool.counts <= 1).all()),

@@ -110,7 +110,7 @@ def movement_of(
     runs = on_shared_queries(run_a, run_b)
     scores_a, scores_b = (score_hits(run.hits, [measure], policies)[0][:, 0] for run in runs)
     counted = ~np.isnan(scores_a) & ~np.isnan(scores_b)
-    a, b = (SystemParts(run, measure, policies, counted) for run in runs)
+    a, b = (SystemParts(docs, run, measure, policies, counted) for run in runs)
     query_ids, n_queries = runs[0].hits.query_ids, int(counted.sum())
     shares = counted.astype(np.float64)
     if weight_of is not None:
@@ -132,9 +132,9 @@ def movement_of(
 
 
 class SystemParts:
-    """Where each judged doc that the measure looks at stands in one system's lists, and what it contributes."""
+    """Where each judged doc stands in one system's lists and what it contributes; 0 where the measure does not see it."""
 
-    def __init__(self, run: AlignedRun, measure: Measure, policies: Policies, counted: Bools) -> None:
+    def __init__(self, docs: JudgedDocs, run: AlignedRun, measure: Measure, policies: Policies, counted: Bools) -> None:
         hits, numbers = run.hits, run.numbers
         if numbers is None:
             raise ValueError("the docs of an alignment are not numbered")
@@ -152,13 +152,15 @@ class SystemParts:
         k = given.get("k")
         self.n_unjudged = int(n_unjudged(hits, k)[counted].sum())
         shown = hits.within(k) & counted[hits.segments]
-        self.query, self.docs = hits.segments[shown], numbers[shown]
-        """The query of each doc, by position, and its number."""
-        self.ranks, self.parts = hits.ranks[shown], parts[shown]
+        self.query, self.ranks = np.zeros((2, len(docs.ids)), dtype=np.int64)
+        self.parts = np.zeros(len(docs.ids))
+        for column, values in ((self.query, hits.segments), (self.ranks, hits.ranks), (self.parts, parts)):
+            column[numbers[shown]] = values[shown]
 
     def by_rank(self, shares: Floats) -> tuple[float, ...]:
         """Return what each rank contributes to the mean score, in which each query has its share."""
-        added = np.bincount(self.ranks, weights=self.parts * shares[self.query], minlength=1)[1:]
+        seen = np.flatnonzero(self.ranks)
+        added = np.bincount(self.ranks[seen], self.parts[seen] * shares[self.query[seen]], minlength=1)[1:]
         return tuple(added.astype(np.float64).tolist())
 
 
@@ -166,14 +168,10 @@ class DocMoves:
     """The docs that made a difference, with their ranks on both sides; a rank is 0 where a doc is not shown."""
 
     def __init__(self, docs: JudgedDocs, a: SystemParts, b: SystemParts) -> None:
-        n = len(docs.ids)
-        query, ranks = np.zeros(n, dtype=np.int64), np.zeros((2, n), dtype=np.int64)
-        parts = np.zeros((2, n))
-        for i, side in enumerate((a, b)):
-            query[side.docs], ranks[i, side.docs], parts[i, side.docs] = side.query, side.ranks, side.parts
-        self.all_docs, self.docs = docs, np.flatnonzero(parts[0] != parts[1])
-        self.query, (self.ranks_a, self.ranks_b) = query[self.docs], ranks[:, self.docs]
-        self.changes = (parts[1] - parts[0])[self.docs]
+        self.all_docs, self.docs = docs, np.flatnonzero(a.parts != b.parts)
+        self.query = np.maximum(a.query, b.query)[self.docs]
+        self.ranks_a, self.ranks_b = a.ranks[self.docs], b.ranks[self.docs]
+        self.changes = (b.parts - a.parts)[self.docs]
         is_kind = {
             "lost": self.ranks_b == 0,
             "new": self.ranks_a == 0,

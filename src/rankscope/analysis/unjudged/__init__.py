@@ -27,10 +27,11 @@ from rankscope.analysis.aligned import AlignedRun, on_shared_queries
 from rankscope.analysis.unjudged.average_precision import PrecisionDifferences
 from rankscope.analysis.unjudged.linear import FORMS, LinearDifferences, has_plain_gains
 from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, graded_hits, keeps_unjudged, pool_of
-from rankscope.arrays import Bools, Floats, Ints, in_order_sum, segment_max
+from rankscope.arrays import Bools, Floats, Ints, segment_max
 from rankscope.data.qrels import Qrels
 from rankscope.errors import MeasureError
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scores import summarise
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
 from rankscope.records import Record
@@ -138,7 +139,7 @@ def unjudged_effect_of(
         bounds = first_relevant_bounds(VALUES[measure.base], arguments, pool, hits)
     else:
         bounds = PrecisionDifferences(arguments, pool, hits).bounds()
-    low, high = mean(bounds.low[counted]), mean(bounds.high[counted])
+    now, low, high = (summarise(each[counted], "mean") for each in (bounds.now, bounds.low, bounds.high))
     queue = JudgingQueue(bounds, pool, hits[0].query_ids, counted)
     sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)
     perfect = [graded_hits(each, pool, ranks, grade=top, k=k) for each, ranks in sides]
@@ -148,7 +149,7 @@ def unjudged_effect_of(
         k=k,
         top_grade=top,
         n_unjudged=int(counted[pool.query].sum()),
-        useless=mean(bounds.now[counted]),
+        useless=now,
         perfect=difference(perfect, measure, policies, counted),
         low=low,
         high=high,
@@ -172,11 +173,7 @@ def scores_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
 def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, counted: Bools) -> float:
     """Return the mean difference, the second minus the first, over the queries that count."""
     a, b = (np.nan_to_num(scores_of(each, measure, policies)[counted]) for each in hits)
-    return mean(b - a)
-
-
-def mean(values: Floats) -> float:
-    return in_order_sum(values) / len(values) if len(values) else float("nan")
+    return summarise(b - a, "mean")
 
 
 def first_relevant_bounds(

@@ -159,14 +159,7 @@ def explain(
 
 
 def explain_score(
-    qrels: Qrels,
-    run: Run,
-    query: str,
-    measure: Measure,
-    policies: Policies,
-    *,
-    hits: Hits,
-    side: Mapping[Need, Any],
+    qrels: Qrels, run: Run, query: str, measure: Measure, policies: Policies, *, hits: Hits, side: Mapping[Need, Any]
 ) -> Explanation:
     """Show how one query's score of one measure comes about.
 

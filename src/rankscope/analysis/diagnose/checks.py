@@ -46,7 +46,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """In words; {k}, {depth}, {top} and the limits are filled in."""
     shows: Callable[[RunView], Bools]
     """Which queries show it."""
-    worst: Callable[[RunView], Floats | Ints]
+    worst: Callable[[RunView], Floats | Ints] = lambda view: view.n_relevant
     """How badly; the queries with the highest numbers become the examples."""
     example: str = ""
     """The numbers of an example in words; without it there are no examples."""
@@ -62,7 +62,6 @@ CHECKS: tuple[Check, ...] = (
         code="not_answered",
         what="not answered: the run lists no docs for the query",
         shows=lambda view: ~view.hits.answered,
-        worst=lambda view: view.n_relevant,
         example="{relevant} relevant docs, no answer",
         helps="look for failed requests, filters that leave nothing, and queries that lose all their words on the way",
     ),
@@ -70,7 +69,6 @@ CHECKS: tuple[Check, ...] = (
         code="zero_hits",
         what="zero hits: no relevant doc is among the first {depth}",
         shows=lambda view: view.hits.answered & (view.found(view.depth) == 0),
-        worst=lambda view: view.n_relevant,
         example="{relevant} relevant, none among {retrieved} retrieved",
         helps="no re-ranker can repair this: look for other words for the same thing (synonyms, spelling, language), "
         "filters, docs that are not in the index, or add a retriever of another kind (dense beside BM25, or the reverse)",
@@ -164,8 +162,6 @@ CHECKS: tuple[Check, ...] = (
         what="the qrels hold relevant docs only: a bad result cannot be told from one that nobody looked at, "
         "so scores are lower bounds",
         shows=lambda view: np.full(len(view), not view.has_nonrelevant),
-        worst=lambda view: view.n_unjudged,
-        numbers=JUDGMENTS,
         helps="judge the first few docs of some queries: it shows how much better the run is than its scores",
         severity="remark",
     ),
@@ -176,7 +172,6 @@ CHECKS: tuple[Check, ...] = (
             (view.n_relevant < limit.FEW_RELEVANT)
             & bool((view.n_relevant < limit.FEW_RELEVANT).mean() >= limit.FEW_RELEVANT_SHARE)
         ),
-        worst=lambda view: -view.n_relevant,
         helps="read means, not single queries, and RR or Success rather than P@{k}",
         severity="remark",
     ),
@@ -184,7 +179,6 @@ CHECKS: tuple[Check, ...] = (
         code="few_queries",
         what="few queries: under {limit.FEW_QUERIES}, small differences between runs are chance",
         shows=lambda view: np.full(len(view), len(view) < limit.FEW_QUERIES),
-        worst=lambda view: view.n_relevant,
         helps="add queries before deciding on small differences; {limit.FEW_QUERIES} is a start, 200 is comfortable",
         severity="remark",
     ),
@@ -194,12 +188,7 @@ CHECKS: tuple[Check, ...] = (
 def findings_of(view: RunView, without_relevant: Sequence[str]) -> tuple[DiagnosisFinding, ...]:
     """Return all findings, the most serious first, then those that concern most queries."""
     findings = []
-    limits = {
-        "k": view.k,
-        "depth": view.depth,
-        "top": view.top,
-        "limit": limit,
-    }
+    limits = {"k": view.k, "depth": view.depth, "top": view.top, "limit": limit}
     for check in CHECKS:
         shows = check.shows(view)
         if n_queries := int(shows.sum()):

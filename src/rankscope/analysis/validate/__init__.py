@@ -65,11 +65,7 @@ class ValidationReport(Record):
 
 
 def validate(
-    qrels: QrelsLike,
-    runs: RunsLike,
-    *,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
+    qrels: QrelsLike, runs: RunsLike, *, options: ReadOptions | None = None, qrels_options: ReadOptions | None = None
 ) -> ValidationReport:
     r"""Return what is odd about qrels and runs, without scoring them.
 

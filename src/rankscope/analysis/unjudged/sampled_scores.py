@@ -1,16 +1,20 @@
 """The unjudged docs of one system, where they stand in another one, and what both score when these are judged at random.
 
-All draws are scored at once.
-`SampledHits` calls the measure itself, whatever it is: each draw of each query becomes a query of its own, so there is one
-call per system. `SampledSums` (for measures that are sums over docs, see `linear`) and `SampledPrecisions` (for average
-precision) return the same several times faster.
+All draws are scored at once. `SampledHits` calls the measure itself, whatever it is: each draw of each query becomes a
+query of its own, so there is one call per system. `SampledSums` (for measures that are sums over docs, see `linear`) and
+`SampledPrecisions` (for average precision) return the same several times faster. Each of them has three methods:
+
+- `prepare` returns what is needed of a system;
+- `sizes` tells about how many numbers each query makes in one draw;
+- `differences` returns, for each query of a sample, the first system's score minus the second's, averaged over the draws.
+  The sample has unjudged docs of the first system; they are relevant at a rate, also where the second has them.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
 from itertools import chain, compress
-from typing import Protocol
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -110,25 +114,6 @@ class RetrievedDocs(msgspec.Struct, frozen=True, eq=False):
     """What each unjudged doc counts at its rank, where the measure is a sum over docs; else empty."""
     judged_sums: Floats = np.empty(0)
     """What the judged docs of each query add up to, where the measure is such a sum; else empty."""
-
-
-class SampledScores(Protocol):
-    """A way to score two systems in all random draws of judgments."""
-
-    def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
-        """Return what is needed of a system."""
-        ...
-
-    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
-        """Return about how many numbers each query makes in one draw."""
-        ...
-
-    def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
-        """Return, for each query of the sample, the first system's score minus the second's, averaged over the draws.
-
-        The sample has unjudged docs of the first system; they are relevant at a rate, also where the second has them.
-        """
-        ...
 
 
 class SampledHits:
@@ -290,3 +275,6 @@ def precision_sums(relevant: Hits, queries: Ints, doc_query: Ints, doc_ranks: In
     if len(listed):
         sums[listed] = np.add.reduceat(so_far, starts, axis=0)
     return sums
+
+
+SampledScores: TypeAlias = SampledHits | SampledSums | SampledPrecisions

@@ -111,7 +111,8 @@ def validate(
         files = [ReadFile(run.rows, run.name or "run", MEMORY, None, "") for run in loaded]
     run_rows = {file.path: file.rows for file in files}
     findings = [
-        *(finding for file in (judged, *files) for finding in malformed_lines(file.path, file.bad_lines)),
+        *malformed_lines(judged.path, judged.bad_lines),
+        *(finding for file in files for finding in malformed_lines(file.path, file.bad_lines)),
         *validate_rows(judged.rows, run_rows, qrels_name=judged.path),
     ]
     return ValidationReport(

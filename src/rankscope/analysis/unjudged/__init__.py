@@ -132,7 +132,7 @@ def unjudged_effect_of(
     lowest_relevant = float(arguments.get("rel") or policies.relevance_level)
     top = max(hits[0].max_grade, lowest_relevant)  # where no judged doc is relevant, others may be
     pool = pool_of(qrels, runs, k=k)
-    counted = np.all([~np.isnan(scores_of(each, measure, policies)) for each in hits], axis=0)
+    counted = np.all([~np.isnan(score_hits(each, [measure], policies)[0][:, 0]) for each in hits], axis=0)
     if measure.base in FORMS:
         bounds = LinearDifferences(FORMS[measure.base](arguments, top), pool, hits, top=top).bounds()
     elif measure.base in VALUES:
@@ -166,13 +166,9 @@ def unjudged_effect_of(
     )
 
 
-def scores_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
-    return np.asarray(score_hits(hits, [measure], policies)[0][:, 0])
-
-
 def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, counted: Bools) -> float:
     """Return the mean difference, the second minus the first, over the queries that count."""
-    a, b = (np.nan_to_num(scores_of(each, measure, policies)[counted]) for each in hits)
+    a, b = (np.nan_to_num(score_hits(each, [measure], policies)[0][counted, 0]) for each in hits)
     return summarise(b - a, "mean")
 
 

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.align.alignment import align
-from rankscope.align.policies import Policies
 from rankscope.analysis.diagnose import Diagnosis
 from rankscope.analysis.diagnose.checks import CHECKS, severity_of
-from rankscope.analysis.diagnose.lists import position_report
 from rankscope.analysis.diagnose.records import DiagnosisFinding
 from rankscope.errors import GradeError, InputError, OptionError
 from rankscope.measures.parse import parse_measure
@@ -343,14 +340,9 @@ def test_lists_follow_the_policies():
 # ---------------------------------------------------------------------------------------- positions
 
 
-def aligned(qrels: dict, run: dict):
-    return align(rs.Qrels(qrels), rs.Run(run), Policies())
-
-
 def test_positions_of_the_doctor_finder():
     # its document: positions 1, 3, 5 give average 3.0, best 1, 2 in the top 3 and 3 in the top 5; here of 4 relevant docs
-    hits = aligned({"q": relevant(4)}, {"q": ranked("r0", "x0", "r1", "x1", "r2")})
-    positions = position_report(hits, 1).queries["q"]
+    positions = diagnosed(relevant(4), ["r0", "x0", "r1", "x1", "r2"]).positions.queries["q"]
     assert (positions.average, positions.best, positions.worst) == (3.0, 1, 5)
     assert (positions.found, positions.total) == (3, 4)
     assert positions.in_top == {3: 2, 5: 3, 10: 3}
@@ -358,8 +350,8 @@ def test_positions_of_the_doctor_finder():
 
 def test_positions_over_all_queries_are_over_all_their_docs():
     qrels = {"a": relevant(2), "b": relevant(1), "c": relevant(1)}
-    hits = aligned(qrels, {"a": ranked("r0", "r1"), "b": ranked(*fill(8), "r0"), "c": ranked("x0")})
-    report = position_report(hits, 1)
+    run = {"a": ranked("r0", "r1"), "b": ranked(*fill(8), "r0"), "c": ranked("x0")}
+    report = rs.diagnose(qrels, run).positions
     assert report.overall.average == pytest.approx((1 + 2 + 9) / 3)
     assert (report.overall.best, report.overall.worst) == (1, 9)
     assert (report.overall.found, report.overall.total) == (3, 4)
@@ -369,9 +361,11 @@ def test_positions_over_all_queries_are_over_all_their_docs():
 
 
 def test_positions_by_grade():
-    hits = aligned({"q": {"a": 1, "b": 2}}, {"q": ranked("a", *fill(3), "b")})
-    assert position_report(hits, 2).overall.average == 5.0
-    assert position_report(hits, 1).overall.in_top == {3: 1, 5: 2, 10: 2}
+    strict, lenient = (
+        diagnosed({"a": 1, "b": 2}, ["a", *fill(3), "b"], min_rel=min_rel).positions.overall for min_rel in (2, 1)
+    )
+    assert strict.average == 5.0
+    assert lenient.in_top == {3: 1, 5: 2, 10: 2}
 
 
 # ---------------------------------------------------------------------------------------- agreement with evaluate

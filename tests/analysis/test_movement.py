@@ -145,6 +145,8 @@ def test_no_query_counts():
     assert found.n_queries == 0
     assert found.difference is None
     assert found.queries == ()
+    apart = moved({"p": {"a": 1}, "q": {"a": 1}}, {"p": ["a"]}, {"q": ["a"]}, "nDCG", missing="skip")
+    assert (apart.n_queries, apart.difference, apart.by_rank_a, apart.queries) == (0, None, (), ())
 
 
 def test_which_measures_can_be_taken_apart():

@@ -17,7 +17,7 @@ from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged import tipping
 from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments, text_hashes
 from rankscope.analysis.unjudged.sampled_scores import SampledHits, SampledPrecisions, SampledSums
-from rankscope.analysis.unjudged.tipping import TippingTable, supports_tipping
+from rankscope.analysis.unjudged.tipping import ScoreGap, TippingTable, supports_tipping
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -48,8 +48,8 @@ REFUSED = [
 class OpenTable(TippingTable):
     def difference_at(self, rate, first, second, *, counted=None, weights=None):
         """Return the first system's lead, better up, if the unjudged docs that it retrieved are relevant at a rate."""
-        _, shares = self._queries_of(first, second, counted, weights)
-        return self._gap(first, second, shares).at(rate)
+        _, shares = self.queries_of(first, second, counted, weights)
+        return ScoreGap(self, first, second, shares).at(rate)
 
 
 def table(judged, runs, measure, *, seed=0, **policies):
@@ -124,7 +124,7 @@ def test_equal_to_scoring_each_draw(measure, case, rate):
     level = parse_measure(measure).arguments(rel=1.0).get("rel") or 1
     judged["z"]["a"] = max(judged["z"]["a"], level)  # so that some doc is relevant
     found = table(judged, runs, measure)
-    if not (~np.isnan(found._scores["s0"] + found._scores["s1"])).any():
+    if not (~np.isnan(found.scores["s0"] + found.scores["s1"])).any():
         return
     expected = by_scoring_each_draw(judged, runs, "s0", "s1", measure, rate=rate)
     assert found.difference_at(rate, "s0", "s1") == pytest.approx(expected, abs=1e-12)
@@ -135,8 +135,8 @@ def test_equal_to_scoring_each_draw(measure, case, rate):
 @given(case=cases(n_queries=5), rate=st.floats(0, 1))
 def test_fast_ways_are_equal_to_the_general_one(measure, case, rate):
     fast, general = (table(*case, measure) for _ in range(2))
-    assert isinstance(fast._sampled, SampledPrecisions if measure.startswith("AP") else SampledSums)
-    general._sampled = SampledHits(parse_measure(measure), Policies(), general._ideal, general._judgments.grades)
+    assert isinstance(fast.sampled, SampledPrecisions if measure.startswith("AP") else SampledSums)
+    general.sampled = SampledHits(parse_measure(measure), Policies(), general.ideal, general.judgments.grades)
     for pair in (("s0", "s1"), ("s1", "s0")):
         assert fast.difference_at(rate, *pair) == pytest.approx(general.difference_at(rate, *pair), abs=1e-12)
 
@@ -393,13 +393,13 @@ def test_precision_never_falls_with_the_rate(case, rates):
 def test_a_few_queries_at_a_time(case, measure):
     found = table(*case, measure)
     whole = [found.difference_at(rate, "s0", "s1") for rate in (0.2, 0.9)]
-    n_only = found._gap("s0", "s1", np.full(6, 1 / 6)).n_only_first
+    n_only = ScoreGap(found, "s0", "s1", np.full(6, 1 / 6)).n_only_first
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tipping, "CELLS", 100)
-        gap = found._gap("s0", "s1", np.full(6, 1 / 6))
+        gap = ScoreGap(found, "s0", "s1", np.full(6, 1 / 6))
         pieces = [gap.at(rate) for rate in (0.2, 0.9)]
         assert gap.n_only_first == n_only
-        assert len(gap._spans) > 1 or len(found._system("s0").unjudged.ranks) * N_DRAWS < 100
+        assert len(gap.spans) > 1 or len(found.docs_of("s0").unjudged.ranks) * N_DRAWS < 100
     assert pieces == pytest.approx(whole, abs=1e-14)
 
 
@@ -432,7 +432,7 @@ def test_grades_that_are_fractions():
     judged = {"q": {f"d{i}": i / 40 for i in range(40)}}
     runs = {"low": {"q": ["u"]}, "high": {"q": ["d39"]}}
     found = table(judged, runs, "nDCG@1")
-    assert isinstance(found._sampled, SampledHits)
+    assert isinstance(found.sampled, SampledHits)
     # grades drawn from 1/40 … 39/40, of which 39/40 is the ideal: on average 1/2 over 39/40
     mean = np.mean([table(judged, runs, "nDCG@1", seed=seed).difference_at(1.0, "low", "high") for seed in range(100)])
     spread = math.sqrt((38 * 40 / 12) / 39**2 / (100 * N_DRAWS))

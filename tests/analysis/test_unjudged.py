@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import rankscope
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.analysis.unjudged import supports, unjudged_effect
-from rankscope.analysis.unjudged.records import straddles_zero
+from rankscope.analysis.aligned import AlignedRun
+from rankscope.analysis.unjudged import straddles_zero, supports, unjudged_effect_of
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -63,8 +63,13 @@ def cases(draw, *, n_queries=2, n_in_doubt=4):
     return judged, run_a, run_b
 
 
+def effect_of(qrels, run_a, run_b, measure, policies):
+    aligned = (AlignedRun.of(qrels, run, policies) for run in (run_a, run_b))
+    return unjudged_effect_of(qrels, *aligned, measure, policies)
+
+
 def effect(judged, run_a, run_b, measure, **policies):
-    return unjudged_effect(Qrels(judged), Run(run_a), Run(run_b), parse_measure(measure), Policies(**policies))
+    return effect_of(Qrels(judged), Run(run_a), Run(run_b), parse_measure(measure), Policies(**policies))
 
 
 def differences(judged, run_a, run_b, measure, **policies):
@@ -320,7 +325,7 @@ def test_files_give_what_data_in_memory_gives():
         for run in map(load_run, files[1:])
     ]
     measure, policies = parse_measure("nDCG@10"), Policies()
-    one = unjudged_effect(qrels, *runs, measure, policies)
-    other = unjudged_effect(Qrels(qrels.judged), *in_memory, measure, policies)
+    one = effect_of(qrels, *runs, measure, policies)
+    other = effect_of(Qrels(qrels.judged), *in_memory, measure, policies)
     assert one.docs() == other.docs()
     assert (one.low, one.high, one.n_certain) == (other.low, other.high, other.n_certain)

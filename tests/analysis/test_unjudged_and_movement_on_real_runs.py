@@ -12,7 +12,7 @@ from rankscope.align.policies import Policies
 from rankscope.align.top import leading_docs, top_docs
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs
 from rankscope.analysis.movement import movement_of
-from rankscope.analysis.unjudged import unjudged_effect
+from rankscope.analysis.unjudged import unjudged_effect_of
 from rankscope.data.loading import load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.measures.parse import parse_measure
@@ -39,6 +39,10 @@ def runs_of(pair):
     return [load_run(COVID / "runs" / f"{name}.gz") for name in pair]
 
 
+def effect_of(qrels, runs, measure):
+    return unjudged_effect_of(qrels, *(AlignedRun.of(qrels, run, POLICIES) for run in runs), measure, POLICIES)
+
+
 @pytest.mark.parametrize("measure", OFFICIAL)
 @pytest.mark.parametrize("pair", PAIRS)
 def test_the_official_difference(qrels, measure, pair):
@@ -49,7 +53,7 @@ def test_the_official_difference(qrels, measure, pair):
     moved = movement_of(
         docs, *(AlignedRun.of(qrels, run, POLICIES, docs=docs) for run in runs_of(pair)), wanted, POLICIES
     )
-    effect = unjudged_effect(qrels, *runs_of(pair), wanted, POLICIES)
+    effect = effect_of(qrels, runs_of(pair), wanted)
     assert moved.difference == pytest.approx(b - a, abs=1.01e-4)  # both are rounded to four decimals
     assert sum(part.mean for part in moved.by_class.values()) == pytest.approx(moved.difference, abs=1e-12)
     assert effect.useless == pytest.approx(moved.difference, abs=1e-12)
@@ -60,7 +64,7 @@ def test_the_official_difference(qrels, measure, pair):
 @pytest.mark.parametrize("measure", ["nDCG@10", "RR", "AP@20", "R@10"])
 def test_random_judgments_stay_within_the_bounds(qrels, measure):
     runs, wanted = runs_of(PAIRS[1]), parse_measure(measure)
-    effect = unjudged_effect(qrels, *runs, wanted, POLICIES)
+    effect = effect_of(qrels, runs, wanted)
     rng = np.random.default_rng(0)
     for share in (0.05, 0.3, 0.7):
         judged = {query: dict(docs) for query, docs in qrels.judged.items()}
@@ -70,7 +74,7 @@ def test_random_judgments_stay_within_the_bounds(qrels, measure):
         a, b = (score_hits(each, [wanted], POLICIES)[0][:, 0] for each in hits)
         assert np.all(b - a >= effect.query_low - 1e-9)
         assert np.all(b - a <= effect.query_high + 1e-9)
-        complete = unjudged_effect(Qrels(judged), *runs, wanted, POLICIES)
+        complete = effect_of(Qrels(judged), runs, wanted)
         assert complete.low == pytest.approx(complete.high, abs=1e-9)
 
 

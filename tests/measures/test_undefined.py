@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import rankscope as rs
+from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
-from rankscope.analysis.unjudged import unjudged_effect
+from rankscope.analysis.unjudged import unjudged_effect_of
 from rankscope.cli.main import main
 from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
@@ -126,8 +127,10 @@ def test_an_undefined_score_can_be_explained(undefined):
 def test_unjudged_docs_of_a_run_that_misses_queries():
     """The second run alone has an unjudged doc; the first answers nothing for q3, where the second is right."""
     qrels = {**{q: {**docs, "z": 0} for q, docs in QRELS.items()}, "q1": {"a": 1, "b": 0}}
+    judged, policies = rs.Qrels(qrels), rs.Policies()
     runs = [rs.Run(RUN), rs.Run({"q1": ["a", "x"], "q2": ["b"], "q3": ["c"]})]
-    found = unjudged_effect(rs.Qrels(qrels), *runs, rs.parse_measure("nDCG@2"), rs.Policies())
+    aligned = (AlignedRun.of(judged, run, policies) for run in runs)
+    found = unjudged_effect_of(judged, *aligned, rs.parse_measure("nDCG@2"), policies)
     assert [(doc.query_id, doc.doc_id) for doc in found.docs()] == [("q1", "x")]
     assert (found.n_unjudged, found.useless) == (1, pytest.approx(1 / 3))
 

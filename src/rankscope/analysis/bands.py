@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -159,26 +159,22 @@ def parse_bands(record: Mapping[str, Any], *, name: str) -> BandProfile:
         raise OptionError(f"{name}: there are no bands", hint=SCHEMA_HINT)
     bands: dict[str, tuple[Band, ...]] = {}
     for written, rows in tables.items():
-        key, measure_range = band_key(written, name)
+        alias, at, cutoff = (part.strip() for part in written.partition("@"))
+        if not is_known(alias):
+            hint = did_you_mean(alias, [*REGISTRY, *ALIASES]) or "`rankscope measures` lists them all"
+            raise MeasureError(f"{name}: there is no measure {written!r}", hint=hint)
+        base, implied = ALIASES[alias.lower()]
+        if implied:
+            message = f"{name}: {alias} is a form of {base}, and bands are for all of them"
+            raise MeasureError(message, hint=f"write {base}")
+        spec = REGISTRY[base]
+        if at and not spec.cutoff:
+            raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
+        key = Measure.of(spec, {str(spec.cutoff): cutoff}).name if at else base
         if key in bands:
             raise OptionError(f"{name}: {key} has bands twice, here as {written!r}", hint="keep one of the two")
-        bands[key] = check_bands(rows, measure_range, where=f"{name}: {written}")
+        bands[key] = check_bands(rows, spec.range, where=f"{name}: {written}")
     return BandProfile(str(record.get("name", name)), str(record.get("description", "")), bands)
-
-
-def band_key(written: str, where: str) -> tuple[str, tuple[float, float]]:
-    """Return the name under which a measure's bands are kept, and the measure's range."""
-    alias, at, cutoff = (part.strip() for part in written.partition("@"))
-    if not is_known(alias):
-        hint = did_you_mean(alias, [*REGISTRY, *ALIASES]) or "`rankscope measures` lists them all"
-        raise MeasureError(f"{where}: there is no measure {written!r}", hint=hint)
-    base, implied = ALIASES[alias.lower()]
-    if implied:
-        raise MeasureError(f"{where}: {alias} is a form of {base}, and bands are for all of them", hint=f"write {base}")
-    spec = REGISTRY[base]
-    if at and not spec.cutoff:
-        raise MeasureError(f"{written!r} gives a cut-off, but the measure has none", hint="leave it out")
-    return Measure.of(spec, {str(spec.cutoff): cutoff}).name if at else base, spec.range
 
 
 def check_bands(rows: Any, measure_range: tuple[float, float], *, where: str) -> tuple[Band, ...]:
@@ -194,27 +190,23 @@ def check_bands(rows: Any, measure_range: tuple[float, float], *, where: str) ->
             raise OptionError(f"{where}: {row!r} does not go from a number up to a larger one", hint=SCHEMA_HINT)
         bands.append(Band(float(low), float(high), row[2].strip()))
     bands.sort(key=lambda band: (band.low, band.high))
-    for problem, hint in gaps(bands, *measure_range):
-        raise OptionError(f"{where}: {problem}", hint=hint)
-    return tuple(bands)
-
-
-def gaps(bands: Sequence[Band], low: float, high: float) -> Iterator[tuple[str, str]]:
-    """Yield where bands leave a gap, overlap, or end before the measure's range does, and what to do."""
     for one, other in itertools.pairwise(bands):
         if one.high < other.low:
-            yield (
-                f"there is no word from {one.high:g} to {other.low:g}, between {one.word!r} and {other.word!r}",
-                f"end {one.word!r} at {other.low:g}, or start {other.word!r} at {one.high:g}",
+            raise OptionError(
+                f"{where}: there is no word from {one.high:g} to {other.low:g}, between {one.word!r} and {other.word!r}",
+                hint=f"end {one.word!r} at {other.low:g}, or start {other.word!r} at {one.high:g}",
             )
-        elif one.high > other.low:
-            yield (
-                f"{one.word!r} ({one.span}) and {other.word!r} ({other.span}) overlap",
-                f"end {one.word!r} at {other.low:g}: a limit belongs to the band above it",
+        if one.high > other.low:
+            raise OptionError(
+                f"{where}: {one.word!r} ({one.span}) and {other.word!r} ({other.span}) overlap",
+                hint=f"end {one.word!r} at {other.low:g}: a limit belongs to the band above it",
             )
     first, last = bands[0], bands[-1]
-    if first.low > low:
-        yield f"there is no word below {first.low:g}, but scores start at {low:g}", f"start {first.word!r} at {low:g}"
-    if last.high < high:
-        top = "inf" if math.isinf(high) else f"{high:g}"
-        yield f"there is no word above {last.high:g}, but scores go up to {top}", f"end {last.word!r} at {top}"
+    lowest, highest = measure_range
+    if first.low > lowest:
+        message = f"{where}: there is no word below {first.low:g}, but scores start at {lowest:g}"
+        raise OptionError(message, hint=f"start {first.word!r} at {lowest:g}")
+    if last.high < highest:
+        message = f"{where}: there is no word above {last.high:g}, but scores go up to {highest:g}"
+        raise OptionError(message, hint=f"end {last.word!r} at {highest:g}")
+    return tuple(bands)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
 from rankscope.align.alignment import align
@@ -19,6 +18,7 @@ from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import TopDocs, top_docs
+from rankscope.arrays import Ints
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
@@ -159,14 +159,7 @@ def explain(
 
 
 def explain_score(
-    qrels: Qrels,
-    run: Run,
-    query: str,
-    measure: Measure,
-    policies: Policies,
-    *,
-    hits: Hits,
-    side: Mapping[Need, Any] | None = None,
+    qrels: Qrels, run: Run, query: str, measure: Measure, policies: Policies, *, hits: Hits, side: Mapping[Need, Any]
 ) -> Explanation:
     """Show how one query's score of one measure comes about.
 
@@ -183,12 +176,17 @@ def explain_score(
     docs = list(top_docs(run, [query], policies, depth=None).docs[0])
     if measure.options.get("judged_only") or policies.judged_only:
         hits, docs = hits.judged_only(), [doc for doc in docs if qrels.judged[query].get(doc, -1) >= 0]
-    ranking = QueryRanking(query, docs, hits, qrels, side or {})
+
+    def extras(n: int) -> Extras:
+        """Return what is at hand besides the hits where the list ends after n docs."""
+        top = TopDocs((query,), (tuple(docs[:n]),))
+        return Extras(qrels, top, **{str(need): data for need, data in side.items()})
+
     if measure.spec.over_all_queries:
-        extras = extras_for(qrels, run, all_hits.query_ids, [measure], policies, side=ranking.side)
-        scored = score_hits(all_hits, [measure], policies, extras)
+        of_all = extras_for(qrels, run, all_hits.query_ids, [measure], policies, side=side)
+        scored = score_hits(all_hits, [measure], policies, of_all)
     else:
-        scored, place = score_hits(hits, [measure], policies, ranking.extras(len(docs))), 0
+        scored, place = score_hits(hits, [measure], policies, extras(len(docs))), 0
     score, is_undefined = float(scored[0][place, 0]), bool(scored[1][place, 0])
     why_undefined = measure.spec.undefined if is_undefined else ""
     may_be_left_out = measure.spec.about_relevance and policies.no_relevant == "exclude"
@@ -205,62 +203,59 @@ def explain_score(
     )
     if measure.spec.over_all_queries:
         return explanation
-    if measure.spec.workings is None or measure.spec.needs:
-        return with_changes(explanation, ranking, measure, policies)
-    return with_terms(explanation, ranking, measure.spec.workings, measure.arguments(rel=policies.relevance_level))
+    level, grade_of = policies.relevance_level, qrels.judged[query]
+    arguments = measure.arguments(rel=level)
+    docs = docs[: arguments.get("k")]
+    if measure.spec.workings is not None and not measure.spec.needs:
+        workings = measure.spec.workings(hits, **arguments)
+        return with_terms(explanation, docs, grade_of, workings, ranks=hits.ranks, arguments=arguments)
+    lists = ((hits.first(n), extras(n)) for n in range(len(docs) + 1))
+    reached = [float(measure.score(first, rel=level, extras=extra)[0]) for first, extra in lists]
+    return with_changes(explanation, docs, grade_of, reached)
 
 
-class QueryRanking(msgspec.Struct, frozen=True, eq=False):
-    """The ranking of one query as the measure sees it."""
-
-    query: str
-    docs: Sequence[str]
-    hits: Hits
-    qrels: Qrels
-    side: Mapping[Need, Any]
-
-    def extras(self, n: int) -> Extras:
-        """Return what is at hand besides the hits where the list ends after n docs."""
-        top = TopDocs((self.query,), (tuple(self.docs[:n]),))
-        return Extras(self.qrels, top, **{str(need): data for need, data in self.side.items()})
-
-    @property
-    def grade_of(self) -> Mapping[str, float]:
-        return self.qrels.judged[self.query]
-
-
-def with_changes(explanation: Explanation, ranking: QueryRanking, measure: Measure, policies: Policies) -> Explanation:
+def with_changes(
+    explanation: Explanation, docs: Sequence[str], grade_of: Mapping[str, float], reached: Sequence[float]
+) -> Explanation:
     """Add what every doc does to the score of the list above it, unjudged docs included.
 
-    The changes add up to the score because each starts where the one before ends; the first starts at what an empty list
-    scores, which gets a row of its own where it is not 0. Undefined counts as 0.
+    `reached` are the scores of the first 0, 1, 2, … docs. The changes add up to the score because each starts where the
+    one before ends; what an empty list scores gets a row of its own where it is not 0. Undefined counts as 0.
     """
-    level = policies.relevance_level
-    docs = ranking.docs[: measure.arguments(rel=level).get("k")]
-    reached = [
-        float(measure.score(ranking.hits.first(n), rel=level, extras=ranking.extras(n))[0])
-        for n in range(len(docs) + 1)
-    ]
     counted = [0.0 if math.isnan(score) else score for score in reached]
-    parts = [{f"{measure.name} down to here": None if math.isnan(score) else score} for score in reached]
+    parts = [{f"{explanation.measure} down to here": None if math.isnan(score) else score} for score in reached]
     steps = [Step(None, None, None, parts[0], counted[0], label="empty list")] if counted[0] else []
     for rank, doc in enumerate(docs, 1):
-        steps.append(Step(rank, doc, ranking.grade_of.get(doc), parts[rank], counted[rank] - counted[rank - 1]))
+        steps.append(Step(rank, doc, grade_of.get(doc), parts[rank], counted[rank] - counted[rank - 1]))
     return replace(explanation, steps=tuple(steps), total=math.fsum(step.term for step in steps))
 
 
 def with_terms(
-    explanation: Explanation, ranking: QueryRanking, workings_of: Callable[..., Workings], arguments: Mapping[str, Any]
+    explanation: Explanation,
+    docs: Sequence[str],
+    grade_of: Mapping[str, float],
+    workings: Workings,
+    *,
+    ranks: Ints,
+    arguments: Mapping[str, Any],
 ) -> Explanation:
-    """Add the measure's own terms; unjudged docs have none."""
-    hits, docs = ranking.hits, ranking.docs[: arguments.get("k")]
-    workings = workings_of(hits, **arguments)
-    hit_at = {rank: i for i, rank in enumerate(hits.ranks.tolist())}
+    """Add the measure's own terms, which judged docs have at their ranks; unjudged docs have none."""
+    hit_at = {rank: i for i, rank in enumerate(ranks.tolist())}
     steps = []
     for rank, doc in enumerate(docs, 1):
         i = hit_at.get(rank)
         parts = {} if i is None else {name: float(column[i]) for name, column in workings.columns.items()}
-        steps.append(Step(rank, doc, ranking.grade_of.get(doc), parts, 0.0 if i is None else float(workings.terms[i])))
+        steps.append(Step(rank, doc, grade_of.get(doc), parts, 0.0 if i is None else float(workings.terms[i])))
+    ideal = []
+    if workings.ideal_terms is not None:
+        judged = sorted((doc for doc, grade in grade_of.items() if grade >= 0), key=byte_order)
+        judged.sort(key=lambda doc: -grade_of[doc])
+        grades = np.array([grade_of[doc] for doc in judged])
+        gains = gains_of(grades, arguments.get("gain", "linear"), arguments.get("rel"))
+        order = np.argsort(-gains, kind="stable").tolist()
+        for i, (at, term) in enumerate(zip(order, workings.ideal_terms.tolist(), strict=True)):
+            parts = {name: float(column[i]) for name, column in workings.ideal_columns.items()}
+            ideal.append(Step(i + 1, judged[at], grade_of[judged[at]], parts, term))
     return replace(
         explanation,
         steps=tuple(steps),
@@ -269,19 +264,5 @@ def with_terms(
         total=math.fsum(step.term for step in steps),
         divisor_name=workings.divisor_name,
         divisor=None if workings.divisor is None else float(workings.divisor[0]),
-        ideal=ideal_steps(ranking.grade_of, workings, arguments),
+        ideal=tuple(step for step in ideal[: arguments.get("k")] if step.term),
     )
-
-
-def ideal_steps(grade_of: Mapping[str, float], workings: Workings, arguments: Mapping[str, Any]) -> tuple[Step, ...]:
-    if workings.ideal_terms is None:
-        return ()
-    docs = sorted((doc for doc, grade in grade_of.items() if grade >= 0), key=byte_order)
-    docs.sort(key=lambda doc: -grade_of[doc])
-    gains = gains_of(np.array([grade_of[doc] for doc in docs]), arguments.get("gain", "linear"), arguments.get("rel"))
-    order = np.argsort(-gains, kind="stable").tolist()
-    steps = []
-    for i, (at, term) in enumerate(zip(order, workings.ideal_terms.tolist(), strict=True)):
-        parts = {name: float(column[i]) for name, column in workings.ideal_columns.items()}
-        steps.append(Step(i + 1, docs[at], grade_of[docs[at]], parts, term))
-    return tuple(step for step in steps[: arguments.get("k")] if step.term)

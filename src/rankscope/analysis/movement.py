@@ -12,10 +12,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs, on_shared_queries
-from rankscope.analysis.unjudged.pool import n_unjudged
+from rankscope.analysis.unjudged.pool import divide, n_unjudged
 from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.errors import MeasureError
 from rankscope.measures.rank import first_relevant_ranks
@@ -108,86 +107,71 @@ def movement_of(
             f"a difference in {measure.name} cannot be taken apart doc by doc",
             hint="it can for nDCG, DCG, AP, RR, P, R, RBP, ERR and Success, averaged over queries",
         )
-    a, b = (SystemParts(run, measure, policies) for run in on_shared_queries(run_a, run_b))
-    counted = ~np.isnan(a.scores) & ~np.isnan(b.scores)
-    for side in (a, b):
-        side.keep(counted)
-    n_queries = int(counted.sum())
+    runs = on_shared_queries(run_a, run_b)
+    scores_a, scores_b = (score_hits(run.hits, [measure], policies)[0][:, 0] for run in runs)
+    counted = ~np.isnan(scores_a) & ~np.isnan(scores_b)
+    a, b = (SystemParts(docs, run, measure, policies, counted) for run in runs)
+    query_ids, n_queries = runs[0].hits.query_ids, int(counted.sum())
     shares = counted.astype(np.float64)
     if weight_of is not None:
-        shares *= np.array([weight_of[query] for query in a.query_ids])
+        shares *= np.array([weight_of[query] for query in query_ids])
     shares /= max(float(shares.sum()), 1e-300)
-    changes = np.where(counted, b.scores - a.scores, 0.0)
+    changes = np.where(counted, scores_b - scores_a, 0.0)
     moves = DocMoves(docs, a, b)
     most_moved = np.argsort(-np.abs(changes), kind="stable")[:limit].tolist()
     return Movement(
         n_queries=n_queries,
-        difference=in_order_sum(((b.scores - a.scores) * shares)[counted]) if n_queries else None,
+        difference=in_order_sum((changes * shares)[counted]) if n_queries else None,
         by_class={kind: moves.total(kind, shares) for kind in KINDS},
-        n_unjudged_a=int(a.n_unjudged[counted].sum()),
-        n_unjudged_b=int(b.n_unjudged[counted].sum()),
+        n_unjudged_a=a.n_unjudged,
+        n_unjudged_b=b.n_unjudged,
         by_rank_a=a.by_rank(shares),
         by_rank_b=b.by_rank(shares),
-        queries=tuple(QueryMove(a.query_ids[i], moves.of_query(i)) for i in most_moved if changes[i] != 0),
+        queries=tuple(QueryMove(query_ids[i], moves.of_query(i)) for i in most_moved if changes[i] != 0),
     )
 
 
 class SystemParts:
-    """One system: its scores, and where each judged doc that the measure looks at stands and what it contributes."""
+    """Where each judged doc stands in one system's lists and what it contributes; 0 where the measure does not see it."""
 
-    def __init__(self, run: AlignedRun, measure: Measure, policies: Policies) -> None:
+    def __init__(self, docs: JudgedDocs, run: AlignedRun, measure: Measure, policies: Policies, counted: Bools) -> None:
         hits, numbers = run.hits, run.numbers
         if numbers is None:
             raise ValueError("the docs of an alignment are not numbered")
-        self.query_ids: tuple[str, ...] = hits.query_ids
-        self.scores: Floats = score_hits(hits, [measure], policies)[0][:, 0]
         if measure.options.get("judged_only"):
             numbers, hits = numbers[hits.grades >= 0], hits.judged_only()
-        k = measure.arguments(rel=policies.relevance_level).get("k")
-        self.n_unjudged = n_unjudged(hits, k)
-        """By query."""
-        shown = hits.within(k)
-        self.query, self.docs = hits.segments[shown], numbers[shown]
-        """The query of each doc, by position, and its number."""
-        self.ranks, self.parts = hits.ranks[shown], parts_of(hits, measure, policies)[shown]
-
-    def keep(self, counted: Bools) -> None:
-        """Drop the docs of other queries; the queries themselves stay."""
-        kept = counted[self.query]
-        self.query, self.docs = self.query[kept], self.docs[kept]
-        self.ranks, self.parts = self.ranks[kept], self.parts[kept]
+        given = measure.arguments(rel=policies.relevance_level)
+        if measure.spec.workings is None:  # a success is the merit of the first relevant doc
+            first = first_relevant_ranks(hits, given["k"], given["rel"])[hits.segments]
+            parts = np.asarray(first == hits.ranks, dtype=np.float64)
+        else:
+            workings = measure.spec.workings(hits, **given)
+            parts = workings.terms
+            if workings.divisor is not None:
+                parts = divide(parts, workings.divisor[hits.segments])
+        k = given.get("k")
+        self.n_unjudged = int(n_unjudged(hits, k)[counted].sum())
+        shown = hits.within(k) & counted[hits.segments]
+        self.query, self.ranks = np.zeros((2, len(docs.ids)), dtype=np.int64)
+        self.parts = np.zeros(len(docs.ids))
+        for column, values in ((self.query, hits.segments), (self.ranks, hits.ranks), (self.parts, parts)):
+            column[numbers[shown]] = values[shown]
 
     def by_rank(self, shares: Floats) -> tuple[float, ...]:
         """Return what each rank contributes to the mean score, in which each query has its share."""
-        added = np.bincount(self.ranks, weights=self.parts * shares[self.query], minlength=1)[1:]
+        seen = np.flatnonzero(self.ranks)
+        added = np.bincount(self.ranks[seen], self.parts[seen] * shares[self.query[seen]], minlength=1)[1:]
         return tuple(added.astype(np.float64).tolist())
-
-
-def parts_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
-    """Return what each hit contributes to the score of its query; a success is the merit of the first relevant doc."""
-    given = measure.arguments(rel=policies.relevance_level)
-    if measure.spec.workings is None:
-        is_first = first_relevant_ranks(hits, given["k"], given["rel"])[hits.segments] == hits.ranks
-        return np.asarray(is_first, dtype=np.float64)
-    workings = measure.spec.workings(hits, **given)
-    if workings.divisor is None:
-        return workings.terms
-    divisor = workings.divisor[hits.segments]
-    return np.divide(workings.terms, divisor, out=np.zeros(len(divisor)), where=divisor > 0)
 
 
 class DocMoves:
     """The docs that made a difference, with their ranks on both sides; a rank is 0 where a doc is not shown."""
 
     def __init__(self, docs: JudgedDocs, a: SystemParts, b: SystemParts) -> None:
-        n = len(docs.ids)
-        query, ranks = np.zeros(n, dtype=np.int64), np.zeros((2, n), dtype=np.int64)
-        parts = np.zeros((2, n))
-        for i, side in enumerate((a, b)):
-            query[side.docs], ranks[i, side.docs], parts[i, side.docs] = side.query, side.ranks, side.parts
-        self.all_docs, self.docs = docs, np.flatnonzero(parts[0] != parts[1])
-        self.query, (self.ranks_a, self.ranks_b) = query[self.docs], ranks[:, self.docs]
-        self.changes = (parts[1] - parts[0])[self.docs]
+        self.all_docs, self.docs = docs, np.flatnonzero(a.parts != b.parts)
+        self.query = np.maximum(a.query, b.query)[self.docs]
+        self.ranks_a, self.ranks_b = a.ranks[self.docs], b.ranks[self.docs]
+        self.changes = (b.parts - a.parts)[self.docs]
         is_kind = {
             "lost": self.ranks_b == 0,
             "new": self.ranks_a == 0,

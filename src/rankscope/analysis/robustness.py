@@ -96,7 +96,6 @@ def robustness_of(
 
 
 def check_scores(scores: ArrayLike, *, n_queries: int | None = None, what: str = "scores") -> Floats:
-    """Return one number per query, or say what is wrong with them."""
     values = np.asarray(scores, dtype=np.float64)
     if values.ndim != 1 or not len(values):
         raise InputError(
@@ -158,7 +157,6 @@ def nauc(scores: ArrayLike, confidence: ArrayLike) -> float:
 
 
 def weigh_losses(differences: Floats, alpha: float) -> Floats:
-    """Return the differences, those below 0 counting 1 + alpha times."""
     if not alpha >= 0:
         raise OptionError(f"alpha = {alpha!r}: it says how much more a loss counts, so it is 0 or above")
     return np.where(differences < 0, (1 + alpha) * differences, differences)

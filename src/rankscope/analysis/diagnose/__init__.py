@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,12 @@ import numpy as np
 
 from rankscope._version import __version__
 from rankscope.align.alignment import align
-from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
 from rankscope.analysis.diagnose.checks import findings_of
-from rankscope.analysis.diagnose.lists import best_queries, position_report, query_list, worst_queries
-from rankscope.analysis.diagnose.records import Diagnosis
-from rankscope.analysis.diagnose.summary import summary_of
+from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList
+from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
 from rankscope.analysis.diagnose.view import RunView
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
@@ -27,7 +26,6 @@ from rankscope.evaluation import chosen_profile, decide_measures, decide_policie
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scoring import check_grades, count
-from rankscope.measures.spec import Measure
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -41,6 +39,23 @@ SEEN_DOCS = 10
 """How many docs a reader sees, by default."""
 POOL_CUTS = (10, 50, 100, 1000)
 """The depths of the candidate pool that a diagnosis looks at."""
+WHERE_LOST = {
+    "order": (
+        "inside the top {k}: relevant docs are there, but not at its first ranks",
+        "Work on the first ranks: the best order of the same {k} docs would reach {reached:.2f}.",
+    ),
+    "ranked_low": (
+        "below the top {k}: relevant docs are retrieved, but ranked too low",
+        "Work on the ranking first: a perfect re-ranker of the first {depth} docs would reach {reached:.2f}.",
+    ),
+    "not_retrieved": (
+        "outside the pool: relevant docs are not among the first {depth}",
+        "Work on retrieval first: no re-ranker of these docs gets beyond {reached:.2f}.",
+    ),
+}
+"""Where nDCG is lost, and what that means."""
+WORTHWHILE = 0.75
+"""A re-ranker need not look at the whole pool: the first docs that could regain this share of the loss are enough."""
 
 
 def diagnose(
@@ -105,43 +120,26 @@ def diagnose(
     vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=anyway)
-    diagnosis = diagnose_run(judged, loaded, measure, decided, hits=hits, pool_cuts=pool_cuts, embeddings=vectors)
-    for note in id_notes(judged, loaded):
-        warnings.warn(note, RankscopeWarning, stacklevel=2)
-    return diagnosis
-
-
-def diagnose_run(
-    qrels: Qrels,
-    run: Run,
-    measure: Measure,
-    policies: Policies,
-    *,
-    hits: Hits,
-    pool_cuts: Sequence[int],
-    embeddings: Any = None,
-) -> Diagnosis:
-    """Explain a run from its hits; `measure` is an nDCG with a cut-off, `pool_cuts` are depths of the candidate pool."""
-    k = int(measure.options["k"])
-    check_grades(qrels, parse_measures(f"R@{k}"), policies)
-    view = RunView(hits, measure, rel=policies.relevance_level, cuts=pool_cuts)
+    check_grades(judged, parse_measures(f"R@{k}"), decided)
+    view = RunView(hits, measure, rel=decided.relevance_level, cuts=pool_cuts)
     if not len(view):
         raise InputError(
             f"no query has a doc of grade {view.rel:g} or better, so there is nothing to find",
             hint="lower --min-rel, or check the grades with `rankscope validate`",
         )
-    if embeddings is not None:
-        extras = Extras(qrels, top_docs(run, view.hits.query_ids, policies, depth=k), embeddings=embeddings)
+    if vectors is not None:
+        extras = Extras(judged, top_docs(loaded, view.hits.query_ids, decided, depth=k), embeddings=vectors)
         redundancy = parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras)
         view.repeated_share = np.nan_to_num(redundancy)
+    for note in id_notes(judged, loaded):
+        warnings.warn(note, RankscopeWarning, stacklevel=2)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
-    worst = worst_queries(view)
-    best = best_queries(view, but=worst)
+    worst, best = query_lists(view, judged, loaded, decided)
     return Diagnosis(
         rankscope=__version__,
         is_fine=all(finding.severity == "remark" for finding in findings),
-        run=run.name or "run",
+        run=loaded.name or "run",
         measure=measure.name,
         k=k,
         min_rel=view.rel,
@@ -155,7 +153,74 @@ def diagnose_run(
         pool=tuple(view.pool),
         relevant_docs=tuple(view.relevant_docs),
         ranks=tuple(view.ranks),
-        positions=position_report(view.hits, view.rel),
-        worst=tuple(query_list(view, i, qrels, run, policies) for i in worst),
-        best=tuple(query_list(view, i, qrels, run, policies) for i in best),
+        positions=view.positions,
+        worst=worst,
+        best=best,
     )
+
+
+def summary_of(view: RunView, findings: Sequence[DiagnosisFinding]) -> str:
+    """Say how good the run is, where it loses most and what to do, or that there is nothing to complain about."""
+    losses = view.losses
+    queries = "1 query" if len(view) == 1 else f"{len(view):,} queries"
+    sentences = [f"{view.measure.name} is {losses.score:.4f} over {queries}."]
+    if all(finding.severity == "remark" for finding in findings):
+        sentences.append("Nothing to complain about: no check concerns more than a few queries.")
+    else:
+        # of equals the easiest to regain
+        part = max(WHERE_LOST, key=lambda name: round(float(getattr(losses, name)), 9))
+        where, advice = WHERE_LOST[part]
+        missing, lost = 1 - losses.score, getattr(losses, part)
+        share = "Most" if lost > missing / 2 else "The largest part"
+        place = where.format(k=view.k, depth=view.depth)
+        sentences.append(f"{share} of what is missing to 1 ({lost:.2f} of {missing:.2f}) is lost {place}.")
+        depth, reached = view.k, float(view.reordered.mean())
+        if part != "order":  # how deep to re-rank, and what that could reach at best
+            low, high = reached, float(view.ceiling.mean())
+            target = low + WORTHWHILE * (high - low) if part == "ranked_low" else high
+            by_depth = ((cut, float(view.best_score(cut).mean())) for cut in view.cuts if cut >= view.k)
+            depth, reached = next((one for one in by_depth if one[1] >= target), (view.depth, high))
+        sentences.append(advice.format(k=view.k, depth=depth, reached=reached))
+    if any(finding.code == "unjudged" and finding.severity != "remark" for finding in findings):
+        sentences.append(
+            f"But {view.unjudged_share:.0%} of the docs in the top {view.k} are unjudged: the scores may be too low."
+        )
+    return " ".join(sentences)
+
+
+def query_lists(
+    view: RunView, qrels: Qrels, run: Run, policies: Policies
+) -> tuple[tuple[QueryList, ...], tuple[QueryList, ...]]:
+    """Return the worst and the best queries, with their docs in the top k and what is missing there.
+
+    Among equals, the worst are those whose first relevant doc is not in the pool, or furthest down in it, the best those
+    with most relevant docs. No query that is perfect is among the worst, and none without any score among the best.
+    """
+    first = np.nan_to_num(view.first, nan=math.inf)
+    lowest_first = np.lexsort((-view.n_relevant, -first, view.score)).tolist()
+    worst = [i for i in lowest_first if view.score[i] < 1 - 1e-9][:N_LISTS]
+    highest_first = np.lexsort((-view.n_relevant, -view.score)).tolist()
+    best = [i for i in highest_first if view.score[i] > 0 and i not in worst][:N_LISTS]
+
+    def listed(i: int) -> QueryList:
+        query = view.hits.query_ids[i]
+        judged = {doc: grade for doc, grade in qrels.judged[query].items() if grade >= 0}
+        found = top_docs(run, [query], policies, depth=None).docs[0]
+        docs = [doc for doc in found if doc in judged or not policies.judged_only]
+        rank_of = {doc: rank for rank, doc in enumerate(docs, 1)}
+        missed = [
+            MissedDoc(doc, grade, rank_of.get(doc))
+            for doc, grade in judged.items()
+            if grade >= view.rel and rank_of.get(doc, view.k + 1) > view.k
+        ]
+        missed.sort(key=lambda one: (-one.grade, one.rank is None, one.rank or 0, one.doc))
+        return QueryList(
+            query=query,
+            score=float(view.score[i]),
+            n_found=int(view.found(view.k)[i]),
+            n_relevant=int(view.n_relevant[i]),
+            docs=tuple(ListedDoc(rank, doc, judged.get(doc)) for rank, doc in enumerate(docs[: view.k], 1)),
+            missed=tuple(missed[:N_MISSED]),
+        )
+
+    return tuple(map(listed, worst)), tuple(map(listed, best))

@@ -6,6 +6,7 @@ Another symptom is one more entry of CHECKS.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -42,10 +43,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
     code: str
     what: str
-    """In words; {k}, {depth} and the limits are filled in."""
+    """In words; {k}, {depth}, {top} and the limits are filled in."""
     shows: Callable[[RunView], Bools]
     """Which queries show it."""
-    worst: Callable[[RunView], Floats | Ints]
+    worst: Callable[[RunView], Floats | Ints] = lambda view: view.n_relevant
     """How badly; the queries with the highest numbers become the examples."""
     example: str = ""
     """The numbers of an example in words; without it there are no examples."""
@@ -61,7 +62,6 @@ CHECKS: tuple[Check, ...] = (
         code="not_answered",
         what="not answered: the run lists no docs for the query",
         shows=lambda view: ~view.hits.answered,
-        worst=lambda view: view.n_relevant,
         example="{relevant} relevant docs, no answer",
         helps="look for failed requests, filters that leave nothing, and queries that lose all their words on the way",
     ),
@@ -69,14 +69,13 @@ CHECKS: tuple[Check, ...] = (
         code="zero_hits",
         what="zero hits: no relevant doc is among the first {depth}",
         shows=lambda view: view.hits.answered & (view.found(view.depth) == 0),
-        worst=lambda view: view.n_relevant,
         example="{relevant} relevant, none among {retrieved} retrieved",
         helps="no re-ranker can repair this: look for other words for the same thing (synonyms, spelling, language), "
         "filters, docs that are not in the index, or add a retriever of another kind (dense beside BM25, or the reverse)",
     ),
     Check(
         code="pool_ceiling",
-        what="candidate pool too poor: even a perfect order of the first {depth} docs stays below nDCG@{k} = {ceiling}",
+        what="candidate pool too poor: even a perfect order of the first {depth} docs stays below nDCG@{k} = {limit.LOW_CEILING}",
         shows=lambda view: (view.ceiling < limit.LOW_CEILING) & (view.found(view.depth) > 0),
         worst=lambda view: -view.ceiling,
         numbers=SCORES,
@@ -85,7 +84,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="precise_but_incomplete",
-        what="high precision, low recall: the first {top} docs are right, but under {recall:.0%} of the relevant docs "
+        what="high precision, low recall: the first {top} docs are right, but under {limit.LOW_RECALL:.0%} of the relevant docs "
         "were retrieved at all",
         shows=lambda view: (
             (view.found(view.top) >= limit.SURE_SHARE * view.top)
@@ -105,7 +104,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="first_hit_late",
-        what="first hit late: the first relevant doc stands below rank {late}",
+        what="first hit late: the first relevant doc stands below rank {limit.LATE_RANK}",
         shows=lambda view: view.first > limit.LATE_RANK,
         worst=lambda view: view.first,
         example="first relevant doc at rank {first:.0f}",
@@ -113,7 +112,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="poor_order",
-        what="poor order: the same top {k} in their best order would gain {order} nDCG@{k} or more",
+        what="poor order: the same top {k} in their best order would gain {limit.ORDER_LOSS} nDCG@{k} or more",
         # with a single relevant doc in the top, its place is a matter of the first hit
         shows=lambda view: (view.reordered - view.score >= limit.ORDER_LOSS) & (view.found(view.k) > 1),
         worst=lambda view: view.reordered - view.score,
@@ -123,7 +122,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="redundant",
-        what="redundant results: {redundant:.0%} or more of the top {k} nearly repeats a doc above it",
+        what="redundant results: {limit.REDUNDANT_SHARE:.0%} or more of the top {k} nearly repeats a doc above it",
         shows=lambda view: view.repeated_share >= limit.REDUNDANT_SHARE,
         worst=lambda view: view.repeated_share,
         numbers=(*POSITIONS, "repeated"),
@@ -150,7 +149,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="unjudged",
-        what="too much unjudged to tell: nobody judged over {unjudged:.0%} of the top {k}, and such docs count as bad",
+        what="too much unjudged to tell: nobody judged over {limit.UNJUDGED_SHARE:.0%} of the top {k}, and such docs count as bad",
         # where the qrels hold relevant docs only, that is another finding
         shows=lambda view: (view.unjudged_shares > limit.UNJUDGED_SHARE) & view.has_nonrelevant,
         worst=lambda view: view.unjudged_shares,
@@ -163,28 +162,24 @@ CHECKS: tuple[Check, ...] = (
         what="the qrels hold relevant docs only: a bad result cannot be told from one that nobody looked at, "
         "so scores are lower bounds",
         shows=lambda view: np.full(len(view), not view.has_nonrelevant),
-        worst=lambda view: view.n_unjudged,
-        numbers=JUDGMENTS,
         helps="judge the first few docs of some queries: it shows how much better the run is than its scores",
         severity="remark",
     ),
     Check(
         code="few_relevant",
-        what="few relevant docs: queries with fewer than {few} of them have scores that jump with a single doc",
+        what="few relevant docs: queries with fewer than {limit.FEW_RELEVANT} of them have scores that jump with a single doc",
         shows=lambda view: (
             (view.n_relevant < limit.FEW_RELEVANT)
             & bool((view.n_relevant < limit.FEW_RELEVANT).mean() >= limit.FEW_RELEVANT_SHARE)
         ),
-        worst=lambda view: -view.n_relevant,
         helps="read means, not single queries, and RR or Success rather than P@{k}",
         severity="remark",
     ),
     Check(
         code="few_queries",
-        what="few queries: under {few_queries}, small differences between runs are chance",
+        what="few queries: under {limit.FEW_QUERIES}, small differences between runs are chance",
         shows=lambda view: np.full(len(view), len(view) < limit.FEW_QUERIES),
-        worst=lambda view: view.n_relevant,
-        helps="add queries before deciding on small differences; {few_queries} is a start, 200 is comfortable",
+        helps="add queries before deciding on small differences; {limit.FEW_QUERIES} is a start, 200 is comfortable",
         severity="remark",
     ),
 )
@@ -193,19 +188,7 @@ CHECKS: tuple[Check, ...] = (
 def findings_of(view: RunView, without_relevant: Sequence[str]) -> tuple[DiagnosisFinding, ...]:
     """Return all findings, the most serious first, then those that concern most queries."""
     findings = []
-    limits = {
-        "k": view.k,
-        "depth": view.depth,
-        "top": view.top,
-        "late": limit.LATE_RANK,
-        "recall": limit.LOW_RECALL,
-        "order": limit.ORDER_LOSS,
-        "unjudged": limit.UNJUDGED_SHARE,
-        "ceiling": limit.LOW_CEILING,
-        "redundant": limit.REDUNDANT_SHARE,
-        "few": limit.FEW_RELEVANT,
-        "few_queries": limit.FEW_QUERIES,
-    }
+    limits = {"k": view.k, "depth": view.depth, "top": view.top, "limit": limit}
     for check in CHECKS:
         shows = check.shows(view)
         if n_queries := int(shows.sum()):
@@ -235,13 +218,12 @@ def findings_of(view: RunView, without_relevant: Sequence[str]) -> tuple[Diagnos
 
 
 def severity_of(share: float) -> Severity:
-    """Return how much a finding matters, by the share of queries that it concerns."""
     if share >= limit.SERIOUS_SHARE:
         return "serious"
     return "moderate" if share >= limit.MODERATE_SHARE else "remark"
 
 
-def examples_of(check: Check, view: RunView, shows: Bools, limits: Mapping[str, float]) -> Iterator[FindingExample]:
+def examples_of(check: Check, view: RunView, shows: Bools, limits: Mapping[str, Any]) -> Iterator[FindingExample]:
     """Yield the queries that show it worst, in numbers and in words."""
     picked = np.flatnonzero(shows)
     order = np.argsort(-check.worst(view)[picked].astype(np.float64), kind="stable")

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.analysis.diagnose.records import Losses, PoolCut, RankBand, RankRow
+from rankscope.analysis.diagnose.records import Losses, PoolCut, PositionReport, Positions, RankBand, RankRow
 from rankscope.analysis.diagnose.thresholds import SURE_TOP
 from rankscope.arrays import Floats, Ints, positions_in_segment, safe_divide
 from rankscope.light import replace
@@ -154,6 +154,16 @@ class RunView:
             yield RankRow(rank, n_relevant, n_judged - n_relevant, n_filled - n_judged, len(self) - n_filled)
 
     @property
+    def positions(self) -> PositionReport:
+        """At which ranks the relevant docs stand, over all queries and by query."""
+        relevant = self.hits.grades >= self.rel
+        ranks = self.hits.ranks[relevant]
+        ends = np.cumsum(self.hits.per_query(relevant).astype(np.int64))
+        by_query = zip(self.hits.query_ids, np.split(ranks, ends[:-1]), self.n_relevant.tolist(), strict=True)
+        queries = {query: positions_of(mine, total) for query, mine, total in by_query}
+        return PositionReport(positions_of(ranks, int(self.n_relevant.sum())), queries)
+
+    @property
     def unjudged_share(self) -> float | None:
         """The share of the docs in all tops that nobody judged; None where there are none."""
         n_shown = int(self.n_shown.sum())
@@ -163,3 +173,15 @@ class RunView:
     def unjudged_shares(self) -> Floats:
         """The unjudged share of each query's top k, 0 where nothing was retrieved."""
         return np.nan_to_num(safe_divide(self.n_unjudged.astype(np.float64), self.n_shown))
+
+
+def positions_of(ranks: Ints, total: int) -> Positions:
+    some = len(ranks) > 0
+    return Positions(
+        found=len(ranks),
+        total=total,
+        average=float(ranks.mean()) if some else None,
+        best=int(ranks.min()) if some else None,
+        worst=int(ranks.max()) if some else None,
+        in_top={top: int((ranks <= top).sum()) for top in (3, 5, 10)},
+    )

@@ -5,7 +5,7 @@ may be unfair to it. Two things are worked out:
 
 - `TippingTable` (see `tipping`): how often the unjudged docs of the system that is behind would have to be relevant to
   close the gap. This decides whether a verdict stands.
-- `unjudged_effect`: bounds on the difference over all grades that the unjudged docs among the first k of either system
+- `unjudged_effect_of`: bounds on the difference over all grades that the unjudged docs among the first k of either system
   could get, k being what the measure looks at, and the docs whose judgment would settle the sign. A doc that both systems
   return gets one grade for both. The bounds take the judgments that exist as they are, and leave out docs that neither
   system returns among its first k; relevant ones of these would change what a perfect list is, and so the difference.
@@ -15,31 +15,93 @@ Queries that do not count in the comparison now do not count here either.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, on_shared_queries
-from rankscope.analysis.unjudged.average_precision import AveragePrecisionBounds
-from rankscope.analysis.unjudged.first_relevant import VALUES, FirstRelevantBounds
-from rankscope.analysis.unjudged.linear import FORMS, LinearBounds, has_plain_gains
-from rankscope.analysis.unjudged.pool import UnjudgedPool, graded_hits, keeps_unjudged, pool_of
-from rankscope.analysis.unjudged.records import Sensitivity, SettleDoc, UnjudgedEffect, straddles_zero
-from rankscope.arrays import Bools, Floats, Ints, in_order_sum
+from rankscope.analysis.unjudged.average_precision import PrecisionDifferences
+from rankscope.analysis.unjudged.linear import FORMS, LinearDifferences, has_plain_gains
+from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, graded_hits, keeps_unjudged, pool_of
+from rankscope.arrays import Bools, Floats, Ints, segment_max
 from rankscope.data.qrels import Qrels
-from rankscope.data.run import Run
 from rankscope.errors import MeasureError
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scores import summarise
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+from rankscope.records import Record
 
-__all__ = ["UnjudgedEffect", "supports", "unjudged_effect", "unjudged_effect_of"]
+__all__ = ["UnjudgedEffect", "supports", "unjudged_effect_of"]
 
+VALUES: dict[str, Callable[[Ints], Floats]] = {
+    "RR": lambda ranks: 1 / ranks,
+    "Success": lambda ranks: np.ones(len(ranks)),
+}
+"""What a relevant doc at a rank is worth, for measures that look at the first relevant doc alone."""
 SUPPORTED = (*FORMS, *VALUES, "AP")
 """The measures whose difference can be bounded."""
+NEARLY_ZERO = 1e-9
+"""What rounding alone may make of a difference of 0."""
+
+
+class SettleDoc(Record):
+    """A doc to judge for one query."""
+
+    query_id: str
+    doc_id: str
+    swing: float
+    """How far this doc alone can move the mean difference, and to which side: above 0 it favours the second system."""
+    rank_a: int | None
+    """Its rank in the first system's list; None where it is not among the docs that the measure looks at."""
+    rank_b: int | None
+
+
+class Sensitivity(Record):
+    """The same comparison by other ways of dealing with unjudged docs."""
+
+    judged_only: float
+    """The difference when docs without a judgment are removed from both lists."""
+    bpref: float
+    """The difference by bpref, which looks at judged docs only; NaN where grades are fractions and no threshold is set."""
+
+
+class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
+    """What unjudged docs among the first k could do to the difference between two systems, the second minus the first.
+
+    All numbers are means over the queries that count in the comparison. Only docs in the first k ranks of either
+    system are looked at; a doc that both have is one doc and gets one grade. `low` and `high` hold for every way to
+    grade these docs from 0 to the top grade, not for judgments of other docs, nor for other judgments of judged ones.
+    """
+
+    k: int | None
+    """How many ranks the measure looks at; None is all of them."""
+    top_grade: float
+    """The best grade that an unjudged doc may turn out to have."""
+    n_unjudged: int
+    """Pairs of query and doc in the first k ranks of either system that nobody judged."""
+    useless: float
+    """The difference if every unjudged doc gets grade 0; that is how most measures count them."""
+    perfect: float
+    """The difference if every unjudged doc gets the top grade."""
+    low: float
+    high: float
+    exact: bool
+    """Whether some grades really lead to `low` and `high`; else they may be further out than any grades lead."""
+    query_ids: tuple[str, ...]
+    query_low: Floats
+    """The same by query; NaN where a query does not count."""
+    query_high: Floats
+    n_certain: int
+    """How many docs to judge until the sign is settled whatever their grades: all that can change the difference,
+    0 where it is settled."""
+    sensitivity: Sensitivity
+    docs: Callable[..., tuple[SettleDoc, ...]]
+    """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
 
 
 def supports(measure: Measure, policies: Policies) -> bool:
@@ -52,11 +114,6 @@ def supports(measure: Measure, policies: Policies) -> bool:
     aggregate = measure.options.get("agg") or measure.spec.aggregate
     known = measure.base in SUPPORTED and aggregate == "mean"
     return known and keeps_unjudged(measure, policies) and has_plain_gains(given)
-
-
-def unjudged_effect(qrels: Qrels, run_a: Run, run_b: Run, measure: Measure, policies: Policies) -> UnjudgedEffect:
-    a, b = (AlignedRun.of(qrels, run, policies) for run in (run_a, run_b))
-    return unjudged_effect_of(qrels, a, b, measure, policies)
 
 
 def unjudged_effect_of(
@@ -75,34 +132,32 @@ def unjudged_effect_of(
     lowest_relevant = float(arguments.get("rel") or policies.relevance_level)
     top = max(hits[0].max_grade, lowest_relevant)  # where no judged doc is relevant, others may be
     pool = pool_of(qrels, runs, k=k)
-    counted = np.all([~np.isnan(scores_of(each, measure, policies)) for each in hits], axis=0)
-    bounds: DifferenceBounds
+    counted = np.all([~np.isnan(score_hits(each, [measure], policies)[0][:, 0]) for each in hits], axis=0)
     if measure.base in FORMS:
-        bounds = LinearBounds(FORMS[measure.base](arguments, top), pool, hits, top=top)
+        bounds = LinearDifferences(FORMS[measure.base](arguments, top), pool, hits, top=top).bounds()
     elif measure.base in VALUES:
-        bounds = FirstRelevantBounds(measure.base, arguments, pool, hits)
+        bounds = first_relevant_bounds(VALUES[measure.base], arguments, pool, hits)
     else:
-        bounds = AveragePrecisionBounds(arguments, pool, hits)
-    low, high = bounds.extremes()
-    queue = JudgingQueue(bounds, hits[0].query_ids, counted)
+        bounds = PrecisionDifferences(arguments, pool, hits).bounds()
+    now, low, high = (summarise(each[counted], "mean") for each in (bounds.now, bounds.low, bounds.high))
+    queue = JudgingQueue(bounds, pool, hits[0].query_ids, counted)
     sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)
     perfect = [graded_hits(each, pool, ranks, grade=top, k=k) for each, ranks in sides]
     has_threshold = qrels.fractional_row is None or policies.min_rel is not None
     bpref = Measure.of(REGISTRY["Bpref"], {})
-    is_open = counted.any() and straddles_zero(float(low[counted].mean()), float(high[counted].mean()))
     return UnjudgedEffect(
         k=k,
         top_grade=top,
         n_unjudged=int(counted[pool.query].sum()),
-        useless=mean(bounds.now[counted]),
+        useless=now,
         perfect=difference(perfect, measure, policies, counted),
-        low=mean(low[counted]),
-        high=mean(high[counted]),
+        low=low,
+        high=high,
         exact=bounds.exact,
         query_ids=hits[0].query_ids,
-        query_low=np.where(counted, low, np.nan),
-        query_high=np.where(counted, high, np.nan),
-        n_certain=len(queue.order) if is_open else 0,
+        query_low=np.where(counted, bounds.low, np.nan),
+        query_high=np.where(counted, bounds.high, np.nan),
+        n_certain=len(queue.order) if straddles_zero(low, high) else 0,
         sensitivity=Sensitivity(
             judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
             bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
@@ -111,41 +166,38 @@ def unjudged_effect_of(
     )
 
 
-def scores_of(hits: Hits, measure: Measure, policies: Policies) -> Floats:
-    """Return each query's score; NaN where the query does not count."""
-    return np.asarray(score_hits(hits, [measure], policies)[0][:, 0])
-
-
 def difference(hits: Iterable[Hits], measure: Measure, policies: Policies, counted: Bools) -> float:
     """Return the mean difference, the second minus the first, over the queries that count."""
-    a, b = (np.nan_to_num(scores_of(each, measure, policies)[counted]) for each in hits)
-    return mean(b - a)
+    a, b = (np.nan_to_num(score_hits(each, [measure], policies)[0][counted, 0]) for each in hits)
+    return summarise(b - a, "mean")
 
 
-def mean(values: Floats) -> float:
-    return in_order_sum(values) / len(values) if len(values) else float("nan")
+def first_relevant_bounds(
+    value: Callable[[Ints], Floats], given: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits]
+) -> DifferenceBounds:
+    """Bound the differences by a measure that is the best value of a relevant doc.
+
+    If several unjudged docs turn out relevant, the one that is best for B decides B's score, and without the others A's
+    score can only be lower. So the highest difference is reached with at most one relevant doc among the unjudged ones,
+    and trying each is exact; likewise the lowest.
+    """
+    scores, lifts = [], []
+    for each, ranks in zip(hits, (pool.rank_a, pool.rank_b), strict=True):
+        relevant = (each.grades >= given["rel"]) & each.within(given["k"])
+        judged = segment_max(np.where(relevant, value(each.ranks), 0.0), each.segments, len(each))
+        if_relevant = np.where(ranks > 0, value(np.maximum(ranks, 1)), 0.0)
+        scores.append(judged)
+        lifts.append(np.maximum(if_relevant - judged[pool.query], 0.0))
+    now, change = scores[1] - scores[0], lifts[1] - lifts[0]
+    low = now - segment_max(-change, pool.query, pool.n_queries)
+    high = now + segment_max(change, pool.query, pool.n_queries)
+    matters = (lifts[0] > 0) | (lifts[1] > 0)
+    return DifferenceBounds(now, low, high, matters, np.minimum(change, 0.0), np.maximum(change, 0.0))
 
 
-class DifferenceBounds(Protocol):
-    """The difference of one measure between two systems, for any grades of the unjudged docs."""
-
-    pool: UnjudgedPool
-    now: Floats
-    """The difference of each query if all unjudged docs get grade 0."""
-    exact: bool
-    """Whether some grades really lead to the extremes; else these are safe, but may be too far apart."""
-
-    def matters(self) -> Bools:
-        """Tell which unjudged docs can change the difference at all."""
-        ...
-
-    def alone(self) -> tuple[Floats, Floats]:
-        """Return how far each doc alone can lower and raise the difference of its query."""
-        ...
-
-    def extremes(self) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest difference of each query."""
-        ...
+def straddles_zero(low: float, high: float) -> bool:
+    """Tell whether 0 lies within bounds or on one of them, rounding errors aside; bounds that coincide are certain."""
+    return low <= NEARLY_ZERO and high >= -NEARLY_ZERO and high - low > NEARLY_ZERO
 
 
 class JudgingQueue:
@@ -156,18 +208,19 @@ class JudgingQueue:
     one judges the first few and compares again.
     """
 
-    def __init__(self, bounds: DifferenceBounds, query_ids: tuple[str, ...], counted: Bools) -> None:
-        self.query_ids, self.pool = query_ids, bounds.pool
-        low, high = bounds.alone()
+    def __init__(
+        self, bounds: DifferenceBounds, pool: UnjudgedPool, query_ids: tuple[str, ...], counted: Bools
+    ) -> None:
+        self.query_ids, self.pool = query_ids, pool
+        low, high = bounds.falls, bounds.rises
         against, along = (-low, high) if bounds.now[counted].sum() >= 0 else (high, -low)
-        useful = np.flatnonzero(bounds.matters() & counted[bounds.pool.query])
+        useful = np.flatnonzero(bounds.matters & counted[pool.query])
         self.order: Ints = useful[np.lexsort((-along[useful], -against[useful]))]
         """Positions in the pool."""
         self.swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)
         """How far each doc of the pool can move the mean difference."""
 
     def first(self, n: int | None = None) -> tuple[SettleDoc, ...]:
-        """Return the n docs to judge first, by default all."""
         return tuple(
             SettleDoc(
                 query_id=self.query_ids[int(self.pool.query[i])],

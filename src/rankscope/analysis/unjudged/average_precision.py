@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.analysis.unjudged.pool import UnjudgedPool
+from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, divide
 from rankscope.arrays import Bools, Floats, Ints, offsets_of, segment_sum
 from rankscope.measures.rank import precision_terms
 
@@ -30,64 +30,55 @@ _LONGEST_FOR_PAIRS = 256
 _BATCH_CELLS = 1 << 21
 
 
-class AveragePrecisionBounds:
+class PrecisionDifferences:
     """The differences of average precision, for any grades of the unjudged docs."""
 
     def __init__(self, given: dict[str, Any], pool: UnjudgedPool, hits: tuple[Hits, Hits]) -> None:
-        self.pool = pool
-        self.cap = given["k"] if given["norm"] == "min" else None
         k, rel = given["k"], float(given["rel"])
+        self.pool, self.cap = pool, k if given["norm"] == "min" else None
         self.n_relevant = hits[0].n_relevant(rel)
-        self.sums = tuple(each.per_query(precision_terms(each, k, rel)) for each in hits)
+        self.sums = [each.per_query(precision_terms(each, k, rel)) for each in hits]
         ranks = (pool.rank_a, pool.rank_b)
-        self.closeness = tuple(np.where(each > 0, 1 / np.maximum(each, 1), 0.0) for each in ranks)
-        sides = zip(hits, ranks, strict=True)
-        self.added = tuple(own_parts(each, pool, places, k=k, rel=rel) for each, places in sides)
-        self.now = self.over_relevant(self.sums[1] - self.sums[0], np.zeros(pool.n_queries))
-        self.exact = bool((pool.counts <= 1).all())
+        self.closeness = [np.where(each > 0, 1 / np.maximum(each, 1), 0.0) for each in ranks]
+        self.added = [own_parts(each, pool, mine, k=k, rel=rel) for each, mine in zip(hits, ranks, strict=True)]
 
-    def over_relevant(self, numerator: Floats, n_more: Floats, queries: Ints | None = None) -> Floats:
-        """Divide by the relevant docs of queries (by default of all), of which there are some more than judged."""
-        known = self.n_relevant if queries is None else self.n_relevant[queries]
-        while known.ndim < numerator.ndim:
-            known = known[:, None]
-        n_relevant = known + n_more if self.cap is None else np.minimum(known + n_more, self.cap)
-        return np.divide(numerator, n_relevant, out=np.zeros_like(numerator), where=n_relevant > 0)
-
-    def matters(self) -> Bools:
-        moved: Bools = self.pool.rank_a != self.pool.rank_b
-        moves = segment_sum(moved, self.pool.query, self.pool.n_queries) + (self.sums[0] != self.sums[1])
-        return np.asarray(moved | (moves[self.pool.query] > 0) | (self.added[0] != self.added[1]))
-
-    def alone(self) -> tuple[Floats, Floats]:
-        query = self.pool.query
-        numerator = (self.sums[1] - self.sums[0])[query] + self.added[1] - self.added[0]
-        change = self.over_relevant(numerator, np.ones(len(query)), query) - self.now[query]
-        return np.minimum(change, 0.0), np.maximum(change, 0.0)
-
-    def extremes(self) -> tuple[Floats, Floats]:
-        low, high = self.now.copy(), self.now.copy()
-        for queries, docs in batches(self.pool.query, self.pool.n_queries):
+    def bounds(self) -> DifferenceBounds:
+        query, n_queries = self.pool.query, self.pool.n_queries
+        lead = self.sums[1] - self.sums[0]
+        now = self.over_relevant(lead, 0, np.arange(n_queries))
+        moved = self.pool.rank_a != self.pool.rank_b
+        moves = segment_sum(moved, query, n_queries) + (lead != 0)
+        change = self.over_relevant(lead[query] + self.added[1] - self.added[0], 1, query) - now[query]
+        low, high = now.copy(), now.copy()
+        for queries, docs in batches(query, n_queries):
             high[queries] = self.limit(queries, docs, better=1)
             low[queries] = -self.limit(queries, docs, better=0)
-        return low, high
+        return DifferenceBounds(
+            now,
+            low,
+            high,
+            matters=moved | (moves[query] > 0) | (self.added[0] != self.added[1]),
+            falls=np.minimum(change, 0.0),
+            rises=np.maximum(change, 0.0),
+            exact=bool((self.pool.counts <= 1).all()),
+        )
+
+    def over_relevant(self, numerator: Floats, n_more: Floats | int, queries: Ints) -> Floats:
+        """Divide by the relevant docs of queries, of which there are some more than judged."""
+        known = self.n_relevant[queries] if numerator.ndim == 1 else self.n_relevant[queries, None]
+        return divide(numerator, known + n_more if self.cap is None else np.minimum(known + n_more, self.cap))
 
     def limit(self, queries: Ints, docs: Ints, *, better: int) -> Floats:
         """Return what the lead of one system cannot exceed; `docs` has a row per query, filled up with -1."""
-        worse = 1 - better
-        is_doc = docs >= 0
+        worse, is_doc = 1 - better, docs >= 0
         z = [np.where(is_doc, self.closeness[system][docs], 0.0) for system in (better, worse)]
         added = [np.where(is_doc, self.added[system][docs], 0.0) for system in (better, worse)]
         rises = list_limits(z[0], added[0], z[1], added[1], is_doc)
         if docs.shape[1] <= _LONGEST_FOR_PAIRS:
             rises = np.minimum(rises, pair_limits(z[0], z[1], added[0] - added[1], is_doc))
-        lead = (self.sums[better] - self.sums[worse])[queries]
+        lead = (self.sums[better] - self.sums[worse])[queries, None]
         n_more = np.arange(docs.shape[1] + 1.0)
-        reached = self.over_relevant(
-            np.concatenate([lead[:, None], lead[:, None] + rises], axis=1),
-            np.broadcast_to(n_more, (len(queries), len(n_more))),
-            queries,
-        )
+        reached = self.over_relevant(np.concatenate([lead, lead + rises], axis=1), n_more, queries)
         possible = n_more <= is_doc.sum(axis=1)[:, None]
         return np.asarray(np.where(possible, reached, -np.inf).max(axis=1))
 

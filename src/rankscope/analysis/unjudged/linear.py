@@ -27,15 +27,18 @@ The lowest difference is the highest one with the systems exchanged.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.analysis.unjudged.pool import UnjudgedPool
-from rankscope.arrays import Bools, Floats, Ints, log2, offsets_of, running_sum, segment_sum
+from rankscope.analysis.unjudged.pool import DifferenceBounds, UnjudgedPool, divide
+from rankscope.arrays import AnyNumber, Floats, Ints, log2, offsets_of, running_sum, segment_sum
 from rankscope.measures.gain import gains_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Arguments: TypeAlias = dict[str, Any]
 Gains: TypeAlias = Callable[[Floats], Floats]
@@ -47,7 +50,7 @@ class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
 
     gain: Gains
     weight: RankWeights
-    k: int | None = None
+    k: int | None
     """Ranks below k count nothing."""
     over_shown: bool = False
     """Whether each list's sum is divided by the number of docs shown."""
@@ -55,6 +58,19 @@ class LinearForm(msgspec.Struct, frozen=True, kw_only=True):
     """What a rank of the ideal list adds to the divisor; None where the divisor is `divisor` alone."""
     divisor: float = 1.0
     """The part of the divisor that does not depend on judgments."""
+
+    def doc_weights(self, hits: Hits, query: Ints, ranks: Ints) -> Floats:
+        """Return what each doc counts at its rank (0: not listed) in one system's list, per unit of gain."""
+        counted = (ranks > 0) if self.k is None else (ranks > 0) & (ranks <= self.k)
+        weights = np.where(counted, self.weight(np.maximum(ranks, 1)), 0.0)
+        if not self.over_shown:
+            return weights
+        shown = hits.n_retrieved if self.k is None else np.minimum(hits.n_retrieved, self.k)
+        return weights / np.maximum(shown, 1)[query]
+
+    def judged_sums(self, hits: Hits) -> Floats:
+        gains = np.where(hits.grades >= 0, self.gain(np.maximum(hits.grades, 0.0)), 0.0)
+        return hits.per_query(gains * self.doc_weights(hits, hits.segments, hits.ranks))
 
 
 def every_rank(ranks: Ints) -> Floats:
@@ -65,75 +81,59 @@ def log_discount(ranks: Ints) -> Floats:
     return 1 / log2(ranks + 1)
 
 
-def first_ranks(k: int | None, weight: RankWeights) -> RankWeights:
-    return weight if k is None else lambda ranks: np.where(ranks <= k, weight(ranks), 0.0)
+def sum_form(
+    given: Arguments, weight: RankWeights = every_rank, *, gain: Gains | None = None, **more: Any
+) -> LinearForm:
+    def own_gain(grades: Floats) -> Floats:
+        return gains_of(grades, given.get("gain", "binary"), given["rel"])
+
+    return LinearForm(gain=gain or own_gain, weight=weight, k=given.get("k"), **more)
 
 
-def binary_gain(given: Arguments) -> Gains:
-    return lambda grades: (grades >= given["rel"]).astype(np.float64)
+def normalised_form(given: Arguments, weight: RankWeights) -> LinearForm:
+    def ideal_weight(ranks: Ints) -> Floats:
+        return weight(ranks) if given["k"] is None else np.where(ranks <= given["k"], weight(ranks), 0.0)
 
-
-def graded_gain(given: Arguments) -> Gains:
-    return lambda grades: gains_of(grades, given["gain"], given["rel"])
-
-
-def scaled_gain(given: Arguments, top: float, *, gain: Any) -> Gains:
-    """Return gains as a share of the most on the scale."""
-    most = float(top if given["max_grade"] is None else given["max_grade"])
-    scale = gains_of(np.array([most]), gain, None)[0]
-    return lambda grades: gains_of(grades, gain, given.get("rel")) / scale
-
-
-def recall_form(given: Arguments, ideal_weight: RankWeights = every_rank) -> LinearForm:
-    return LinearForm(
-        gain=binary_gain(given), weight=every_rank, k=given.get("k"), ideal_weight=ideal_weight, divisor=0.0
-    )
+    return sum_form(given, weight, ideal_weight=ideal_weight, divisor=0.0)
 
 
 def f_form(given: Arguments) -> LinearForm:
     """Return F as (1 + b²) found / (b² R + k), for precision found / k and recall found / R."""
-    k, beta_squared = given["k"], float(given["beta"]) ** 2
+    beta_squared = float(given["beta"]) ** 2
     share = beta_squared / (1 + beta_squared)
-    return LinearForm(
-        gain=binary_gain(given),
-        weight=every_rank,
-        k=k,
-        ideal_weight=lambda ranks: np.full(len(ranks), share),
-        divisor=k / (1 + beta_squared),
+    return sum_form(
+        given, ideal_weight=lambda ranks: np.full(len(ranks), share), divisor=given["k"] / (1 + beta_squared)
     )
 
 
-def normalised_form(given: Arguments, weight: RankWeights) -> LinearForm:
-    k = given["k"]
-    return LinearForm(gain=graded_gain(given), weight=weight, k=k, ideal_weight=first_ranks(k, weight), divisor=0.0)
+def scaled_gain(given: Arguments, top: float) -> Gains:
+    """Return gains as a share of the most on the scale."""
+    gain, rel = given.get("gain", "linear"), given.get("rel")
+    most = float(top if given["max_grade"] is None else given["max_grade"])
+    scale = gains_of(np.array([most]), gain, None)[0]
+    return lambda grades: gains_of(grades, gain, rel) / scale
 
 
 def rank_biased_form(given: Arguments, top: float) -> LinearForm:
-    gain, p = given["gain"], float(given["p"])
-    gains = binary_gain(given) if gain == "binary" else scaled_gain(given, top, gain=gain)
-    return LinearForm(gain=gains, weight=lambda ranks: (1 - p) * np.power(p, ranks - 1.0), k=given["k"])
-
-
-def share_of_shown(given: Arguments, gain: Gains) -> LinearForm:
-    return LinearForm(gain=gain, weight=every_rank, k=given.get("k"), over_shown=True)
+    p = float(given["p"])
+    gain = None if given["gain"] == "binary" else scaled_gain(given, top)
+    return sum_form(given, lambda ranks: (1 - p) * np.power(p, ranks - 1.0), gain=gain)
 
 
 FORMS: dict[str, Callable[[Arguments, float], LinearForm]] = {
-    "P": lambda given, _: LinearForm(
-        gain=binary_gain(given), weight=every_rank, k=given["k"], divisor=float(given["k"])
-    ),
-    "P_ret": lambda given, _: share_of_shown(given, binary_gain(given)),
-    "SetP": lambda given, _: share_of_shown(given, binary_gain(given)),
-    "R": lambda given, _: recall_form(given),
-    "SetR": lambda given, _: recall_form(given),
-    "R_cap": lambda given, _: recall_form(given, first_ranks(given["k"], every_rank)),
+    "P": lambda given, _: sum_form(given, divisor=float(given["k"])),
+    "P_ret": lambda given, _: sum_form(given, over_shown=True),
+    "SetP": lambda given, _: sum_form(given, over_shown=True),
+    "R": lambda given, _: sum_form(given, ideal_weight=every_rank, divisor=0.0),
+    "SetR": lambda given, _: sum_form(given, ideal_weight=every_rank, divisor=0.0),
+    "R_cap": lambda given, _: normalised_form(given, every_rank),
     "F": lambda given, _: f_form(given),
-    "CG": lambda given, _: LinearForm(gain=graded_gain(given), weight=every_rank, k=given["k"]),
+    "CG": lambda given, _: sum_form(given),
     "NCG": lambda given, _: normalised_form(given, every_rank),
-    "DCG": lambda given, _: LinearForm(gain=graded_gain(given), weight=log_discount, k=given["k"]),
+    "DCG": lambda given, _: sum_form(given, log_discount),
     "nDCG": lambda given, _: normalised_form(given, log_discount),
     "RBP": rank_biased_form,
-    "MeanGain": lambda given, top: share_of_shown(given, scaled_gain(given, top, gain="linear")),
+    "MeanGain": lambda given, top: sum_form(given, gain=scaled_gain(given, top), over_shown=True),
 }
 """How each measure is made from its arguments and the top grade."""
 
@@ -148,81 +148,80 @@ def has_plain_gains(given: Arguments) -> bool:
     return gain != "binary" or rel is None or rel > 0
 
 
-class LinearBounds:
-    """The differences of one such measure, for any grades of the unjudged docs."""
+class IdealDivisor:
+    """What such a measure is divided by, level by level of gain."""
 
-    exact = True
+    def __init__(self, form: LinearForm, levels: Floats, ideal: tuple[Ints, Floats], *, n_unjudged: int) -> None:
+        self.constant, (offsets, grades) = form.divisor, ideal
+        gains = form.gain(grades)
+        n_reached = (np.concatenate([[0], np.cumsum(gains >= level)]) for level in levels.tolist())
+        n_judged = (np.diff(reached[offsets]) for reached in n_reached)
+        self.levels = list(zip(levels.tolist(), np.diff(levels, prepend=0.0).tolist(), n_judged, strict=True))
+        """Each gain above 0 that a doc can have, rising: the gain, its step from the one before, and how many judged
+        docs of each query are worth at least so much."""
+        n_most = int(np.diff(offsets).max(initial=0)) + n_unjudged + 1
+        self.sums = np.zeros(n_most + 1)
+        """What an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
+        if form.ideal_weight is not None:
+            self.sums[1:] = np.cumsum(form.ideal_weight(np.arange(1, n_most + 1)))
+
+    def where_good(self, n_good: Ints, queries: Ints) -> Floats:
+        """Return the divisor of queries in which so many unjudged docs are worth the most."""
+        total = np.full(len(n_good), self.constant)
+        for _, step, n_judged in self.levels:
+            total += step * self.sums[n_judged[queries] + n_good]
+        return total
+
+
+class LinearDifferences:
+    """The differences of one such measure, for any grades of the unjudged docs."""
 
     def __init__(self, form: LinearForm, pool: UnjudgedPool, hits: tuple[Hits, Hits], *, top: float) -> None:
         self.pool, self.form = pool, form
-        weights_a = doc_weights(form, hits[0], pool.query, pool.rank_a)
-        self.slopes = doc_weights(form, hits[1], pool.query, pool.rank_b) - weights_a
-        self.judged_part = judged_sum(form, hits[1]) - judged_sum(form, hits[0])
+        weights_a = form.doc_weights(hits[0], pool.query, pool.rank_a)
+        self.slopes = form.doc_weights(hits[1], pool.query, pool.rank_b) - weights_a
+        self.judged_part = form.judged_sums(hits[1]) - form.judged_sums(hits[0])
+        # whole grades up to the top, and those of the qrels
         grades = np.concatenate([np.arange(0.0, top + 1), hits[0].ideal_grades, [top]])
         levels = np.unique(form.gain(np.unique(grades[grades <= top])))
-        self.levels = levels[levels > 0] if levels[-1] > 0 else levels[-1:]
-        """The gains above 0 that a grade from 0 to the top can have, rising: whole grades, and those of the qrels."""
-        self.steps = np.diff(self.levels, prepend=0.0)
-        gains = form.gain(hits[0].ideal_grades)
-        self.n_judged = [hits[0].per_ideal(gains >= level).astype(np.int64) for level in self.levels.tolist()]
-        longest = int((np.diff(hits[0].ideal_offsets) + pool.counts).max(initial=0)) + 1
-        self.ideal_sums = np.zeros(longest + 1)
-        """What an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
-        if form.ideal_weight is not None:
-            self.ideal_sums[1:] = np.cumsum(form.ideal_weight(np.arange(1, longest + 1)))
-        self.now = self.quotient(self.judged_part, self.divisor(np.zeros(pool.n_queries, dtype=np.int64)))
+        levels = levels[levels > 0] if levels[-1] > 0 else levels[-1:]
+        ideal = hits[0].ideal_offsets, hits[0].ideal_grades
+        self.ideal = IdealDivisor(form, levels, ideal, n_unjudged=int(pool.counts.max(initial=0)))
+        queries = np.arange(pool.n_queries)
+        self.now = divide(self.judged_part, self.ideal.where_good(np.zeros_like(queries), queries))
 
-    def divisor(self, n_good: Ints, queries: Ints | None = None) -> Floats:
-        """Return the divisor of queries (by default of all) in which so many unjudged docs are worth the most."""
-        total = np.full(len(n_good), self.form.divisor)
-        for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
-            total += step * self.ideal_sums[(judged if queries is None else judged[queries]) + n_good]
-        return total
-
-    def quotient(self, numerator: Floats, divisor: Floats) -> Floats:
-        """Divide; a query with nothing to gain counts as 0."""
-        return np.divide(numerator, divisor, out=np.zeros_like(numerator), where=divisor > 0)
-
-    def matters(self) -> Bools:
-        tilts: Bools = self.slopes != 0
-        if self.form.ideal_weight is None:
-            return tilts
-        moves = segment_sum(tilts, self.pool.query, self.pool.n_queries) + (self.judged_part != 0)
-        return np.asarray(tilts | (moves[self.pool.query] > 0))
-
-    def alone(self) -> tuple[Floats, Floats]:
-        low, high = np.zeros(len(self.pool)), np.zeros(len(self.pool))
-        query = self.pool.query
-        divisor = self.divisor(np.zeros(len(query), dtype=np.int64), query)
-        for level, step, judged in zip(self.levels.tolist(), self.steps.tolist(), self.n_judged, strict=True):
-            divisor += step * (self.ideal_sums[judged[query] + 1] - self.ideal_sums[judged[query]])
-            change = self.quotient(self.judged_part[query] + level * self.slopes, divisor) - self.now[query]
-            low, high = np.minimum(low, change), np.maximum(high, change)
-        return low, high
-
-    def extremes(self) -> tuple[Floats, Floats]:
-        return -self.highest(-1.0), self.highest(1.0)
+    def bounds(self) -> DifferenceBounds:
+        query, pool = self.pool.query, self.pool
+        matters = self.slopes != 0
+        if self.form.ideal_weight is not None:
+            moves = segment_sum(matters, query, pool.n_queries) + (self.judged_part != 0)
+            matters = matters | (moves[query] > 0)
+        falls, rises = np.zeros(len(pool)), np.zeros(len(pool))
+        divisor = self.ideal.where_good(np.zeros_like(query), query)
+        for level, step, n_judged in self.ideal.levels:
+            divisor += step * (self.ideal.sums[n_judged[query] + 1] - self.ideal.sums[n_judged[query]])
+            change = divide(self.judged_part[query] + level * self.slopes, divisor) - self.now[query]
+            falls, rises = np.minimum(falls, change), np.maximum(rises, change)
+        return DifferenceBounds(self.now, -self.highest(-1.0), self.highest(1.0), matters, falls, rises)
 
     def highest(self, sign: float) -> Floats:
         """Return the highest difference of each query, or with sign -1 of the systems exchanged."""
         sums = SlopeSums(self.pool.query, sign * self.slopes, self.pool.n_queries)
         start = sign * self.judged_part
-        numerator = start[sums.query] + float(self.levels[-1]) * sums.slope_sum
-        best = sums.best(self.quotient(numerator, self.divisor(sums.n_good, sums.query)))
-        if self.form.ideal_weight is None or len(self.levels) == 1:
+        numerator = start[sums.query] + self.ideal.levels[-1][0] * sums.slope_sum
+        best = sums.best(divide(numerator, self.ideal.where_good(sums.n_good, sums.query)))
+        if self.form.ideal_weight is None or len(self.ideal.levels) == 1:
             return best
-        return self.refined(sums, start, best)
-
-    def refined(self, sums: SlopeSums, start: Floats, best: Floats) -> Floats:
-        """Raise the highest difference where gains in between do better than nothing or the most."""
-        for _ in range(100):
+        for _ in range(100):  # gains in between may do better than nothing or the most
             numerator, divisor = start.copy(), np.full(len(start), self.form.divisor)
-            for step, judged in zip(self.steps.tolist(), self.n_judged, strict=True):
-                ideal = self.ideal_sums[judged[sums.query] + sums.n_good]
-                chosen = sums.last_best(sums.slope_sum - best[sums.query] * ideal)
+            for _, step, n_judged in self.ideal.levels:
+                ideal = self.ideal.sums[n_judged[sums.query] + sums.n_good]
+                values = sums.slope_sum - best[sums.query] * ideal
+                is_best = values == sums.best(values)[sums.query]
+                chosen = sums.best(np.where(is_best, np.arange(len(values)), -1))  # the last one of several
                 numerator += step * sums.slope_sum[chosen]
                 divisor += step * ideal[chosen]
-            better = np.where(best >= 0, np.maximum(best, self.quotient(numerator, divisor)), best)
+            better = np.where(best >= 0, np.maximum(best, divide(numerator, divisor)), best)
             if np.all(better - best <= 1e-15):
                 return better
             best = better
@@ -241,26 +240,5 @@ class SlopeSums:
         added[self.n_good > 0] = slopes[np.lexsort((-slopes, doc_query))]
         self.slope_sum = running_sum(added, self.query, n_queries)
 
-    def best(self, values: Floats) -> Floats:
+    def best(self, values: NDArray[AnyNumber]) -> NDArray[AnyNumber]:
         return np.maximum.reduceat(values, self.starts)
-
-    def last_best(self, values: Floats) -> Ints:
-        """Return where the highest value of each query stands, the last one of several."""
-        is_best = values == self.best(values)[self.query]
-        return np.maximum.reduceat(np.where(is_best, np.arange(len(values)), -1), self.starts)
-
-
-def doc_weights(form: LinearForm, hits: Hits, query: Ints, ranks: Ints) -> Floats:
-    """Return what each doc counts at its rank (0: not listed) in one system's list, per unit of gain."""
-    counted = (ranks > 0) if form.k is None else (ranks > 0) & (ranks <= form.k)
-    weights = np.where(counted, form.weight(np.maximum(ranks, 1)), 0.0)
-    if not form.over_shown:
-        return weights
-    shown = hits.n_retrieved if form.k is None else np.minimum(hits.n_retrieved, form.k)
-    return weights / np.maximum(shown, 1)[query]
-
-
-def judged_sum(form: LinearForm, hits: Hits) -> Floats:
-    """Return what the judged docs of each query add up to."""
-    gains = np.where(hits.grades >= 0, form.gain(np.maximum(hits.grades, 0.0)), 0.0)
-    return hits.per_query(gains * doc_weights(form, hits, hits.segments, hits.ranks))

@@ -37,6 +37,28 @@ class UnjudgedPool(msgspec.Struct, frozen=True, eq=False):
         return np.bincount(self.query, minlength=self.n_queries)
 
 
+class DifferenceBounds(msgspec.Struct, frozen=True, eq=False):
+    """How far unjudged docs can move the difference between two systems by one measure, whatever their grades."""
+
+    now: Floats
+    """The difference of each query if all unjudged docs get grade 0."""
+    low: Floats
+    """The lowest difference of each query."""
+    high: Floats
+    matters: Bools
+    """Which docs of the pool can change the difference at all."""
+    falls: Floats
+    """How far each doc alone can lower the difference of its query, 0 or below."""
+    rises: Floats
+    exact: bool = True
+    """Whether some grades really lead to `low` and `high`; else these are safe, but may be too far apart."""
+
+
+def divide(numerator: Floats, divisor: Floats) -> Floats:
+    """Divide; where there is nothing to gain, so that the divisor is 0, the result is 0."""
+    return np.divide(numerator, divisor, out=np.zeros_like(numerator), where=divisor > 0)
+
+
 def keeps_unjudged(measure: Measure, policies: Policies) -> bool:
     """Tell whether docs that nobody judged stay in the lists that a measure looks at."""
     over = measure.arguments(rel=policies.relevance_level).get("over")
@@ -56,8 +78,10 @@ def pool_of(qrels: Qrels, runs: tuple[AlignedRun, AlignedRun], *, k: int | None)
     columns = (array("q"), array("q"), array("q"))
     for i, query, docs_a, docs_b in zip(places, query_ids, *lists, strict=True):
         grade_of = qrels.judged[query]
-        in_a = {doc: rank for rank, doc in enumerate(docs_a, 1) if grade_of.get(doc, -1) < 0}
-        in_b = {doc: rank for rank, doc in enumerate(docs_b, 1) if grade_of.get(doc, -1) < 0}
+        in_a, in_b = (
+            {doc: rank for rank, doc in enumerate(listed, 1) if grade_of.get(doc, -1) < 0}
+            for listed in (docs_a, docs_b)
+        )
         found = in_a | in_b
         docs.extend(found)
         columns[0].extend([i] * len(found))

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Keys: TypeAlias = NDArray[np.uint64]
-else:
-    Keys = np.ndarray
 
 N_DRAWS = 20
 """How many times all unjudged docs are judged at random."""

@@ -1,26 +1,108 @@
-"""The scores of two systems when the unjudged docs of one are judged at random, in all draws at once.
+"""The unjudged docs of one system, where they stand in another one, and what both score when these are judged at random.
 
-`SampledHits` calls the measure itself, whatever it is: each draw of each query becomes a query of its own, so there is one
-call per system. `SampledSums` (for measures that are sums over docs, see `linear`) and `SampledPrecisions` (for average
-precision) return the same several times faster.
+All draws are scored at once. `SampledHits` calls the measure itself, whatever it is: each draw of each query becomes a
+query of its own, so there is one call per system. `SampledSums` (for measures that are sums over docs, see `linear`) and
+`SampledPrecisions` (for average precision) return the same several times faster. Each of them has three methods:
+
+- `prepare` returns what is needed of a system;
+- `sizes` tells about how many numbers each query makes in one draw;
+- `differences` returns, for each query of a sample, the first system's score minus the second's, averaged over the draws.
+  The sample has unjudged docs of the first system; they are relevant at a rate, also where the second has them.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from functools import cached_property
+from itertools import chain, compress
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.align.policies import Policies
-from rankscope.analysis.unjudged.linear import LinearForm, doc_weights, judged_sum
-from rankscope.analysis.unjudged.random_judgments import N_DRAWS
-from rankscope.analysis.unjudged.sampled_docs import SampledDocs, UnjudgedDocs, rows_of
+from rankscope.analysis.aligned import AlignedRun
+from rankscope.analysis.unjudged.linear import IdealDivisor, LinearForm
+from rankscope.analysis.unjudged.pool import divide
+from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
+from rankscope.errors import InputError
 from rankscope.light import replace
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
+
+
+class UnjudgedDocs:
+    """The unjudged docs that one system retrieved within the depth of a measure, query by query, by rank.
+
+    The run is read only where the hits say that there are any.
+    """
+
+    def __init__(self, run: AlignedRun, judged: Hits, judgments: RandomJudgments, *, depth: int | None) -> None:
+        n_shown = judged.n_retrieved
+        starts = offsets_of(n_shown)
+        query = np.repeat(np.arange(len(judged)), n_shown)
+        unjudged = np.ones(len(query), dtype=np.bool_)
+        unjudged[starts[judged.segments] + judged.ranks - 1] = False
+        self.ranks = (np.arange(len(query)) - starts[query] + 1)[unjudged]
+        self.counts = np.bincount(query[unjudged], minlength=len(judged))
+        """How many docs each query has."""
+        self.offsets = offsets_of(self.counts)
+        self.keys = np.empty(0, dtype=np.uint64)
+        """A number for each pair of query and doc: the same one in every system."""
+        places = np.flatnonzero(self.counts)
+        if len(places):
+            query_ids = [judged.query_ids[i] for i in places.tolist()]
+            lists = run.leading(query_ids, int(n_shown.max()) if depth is None else depth)
+            if [len(docs) for docs in lists] != n_shown[places].tolist():
+                raise InputError(
+                    f"the hits of {run.run.name or 'a run'} do not belong to it",
+                    hint="give what align returns for the same run under the same policies",
+                )
+            doc_ids = list(compress(chain.from_iterable(lists), unjudged[(self.counts > 0)[query]].tolist()))
+            self.keys = judgments.keys(judged.query_ids, query[unjudged], doc_ids)
+
+
+class SampledDocs:
+    """The unjudged docs of one system for some queries, each of which has some, with their random judgments."""
+
+    def __init__(self, docs: UnjudgedDocs, queries: Ints, other_rows: Ints, judgments: RandomJudgments) -> None:
+        self.queries, self.judgments = queries, judgments
+        self.rows, self.query = rows_of(docs.offsets, queries)
+        """Where each doc stands among the unjudged docs of its system, and its query by its place in `queries`."""
+        self.other_rows = other_rows
+        """Where it stands among those of the other system; -1 where the other did not retrieve it."""
+        self.starts = offsets_of(docs.counts[queries])[:-1]
+        """Where the docs of each query start."""
+        self.keys = docs.keys[self.rows]
+
+    @cached_property
+    def chances(self) -> Floats:
+        """The rate above which each doc is relevant, docs x draws."""
+        return self.judgments.chances(self.keys)
+
+    @cached_property
+    def picks(self) -> Ints:
+        """Which of the relevant grades each doc has where it is relevant, docs x draws."""
+        return self.judgments.picks(self.keys)
+
+
+def rows_in_other(docs: UnjudgedDocs, other: UnjudgedDocs, queries: Ints) -> Ints:
+    """Return where each unjudged doc of some queries stands among another system's; -1 where it is not there."""
+    keys, rows = docs.keys[rows_of(docs.offsets, queries)[0]], rows_of(other.offsets, queries)[0]
+    if not len(rows):
+        return np.full(len(keys), -1)
+    rows = rows[np.argsort(other.keys[rows])]
+    other_keys = other.keys[rows]
+    place = np.minimum(np.searchsorted(other_keys, keys), len(rows) - 1)
+    return np.where(other_keys[place] == keys, rows[place], -1)
+
+
+def rows_of(offsets: Ints, segments: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of some segments, and to which of these segments each row belongs, counted from 0."""
+    first, lengths = offsets[segments], offsets[segments + 1] - offsets[segments]
+    within = np.repeat(np.arange(len(segments)), lengths)
+    return np.arange(len(within)) + (first - offsets_of(lengths)[:-1])[within], within
 
 
 class RetrievedDocs(msgspec.Struct, frozen=True, eq=False):
@@ -32,25 +114,6 @@ class RetrievedDocs(msgspec.Struct, frozen=True, eq=False):
     """What each unjudged doc counts at its rank, where the measure is a sum over docs; else empty."""
     judged_sums: Floats = np.empty(0)
     """What the judged docs of each query add up to, where the measure is such a sum; else empty."""
-
-
-class SampledScores(Protocol):
-    """A way to score two systems in all random draws of judgments."""
-
-    def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
-        """Return what is needed of a system."""
-        ...
-
-    def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:
-        """Return about how many numbers each query makes in one draw."""
-        ...
-
-    def differences(self, sample: SampledDocs, first: RetrievedDocs, second: RetrievedDocs, rate: float) -> Floats:
-        """Return, for each query of the sample, the first system's score minus the second's, averaged over the draws.
-
-        The sample has unjudged docs of the first system; they are relevant at a rate, also where the second has them.
-        """
-        ...
 
 
 class SampledHits:
@@ -108,8 +171,7 @@ def stack_draws(
     `doc_query` is each doc's query by its place in `queries`.
     """
     rows, query = rows_of(judged.offsets, queries)
-    segments = np.concatenate([query, doc_query])
-    ranks = np.concatenate([judged.ranks[rows], doc_ranks])
+    segments, ranks = np.concatenate([query, doc_query]), np.concatenate([judged.ranks[rows], doc_ranks])
     order = np.lexsort((ranks, segments))
     segments, ranks = segments[order], ranks[order]
     grades = np.empty((N_DRAWS, len(order)))
@@ -136,26 +198,14 @@ class SampledSums:
     """Scores by a measure that is a sum over docs, divided by what an ideal list would have."""
 
     def __init__(self, form: LinearForm, ideal: tuple[Ints, Floats], relevant: Floats, *, longest: int) -> None:
-        self.form = form
-        self.gains = form.gain(relevant)
-        offsets, grades = ideal
-        gains = form.gain(grades)
-        levels = np.unique(np.concatenate([gains, self.gains]))
-        self.levels = levels[levels > 0]
-        """What a doc can be worth, rising."""
-        self.steps = np.diff(self.levels, prepend=0.0)
-        reached = np.concatenate([np.zeros((1, len(self.levels))), np.cumsum(gains[:, None] >= self.levels, axis=0)])
-        self.n_judged = np.diff(reached[offsets], axis=0).astype(np.int64)
-        """How many judged docs of each query are worth at least so much, queries x levels."""
-        n_most = int(np.diff(offsets).max(initial=0)) + longest
-        weights = np.zeros(n_most) if form.ideal_weight is None else form.ideal_weight(np.arange(1, n_most + 1))
-        self.ideal_sums = np.concatenate([[0.0], np.cumsum(weights)])
-        """What an ideal list of 0, 1, 2, … docs adds to the divisor, per unit of gain."""
+        self.form, self.gains = form, form.gain(relevant)
+        levels = np.unique(np.concatenate([form.gain(ideal[1]), self.gains]))
+        self.ideal = IdealDivisor(form, levels[levels > 0], ideal, n_unjudged=longest)
 
     def prepare(self, judged: Hits, unjudged: UnjudgedDocs) -> RetrievedDocs:
         query = np.repeat(np.arange(len(judged)), unjudged.counts)
-        weights = doc_weights(self.form, judged, query, unjudged.ranks)
-        return RetrievedDocs(judged, unjudged, weights, judged_sum(self.form, judged))
+        weights = self.form.doc_weights(judged, query, unjudged.ranks)
+        return RetrievedDocs(judged, unjudged, weights, self.form.judged_sums(judged))
 
     def sizes(self, first: RetrievedDocs, second: RetrievedDocs) -> Ints:  # noqa: ARG002 (docs that only the second has stay as they are)
         return first.unjudged.counts
@@ -165,18 +215,16 @@ class SampledSums:
         shared = np.flatnonzero(sample.other_rows >= 0)
         slopes[shared] -= second.weights[sample.other_rows[shared]]
         is_relevant = sample.chances < rate
-        gains: Floats = is_relevant * (self.gains[sample.picks] if len(self.levels) > 1 else self.gains[0])
+        gains: Floats = is_relevant * (self.gains[sample.picks] if len(self.ideal.levels) > 1 else self.gains[0])
         sums = np.add.reduceat(gains * slopes[:, None], sample.starts, axis=0)
         sums += (first.judged_sums - second.judged_sums)[sample.queries, None]
         if self.form.ideal_weight is None:
             return np.asarray(sums.mean(axis=1) / self.form.divisor)
         divisor = np.full(sums.shape, self.form.divisor)
-        for level, step, n_judged in zip(
-            self.levels.tolist(), self.steps.tolist(), self.n_judged[sample.queries].T, strict=True
-        ):
+        for level, step, n_judged in self.ideal.levels:
             n_drawn = np.add.reduceat(gains >= level, sample.starts, axis=0, dtype=np.int64)
-            divisor += step * self.ideal_sums[n_judged[:, None] + n_drawn]
-        return np.asarray(np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0).mean(axis=1))
+            divisor += step * self.ideal.sums[n_judged[sample.queries, None] + n_drawn]
+        return np.asarray(divide(sums, divisor).mean(axis=1))
 
 
 class SampledPrecisions:
@@ -203,7 +251,7 @@ class SampledPrecisions:
         ranks, other_ranks = first.unjudged.ranks[sample.rows], second.unjudged.ranks[sample.other_rows[shared]]
         sums = precision_sums(first.judged, sample.queries, sample.query, ranks, is_relevant)
         sums -= precision_sums(second.judged, sample.queries, sample.query[shared], other_ranks, is_relevant[shared])
-        return np.asarray(np.divide(sums, divisor, out=np.zeros_like(sums), where=divisor > 0).mean(axis=1))
+        return np.asarray(divide(sums, divisor).mean(axis=1))
 
 
 def precision_sums(relevant: Hits, queries: Ints, doc_query: Ints, doc_ranks: Ints, is_relevant: Bools) -> Floats:
@@ -227,3 +275,6 @@ def precision_sums(relevant: Hits, queries: Ints, doc_query: Ints, doc_ranks: In
     if len(listed):
         sums[listed] = np.add.reduceat(so_far, starts, axis=0)
     return sums
+
+
+SampledScores: TypeAlias = SampledHits | SampledSums | SampledPrecisions

@@ -14,7 +14,7 @@ is closed, is worked out where somebody wants to see it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -25,14 +25,15 @@ from rankscope.analysis.aligned import AlignedRun
 from rankscope.analysis.unjudged.linear import FORMS, has_plain_gains
 from rankscope.analysis.unjudged.pool import keeps_unjudged
 from rankscope.analysis.unjudged.random_judgments import N_DRAWS, RandomJudgments
-from rankscope.analysis.unjudged.records import SameCheck, TippingCheck
-from rankscope.analysis.unjudged.sampled_docs import SampledDocs, UnjudgedDocs, rows_in_other
 from rankscope.analysis.unjudged.sampled_scores import (
     RetrievedDocs,
+    SampledDocs,
     SampledHits,
     SampledPrecisions,
     SampledScores,
     SampledSums,
+    UnjudgedDocs,
+    rows_in_other,
 )
 from rankscope.arrays import Bools, Floats, Ints, offsets_of
 from rankscope.data.qrels import Qrels
@@ -77,9 +78,44 @@ class RelevantShare(Record):
     share: float
     """NaN where no doc is judged."""
     r95: float
-    """The upper end of its one-sided 95 % interval."""
+    """The upper end of its one-sided 95 % interval (Wilson 1927); 1 where no doc is judged."""
     n_judged: int
     from_all_systems: bool
+
+
+class TippingCheck(Record):
+    """Whether the unjudged docs of the system that is behind could close the gap, were they relevant often enough."""
+
+    behind: str
+    ahead: str
+    difference: float
+    """The mean of the one that is behind less that of the other, on the judgments there are; below 0, better up."""
+    n_unjudged: int
+    """Pairs of query and doc that only the system behind retrieved, within the depth of the measure, unjudged."""
+    judged_relevant: float
+    """The share of relevant docs among the judged docs of the system behind, at the same ranks (r); NaN of none."""
+    r95: float
+    """What that share may be at most: the upper end of its one-sided 95 % Wilson interval."""
+    n_judged: int
+    """How many judged docs that share comes from."""
+    from_all_systems: bool
+    """Whether it comes from all systems, as the one behind has too few judged docs."""
+    strength: Literal["stands", "cautious", "not_safe"]
+    """stands: the gap stays if the unjudged docs are relevant at 0.8 r95; cautious: only at 0.6 r95; not_safe: it is
+    gone at 0.6 r95 already."""
+
+
+class SameCheck(Record):
+    """Whether two systems stay as close as they are when the unjudged docs of either are relevant at 0.8 r95.
+
+    All differences are the second system's mean less the first's, better up.
+    """
+
+    first_gains: float
+    """If the unjudged docs of the first system are relevant."""
+    second_gains: float
+    holds: bool
+    """Whether neither brings the difference beyond the margin."""
 
 
 class TippingTable:
@@ -99,38 +135,37 @@ class TippingTable:
             )
         self.query_ids = qrels.query_ids
         """The queries; `counted` and `weights` are in their order."""
-        self._runs, self._policies = runs, policies
-        self._sign = -1.0 if measure.spec.better == "lower" else 1.0
+        self.runs, self.policies = runs, policies
+        self.sign = -1.0 if measure.spec.better == "lower" else 1.0
         given = measure.arguments(rel=policies.relevance_level)
-        self._depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
-        self._ideal = qrels.ideal
+        self.depth = min((each for each in (given.get("k"), policies.depth) if each is not None), default=None)
+        self.ideal = qrels.ideal
         relevant = qrels.ideal[1][is_relevant(qrels.ideal[1], given)]
         if not len(relevant):  # then the lowest grade that would be relevant
             relevant = np.array([float(given.get("rel") or 1.0)])
-        self._judgments = RandomJudgments(seed=seed, grades=relevant)
-        self._hits, self._scores, self._counts = {}, {}, {}
+        self.judgments = RandomJudgments(seed=seed, grades=relevant)
+        self.judged, self.scores, self.counts = {}, {}, {}
         for name, run in runs.items():
-            found = run.hits
-            place = query_positions(found.query_ids, self.query_ids)
-            self._scores[name] = np.full(len(qrels), math.nan)
-            self._scores[name][place] = self._sign * score_hits(found, [measure], policies)[0][:, 0]
-            self._hits[name] = hits = on_all_queries(found, place, qrels)
-            judged = (hits.grades >= 0) & hits.within(self._depth)
-            parts = (judged, judged & is_relevant(hits.grades, given))
-            self._counts[name] = np.stack([hits.per_query(part) for part in parts])
-        self._sampled = self._way_to_score(measure, given)
-        self._retrieved: dict[str, RetrievedDocs] = {}
+            hits, place = on_all_queries(run.hits, qrels)
+            self.scores[name] = np.full(len(qrels), math.nan)
+            self.scores[name][place] = self.sign * score_hits(run.hits, [measure], policies)[0][:, 0]
+            seen = hits if self.depth is None else hits.first(self.depth)
+            self.judged[name] = judged = seen.kept(seen.grades >= 0)
+            n_relevant = judged.per_query(is_relevant(judged.grades, given))
+            self.counts[name] = np.stack([np.diff(judged.offsets), n_relevant])
+        self.sampled = self.way_to_score(measure, given)
+        self.retrieved: dict[str, RetrievedDocs] = {}
 
-    def _way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
-        relevant, (_, grades) = self._judgments.grades, self._ideal
+    def way_to_score(self, measure: Measure, given: dict[str, Any]) -> SampledScores:
+        relevant, (_, grades) = self.judgments.grades, self.ideal
         if measure.base in FORMS and has_plain_gains(given):
             form = FORMS[measure.base](given, float(max(grades.max(initial=0.0), relevant.max())))
             if len(np.unique(form.gain(np.unique(grades)))) <= MOST_LEVELS:
-                longest = max((int(each.n_retrieved.max(initial=0)) for each in self._hits.values()), default=0)
-                return SampledSums(form, self._ideal, relevant, longest=min(longest, self._depth or longest))
+                longest = max((int(each.n_retrieved.max(initial=0)) for each in self.judged.values()), default=0)
+                return SampledSums(form, self.ideal, relevant, longest=longest)
         if measure.base == "AP":
-            return SampledPrecisions(self._ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
-        return SampledHits(measure, self._policies, self._ideal, relevant)
+            return SampledPrecisions(self.ideal, rel=given["rel"], most=given["k"] if given["norm"] == "min" else None)
+        return SampledHits(measure, self.policies, self.ideal, relevant)
 
     def check(
         self, a: str, b: str, *, counted: Bools | None = None, weights: Floats | None = None
@@ -140,12 +175,12 @@ class TippingTable:
         `counted` says which queries count, by default those on which both systems have a score, and `weights` how much
         each of them does. None where neither system is behind.
         """
-        counted, shares = self._queries_of(a, b, counted, weights)
-        means = [float(shares @ np.nan_to_num(self._scores[name])) for name in (a, b)]
+        counted, shares = self.queries_of(a, b, counted, weights)
+        means = [float(shares @ np.nan_to_num(self.scores[name])) for name in (a, b)]
         if abs(means[0] - means[1]) <= TIE * max(1.0, *map(abs, means)):
             return None
         behind, ahead = (a, b) if means[0] < means[1] else (b, a)
-        gap = self._gap(behind, ahead, shares)
+        gap = ScoreGap(self, behind, ahead, shares)
         relevant = self.relevant_share(behind, counted=counted)
         strength: Literal["stands", "cautious", "not_safe"] = "stands"
         if gap.is_closed_at(STANDS_AT * relevant.r95):
@@ -172,8 +207,8 @@ class TippingTable:
         The mean over the draws need not rise with every step of the rate. So it is looked for where the check says that
         it is: above 0.8 r95 where the verdict stands, up to 0.6 r95 where it is not safe, else in between.
         """
-        _, shares = self._queries_of(check.behind, check.ahead, counted, weights)
-        gap = self._gap(check.behind, check.ahead, shares)
+        _, shares = self.queries_of(check.behind, check.ahead, counted, weights)
+        gap = ScoreGap(self, check.behind, check.ahead, shares)
         caution, stand = CAUTIOUS_AT * check.r95, STANDS_AT * check.r95
         ends = {"stands": (stand, 1.0), "cautious": (caution, stand), "not_safe": (0.0, caution)}
         open_at, end = ends[check.strength]
@@ -191,9 +226,10 @@ class TippingTable:
         self, a: str, b: str, margin: float, *, counted: Bools | None = None, weights: Floats | None = None
     ) -> SameCheck:
         """Tell whether two systems stay within a margin if the unjudged docs of either are relevant at 0.8 r95."""
-        counted, shares = self._queries_of(a, b, counted, weights)
+        counted, shares = self.queries_of(a, b, counted, weights)
         rate_a, rate_b = (STANDS_AT * self.relevant_share(name, counted=counted).r95 for name in (a, b))
-        first_gains, second_gains = -self._gap(a, b, shares).at(rate_a), self._gap(b, a, shares).at(rate_b)
+        first_gains = -ScoreGap(self, a, b, shares).at(rate_a)
+        second_gains = ScoreGap(self, b, a, shares).at(rate_b)
         return SameCheck(
             first_gains=first_gains,
             second_gains=second_gains,
@@ -202,14 +238,18 @@ class TippingTable:
 
     def relevant_share(self, name: str, *, counted: Bools) -> RelevantShare:
         """Return the share of relevant docs among a system's judged docs; those of all systems where it has too few."""
-        n_judged, n_relevant = (self._counts[name] @ counted).tolist()
+        n_judged, n_relevant = (self.counts[name] @ counted).tolist()
         from_all_systems = n_judged < FEWEST_JUDGED
         if from_all_systems:
-            n_judged, n_relevant = (np.sum(list(self._counts.values()), axis=0) @ counted).tolist()
-        share = n_relevant / n_judged if n_judged else math.nan
-        return RelevantShare(share, wilson_upper(n_relevant, n_judged), round(n_judged), from_all_systems)
+            n_judged, n_relevant = (np.sum(list(self.counts.values()), axis=0) @ counted).tolist()
+        if not n_judged:
+            return RelevantShare(math.nan, 1.0, 0, from_all_systems)
+        share, squared = n_relevant / n_judged, Z95 * Z95
+        spread = Z95 * math.sqrt(share * (1 - share) / n_judged + squared / (4 * n_judged * n_judged))
+        upper = (share + squared / (2 * n_judged) + spread) / (1 + squared / n_judged)
+        return RelevantShare(share, min(1.0, upper), round(n_judged), from_all_systems)
 
-    def _queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> tuple[Bools, Floats]:
+    def queries_of(self, a: str, b: str, counted: Bools | None, weights: Floats | None) -> tuple[Bools, Floats]:
         """Return which queries count and their shares in the mean, or say what is wrong with those given."""
         for given in (counted, weights):
             if given is not None and len(given) != len(self.query_ids):
@@ -218,56 +258,42 @@ class TippingTable:
                     hint="give one for each query of the qrels, in the order of `query_ids`",
                 )
         if counted is None:
-            counted = ~np.isnan(self._scores[a] + self._scores[b])
+            counted = ~np.isnan(self.scores[a] + self.scores[b])
         parts = np.where(counted, 1.0 if weights is None else weights, 0.0)
         return counted, parts / parts.sum() if parts.any() else parts
 
-    def _gap(self, first: str, second: str, shares: Floats) -> ScoreGap:
-        """Return how far two systems are apart, depending on the unjudged docs of the first."""
-        now = np.nan_to_num(self._scores[first]) - np.nan_to_num(self._scores[second])
-        systems = self._system(first), self._system(second)
-        return ScoreGap(self._sampled, self._judgments, systems, now, shares=shares, sign=self._sign)
-
-    def _system(self, name: str) -> RetrievedDocs:
-        if name not in self._retrieved:
-            hits = self._hits[name]
-            docs = UnjudgedDocs(self._runs[name], hits, self._judgments, depth=self._depth)
-            judged = hits.kept((hits.grades >= 0) & hits.within(self._depth))
-            self._retrieved[name] = self._sampled.prepare(judged, docs)
-        return self._retrieved[name]
+    def docs_of(self, name: str) -> RetrievedDocs:
+        if name not in self.retrieved:
+            docs = UnjudgedDocs(self.runs[name], self.judged[name], self.judgments, depth=self.depth)
+            self.retrieved[name] = self.sampled.prepare(self.judged[name], docs)
+        return self.retrieved[name]
 
 
 class ScoreGap:
     """The mean difference between two systems, better up, at any rate of relevance among the first's unjudged docs."""
 
-    def __init__(
-        self,
-        sampled: SampledScores,
-        judgments: RandomJudgments,
-        systems: tuple[RetrievedDocs, RetrievedDocs],
-        now: Floats,
-        *,
-        shares: Floats,
-        sign: float,
-    ) -> None:
-        self._sampled, self._judgments, self._systems = sampled, judgments, systems
-        self._shares, self._sign = shares, sign
-        first, second = (each.unjudged for each in systems)
-        has_unjudged = (first.counts > 0) & (shares > 0)
-        self._constant = float(shares[~has_unjudged] @ now[~has_unjudged])
+    def __init__(self, table: TippingTable, first: str, second: str, shares: Floats) -> None:
+        self.table, self.shares = table, shares
+        self.systems = table.docs_of(first), table.docs_of(second)
+        docs, others = (each.unjudged for each in self.systems)
+        has_unjudged = (docs.counts > 0) & (shares > 0)
+        now = np.nan_to_num(table.scores[first]) - np.nan_to_num(table.scores[second])
+        self.constant = float(shares[~has_unjudged] @ now[~has_unjudged])
         """What the other queries contribute, whose scores no judgment changes."""
-        self._spans = list(spans(np.flatnonzero(has_unjudged), sampled.sizes(*systems)))
-        self._other_rows = [rows_in_other(first, second, queries) for queries in self._spans]
-        self.n_only_first = sum(int((rows < 0).sum()) for rows in self._other_rows)
-        self._kept: SampledDocs | None = None
+        queries = np.flatnonzero(has_unjudged)
+        piece = np.cumsum(table.sampled.sizes(*self.systems)[queries]) * N_DRAWS // CELLS
+        self.spans = np.split(queries, np.flatnonzero(np.diff(piece)) + 1) if len(queries) else []
+        self.other_rows = [rows_in_other(docs, others, span) for span in self.spans]
+        self.n_only_first = sum(int((rows < 0).sum()) for rows in self.other_rows)
+        self.kept: SampledDocs | None = None
 
     def at(self, rate: float) -> float:
-        total = self._constant
-        for queries, other_rows in zip(self._spans, self._other_rows, strict=True):
-            sample = self._kept or SampledDocs(self._systems[0].unjudged, queries, other_rows, self._judgments)
-            self._kept = sample if len(self._spans) == 1 else None
-            differences = self._sampled.differences(sample, *self._systems, min(rate, 1.0))
-            total += self._sign * float(self._shares[sample.queries] @ differences)
+        total = self.constant
+        for span, other_rows in zip(self.spans, self.other_rows, strict=True):
+            sample = self.kept or SampledDocs(self.systems[0].unjudged, span, other_rows, self.table.judgments)
+            self.kept = sample if len(self.spans) == 1 else None
+            differences = self.table.sampled.differences(sample, *self.systems, min(rate, 1.0))
+            total += self.table.sign * float(self.shares[span] @ differences)
         return total
 
     def is_closed_at(self, rate: float) -> bool:
@@ -281,22 +307,20 @@ def is_relevant(grades: Floats, given: dict[str, Any]) -> Bools:
     return np.asarray(grades > 0 if given.get("rel") is None else grades >= given["rel"])
 
 
-def query_positions(query_ids: tuple[str, ...], all_ids: tuple[str, ...]) -> Ints:
-    if query_ids == all_ids:
-        return np.arange(len(all_ids))
-    place = {query: i for i, query in enumerate(all_ids)}
-    return np.array([place[query] for query in query_ids], dtype=np.int64)
+def on_all_queries(hits: Hits, qrels: Qrels) -> tuple[Hits, Ints]:
+    """Return hits with a segment for every query of the qrels, and the places of those that there were.
 
-
-def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
-    """Return hits with a segment for every query of the qrels; queries that had been left out have retrieved nothing."""
-    if len(hits) == len(qrels):
-        return hits
+    Queries that had been left out have retrieved nothing.
+    """
+    if hits.query_ids == qrels.query_ids:
+        return hits, np.arange(len(qrels))
+    place_of = {query: i for i, query in enumerate(qrels.query_ids)}
+    place = np.array([place_of[query] for query in hits.query_ids], dtype=np.int64)
     n_retrieved, n_hits = np.zeros((2, len(qrels)), dtype=np.int64)
     n_retrieved[place], n_hits[place] = hits.n_retrieved, np.diff(hits.offsets)
     answered = np.zeros(len(qrels), dtype=np.bool_)
     answered[place] = hits.answered
-    return replace(
+    on_all = replace(
         hits,
         query_ids=qrels.query_ids,
         answered=answered,
@@ -305,19 +329,4 @@ def on_all_queries(hits: Hits, place: Ints, qrels: Qrels) -> Hits:
         ideal_offsets=qrels.ideal[0],
         ideal_grades=qrels.ideal[1],
     )
-
-
-def wilson_upper(n_good: float, n: float) -> float:
-    """Return the upper end of the one-sided 95 % interval of a share (Wilson 1927); 1 where nothing was counted."""
-    if not n:
-        return 1.0
-    share, squared = n_good / n, Z95 * Z95
-    spread = Z95 * math.sqrt(share * (1 - share) / n + squared / (4 * n * n))
-    return min(1.0, (share + squared / (2 * n) + spread) / (1 + squared / n))
-
-
-def spans(queries: Ints, sizes: Ints) -> Iterator[Ints]:
-    """Yield queries, so many at a time that the numbers of all of their draws are no more than a few."""
-    if len(queries):
-        piece = np.cumsum(sizes[queries]) * N_DRAWS // CELLS
-        yield from np.split(queries, np.flatnonzero(np.diff(piece)) + 1)
+    return on_all, place

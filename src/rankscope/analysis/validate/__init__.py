@@ -1,8 +1,8 @@
 """What is odd about qrels and runs, found without scoring: one small function per check.
 
 Rows are looked at as they were read, since what is wrong with them may be what `Qrels` and `Run` refuse. There are
-checks of either file (`either`), of the qrels (`qrels`), of one run (`run`), and of runs against the qrels (`pair`, with
-`align.near_ids`); `validate_rows` makes them all. `tables` holds what they look at.
+checks of one file (`checks`), and of runs against the qrels (`pair`, with `align.near_ids`); `validate_rows` makes them
+all. `tables` holds what they look at.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ import msgspec
 
 from rankscope._version import __version__
 from rankscope.align.finding import LEVELS, N_EXAMPLES, Finding, quote_id
-from rankscope.analysis.validate.either import EITHER_CHECKS
+from rankscope.analysis.validate.checks import QRELS_CHECKS, RUN_CHECKS
 from rankscope.analysis.validate.pair import PAIR_CHECKS, inverted_order
-from rankscope.analysis.validate.qrels import QRELS_CHECKS
-from rankscope.analysis.validate.run import RUN_CHECKS
 from rankscope.analysis.validate.tables import JudgedRun, QrelsTable, RunTable
 from rankscope.data.coerce import qrels_rows
 from rankscope.data.loading import ReadOptions, load_runs
@@ -67,11 +65,7 @@ class ValidationReport(Record):
 
 
 def validate(
-    qrels: QrelsLike,
-    runs: RunsLike,
-    *,
-    options: ReadOptions | None = None,
-    qrels_options: ReadOptions | None = None,
+    qrels: QrelsLike, runs: RunsLike, *, options: ReadOptions | None = None, qrels_options: ReadOptions | None = None
 ) -> ValidationReport:
     r"""Return what is odd about qrels and runs, without scoring them.
 
@@ -147,8 +141,8 @@ def validate_rows(
     runs = [RunTable(name, rows) for name, rows in run_rows.items()]
     judged_runs = [JudgedRun(qrels, run) for run in runs if len(qrels.rows) and len(run.rows)]
     findings = chain(
-        (finding for check in (*QRELS_CHECKS, *EITHER_CHECKS) for finding in check(qrels)),
-        (finding for run in runs for check in (*RUN_CHECKS, *EITHER_CHECKS) for finding in check(run)),
+        (finding for check in QRELS_CHECKS for finding in check(qrels)),
+        (finding for run in runs for check in RUN_CHECKS for finding in check(run)),
         (finding for judged_run in judged_runs for check in PAIR_CHECKS for finding in check(judged_run)),
         inverted_order(judged_runs),
     )

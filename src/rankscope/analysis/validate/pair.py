@@ -12,10 +12,9 @@ import numpy as np
 
 from rankscope.align.finding import N_EXAMPLES, Finding, Level, count_of, first_ids, percent
 from rankscope.align.near_ids import SPELLING_HINT, examples_of_both, find_near_match, only_on_one_side, unmatched_docs
-from rankscope.analysis.validate.qrels import RELEVANT, judges_only_relevant
+from rankscope.analysis.validate.checks import RELEVANT, judges_only_relevant
 from rankscope.analysis.validate.tables import JudgedRun
 from rankscope.arrays import running_sum, safe_divide, segment_sum
-from rankscope.io.rows import QrelsRows
 from rankscope.records import Record
 
 ENOUGH_JUDGED = 0.6
@@ -25,7 +24,8 @@ GRADE_RANGES = {0.0: "differently graded docs", RELEVANT: "differently graded re
 """All grades; then the relevant ones alone, since many docs of grade 0 hide that the others are inverted."""
 
 
-def queries_on_one_side(pair: JudgedRun) -> Iterator[Finding]:
+def unmatched_ids(pair: JudgedRun) -> Iterator[Finding]:
+    """Find queries that only one side has, and ids of queries and docs that differ only in how they are written."""
     judged, retrieved = pair.qrels.queries.ids, pair.run.queries.ids
     unanswered, unjudged = only_on_one_side(judged, retrieved)
     where = pair.run.name
@@ -33,27 +33,19 @@ def queries_on_one_side(pair: JudgedRun) -> Iterator[Finding]:
         message = "run and qrels have no query in common"
         hint = "do both files belong together, and are their ids written the same way?"
         yield Finding("error", "no_overlap", where, message, examples_of_both(unanswered, unjudged), hint)
-        return
-    if unanswered:
+    elif unanswered:
         message = f"not answered: {count_of(len(unanswered), len(judged), 'queries of the qrels')}"
         hint = "they score 0 and count; --missing skip leaves them out of the mean"
         yield Finding("warning", "queries_not_answered", where, message, first_ids(unanswered), hint)
-    if unjudged:
+    if pair.overlaps and unjudged:
         message = f"not in the qrels: {count_of(len(unjudged), len(retrieved), 'queries of the run')}"
         yield Finding("remark", "queries_not_judged", where, message, first_ids(unjudged), "they are left out")
-
-
-def nearly_matching_queries(pair: JudgedRun) -> Iterator[Finding]:
-    unanswered, unjudged = only_on_one_side(pair.qrels.queries.ids, pair.run.queries.ids)
     if near := find_near_match(unanswered, unjudged):
         level: Level = "warning" if pair.overlaps else "error"
         would_match = count_of(near.n_matched, len(unanswered), "unanswered queries")
         message = f"query ids differ only by {near.difference}: {would_match} would match"
-        yield Finding(level, "query_ids_nearly_match", pair.run.name, message, near.examples, SPELLING_HINT)
-
-
-def nearly_matching_docs(pair: JudgedRun) -> Iterator[Finding]:
-    if found := unmatched_docs(pair.run.name, pair.qrels.docs.ids, pair.run.docs.ids):
+        yield Finding(level, "query_ids_nearly_match", where, message, near.examples, SPELLING_HINT)
+    if found := unmatched_docs(where, pair.qrels.docs.ids, pair.run.docs.ids):
         yield found
 
 
@@ -68,31 +60,22 @@ def share_judged(pair: JudgedRun) -> Iterator[Finding]:
     """Say how much of what is shown first anybody judged, and find runs that the qrels can hardly judge."""
     if not pair.overlaps:
         return
-    shares = {k: judged_at(pair, k) for k in (10, 100)}
+    run, shares = pair.run, {}
+    for k in (10, 100):  # the mean of Judged@k over the shared queries that retrieve anything
+        seen = (pair.grade >= 0) & (run.position < k)
+        by_query = safe_divide(segment_sum(seen, run.queries.codes, len(run.queries.ids)), np.minimum(run.n_docs, k))
+        any_retrieved = (run.n_docs[pair.shared_queries] > 0).any()
+        shares[k] = float(np.nanmean(by_query[pair.shared_queries])) if any_retrieved else 0.0
     is_low = shares[10] < ENOUGH_JUDGED
     message = "judged: " + ", ".join(f"{percent(share, 1)} of the first {k} docs" for k, share in shares.items())
     if judges_only_relevant(pair.qrels.rows):
         message += " (only relevant docs are judged, so this tells little)"
         is_low = False
     hint = "unjudged docs count as non-relevant, so the run may be better than it scores: judge more, or --judged-only"
-    yield Finding("warning" if is_low else "remark", "share_judged", pair.run.name, message, (), hint if is_low else "")
+    yield Finding("warning" if is_low else "remark", "share_judged", run.name, message, (), hint if is_low else "")
 
 
-def judged_at(pair: JudgedRun, k: int) -> float:
-    """Return the mean of Judged@k over the shared queries that retrieve anything."""
-    run = pair.run
-    seen = (pair.grade >= 0) & (run.position < k)
-    shares = safe_divide(segment_sum(seen, run.queries.codes, len(run.queries.ids)), np.minimum(run.n_docs, k))
-    return float(np.nanmean(shares[pair.shared_queries])) if (run.n_docs[pair.shared_queries] > 0).any() else 0.0
-
-
-PAIR_CHECKS: tuple[Callable[[JudgedRun], Iterator[Finding]], ...] = (
-    queries_on_one_side,
-    nearly_matching_queries,
-    nearly_matching_docs,
-    mixed_id_types,
-    share_judged,
-)
+PAIR_CHECKS: tuple[Callable[[JudgedRun], Iterator[Finding]], ...] = (unmatched_ids, mixed_id_types, share_judged)
 
 
 class OrderedPairs(Record):
@@ -100,9 +83,6 @@ class OrderedPairs(Record):
 
     n_wrong: int
     n_pairs: int
-
-    def __add__(self, other: OrderedPairs) -> OrderedPairs:
-        return OrderedPairs(self.n_wrong + other.n_wrong, self.n_pairs + other.n_pairs)
 
     def __str__(self) -> str:
         return f"{percent(self.n_wrong, self.n_pairs)} of {self.n_pairs:,} pairs"
@@ -112,19 +92,21 @@ class OrderedPairs(Record):
         """Whether clearly more than half are the wrong way round, among enough to say so."""
         return self.n_pairs >= MIN_INVERTED_PAIRS and self.n_wrong >= CLEARLY_INVERTED * self.n_pairs
 
-    @property
-    def lean_inverted(self) -> bool:
-        """Whether more than half are the wrong way round, by twice what chance would do to independent pairs."""
-        return self.n_pairs >= MIN_INVERTED_PAIRS and self.n_wrong - self.n_pairs / 2 > math.sqrt(self.n_pairs)
-
 
 def inverted_order(pairs: Sequence[JudgedRun]) -> Iterator[Finding]:
     """Find grades that look inverted, since the runs rank low grades first, or one run that does unlike the others."""
-    suspicious = bool(pairs) and lowest_grade_is_rarest(pairs[0].qrels.rows)
+    if not pairs:
+        return
+    grade = pairs[0].qrels.rows.grade
+    levels, n_docs = np.unique(grade[grade >= 0], return_counts=True)
+    # distributed like codes that run from 1 = best: no 0, and fewest docs with the lowest
+    suspicious = len(levels) >= 3 and bool(levels[0] >= RELEVANT) and bool(n_docs[0] < n_docs[1:].min())
     for lowest, what in GRADE_RANGES.items():
         by_run = {pair.run.name: ordered_pairs(pair, lowest=lowest) for pair in pairs}
-        total = sum(by_run.values(), OrderedPairs(0, 0))
-        if total.look_inverted or (suspicious and total.lean_inverted):
+        total = OrderedPairs(sum(one.n_wrong for one in by_run.values()), sum(one.n_pairs for one in by_run.values()))
+        # more than half are the wrong way round, by twice what chance would do to independent pairs
+        leans = total.n_pairs >= MIN_INVERTED_PAIRS and total.n_wrong - total.n_pairs / 2 > math.sqrt(total.n_pairs)
+        if total.look_inverted or (suspicious and leans):
             aside = "; the lowest grade is the rarest, as the best usually is" if suspicious else ""
             yield Finding(
                 "warning",
@@ -142,12 +124,6 @@ def inverted_order(pairs: Sequence[JudgedRun]) -> Iterator[Finding]:
                 if ordered.look_inverted:
                     message = f"scores look inverted: in {ordered} of {what} the lower grade is ranked above the higher"
                     yield Finding("warning", "inverted_scores", name, message, hint=hint)
-
-
-def lowest_grade_is_rarest(rows: QrelsRows) -> bool:
-    """Tell whether grades are distributed like codes that run from 1 = best: no 0, and fewest docs with the lowest."""
-    levels, n_docs = np.unique(rows.grade[rows.grade >= 0], return_counts=True)
-    return len(levels) >= 3 and bool(levels[0] >= RELEVANT) and bool(n_docs[0] < n_docs[1:].min())
 
 
 def ordered_pairs(pair: JudgedRun, *, lowest: float) -> OrderedPairs:

@@ -16,8 +16,6 @@ from rankscope.arrays import Bools, Floats, Ints, positions_in_segment
 from rankscope.io.ids import byte_order
 from rankscope.io.rows import QrelsRows, RunRows
 
-DUPLICATES_HINT = "remove the repeated rows, or evaluate with --duplicates first"
-
 
 class CodedIds(msgspec.Struct, frozen=True, eq=False):
     """A column of ids as numbers, counted in the order in which the ids first appear."""
@@ -122,14 +120,14 @@ def odd_rows(
     what: str,
     *,
     hint: str,
+    more: str = "",
     note: Callable[[int], str] = lambda _: "",
 ) -> Iterator[Finding]:
-    """Return the finding that some rows of a table are odd, where there are any; a note says more of a row."""
+    """Return the finding that some rows of a table are odd, where there are any; a note says more of each row."""
     if len(picked):
-        message = f"{what}: {count_of(len(picked), len(table.rows), 'rows')}"
-        yield Finding(level, code, table.name, message, doc_examples(table.rows, picked, note), hint)
-
-
-def doc_examples(rows: QrelsRows | RunRows, picked: Ints, note: Callable[[int], str] = lambda _: "") -> tuple[str, ...]:
-    first = picked[:N_EXAMPLES].tolist()
-    return tuple(f"query {quote_id(rows.query[i])}, doc {quote_id(rows.doc[i])}{note(i)}" for i in first)
+        rows, message = table.rows, f"{what}: {count_of(len(picked), len(table.rows), 'rows')}{more}"
+        examples = tuple(
+            f"query {quote_id(rows.query[i])}, doc {quote_id(rows.doc[i])}{note(i)}"
+            for i in picked[:N_EXAMPLES].tolist()
+        )
+        yield Finding(level, code, table.name, message, examples, hint)

@@ -10,7 +10,7 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.arrays import Floats, safe_divide
 from rankscope.measures.rank import first_relevant_ranks
-from rankscope.measures.sets import _level, n_found
+from rankscope.measures.sets import n_found
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CITE = "a plain description of the ranking; see Järvelin & Kekäläinen, TOIS 2002, on why one discounts it"
@@ -29,7 +29,7 @@ _measure = partial(
 )
 def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: at which rank does the first relevant doc stand?"""
-    return first_relevant_ranks(hits, k, _level(rel))
+    return first_relevant_ranks(hits, k, rel)
 
 
 @_measure(
@@ -42,7 +42,7 @@ def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None =
 )
 def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how far down does a reader go to see every relevant doc that was found?"""
-    counted = (hits.grades >= _level(rel)) & hits.within(k)
+    counted = hits.relevant(rel, k)
     ranks = np.zeros(len(hits))
     ranks[hits.segments[counted]] = hits.ranks[counted]  # ranks rise within a query, so the last one stays
     return np.where(ranks == 0, math.nan, ranks)
@@ -61,6 +61,4 @@ def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = 
 
     Docs that were not found do not count, so read it together with NumRelRet and NumRel.
     """
-    level = _level(rel)
-    total = hits.per_query(np.where((hits.grades >= level) & hits.within(k), hits.ranks, 0))
-    return safe_divide(total, n_found(hits, k, level))
+    return safe_divide(hits.per_query(np.where(hits.relevant(rel, k), hits.ranks, 0)), n_found(hits, k, rel))

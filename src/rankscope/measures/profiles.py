@@ -38,7 +38,6 @@ class Profile(LightRecord):
 VERSIONS = {"trec_eval-9": 9, "trec_eval-10": 10}
 """The versions of trec_eval whose text can be reproduced, by profile."""
 
-_BEIR_CUTS = (1, 3, 5, 10, 100, 1000)
 _TREC_NOTES = (
     (
         "the number of relevant docs that -c reports for all queries counts grades from 1 up whatever -l says, as "
@@ -116,7 +115,7 @@ _OWN = (
         "beir",
         "BEIR's EvaluateRetrieval: trec_eval 9 through pytrec_eval, docs that are the query itself removed",
         policies={"precision": "single", "missing": "skip", "self_match": "drop"},
-        measures=tuple(f"{name}@{k}" for name in ("nDCG", "AP", "R", "P") for k in _BEIR_CUTS),
+        measures=tuple(f"{name}@{k}" for name in ("nDCG", "AP", "R", "P") for k in (1, 3, 5, 10, 100, 1000)),
         notes=("nothing is rounded to five decimals",),
     ),
     Profile(
@@ -125,12 +124,8 @@ _OWN = (
         policies={"ties": "ascending", "no_relevant": "exclude"},
         variants={"nDCG": {"gain": "binary"}, "AP": {"norm": "min"}},
         measures=(
-            *(f"Success@{k}" for k in (1, 3, 5, 10)),
-            *(f"P@{k}" for k in (1, 3, 5, 10)),
-            *(f"R@{k}" for k in (1, 3, 5, 10)),
-            "nDCG@10",
-            "RR@10",
-            "AP@100",
+            *(f"{name}@{k}" for name in ("Success", "P", "R") for k in (1, 3, 5, 10)),
+            *("nDCG@10", "RR@10", "AP@100"),
         ),
     ),
     Profile(
@@ -218,21 +213,11 @@ _OWN = (
     ),
 )
 
-_PREDECESSORS = {
-    "ranking_algo": "RANKING_ALGO",
-    "parakeet": "PARAKEET",
-    "phentrieve": "PHENTRIEVE",
-    "phentrieve-plan": "PHENTRIEVE_PLAN",
-    "dartboard": "DARTBOARD",
-    "dartboard-code": "DARTBOARD_CODE",
-}
-"""Frameworks that Rankscope replaces, each with what its profile is called in rankscope.predecessors.profiles."""
-
 PROFILES: Registry[Profile] = Registry("profile", {})
 for _profile in _OWN:
     PROFILES.add(_profile.name, _profile)
-for _name, _constant in _PREDECESSORS.items():
-    PROFILES.add(_name, f"rankscope.predecessors.profiles:{_constant}")
+for _name in ("ranking_algo", "parakeet", "phentrieve", "phentrieve-plan", "dartboard", "dartboard-code"):
+    PROFILES.add(_name, f"rankscope.predecessors.profiles:{_name.upper().replace('-', '_')}")
 
 
 def list_profiles() -> dict[str, str]:
@@ -253,7 +238,6 @@ def list_profiles() -> dict[str, str]:
 
 
 def find_profile(name: str) -> Profile:
-    """Return a profile by its name."""
     if name not in PROFILES:
         raise OptionError(
             f"there is no profile {name!r}; there are {', '.join(PROFILES)}", hint=did_you_mean(name, PROFILES)

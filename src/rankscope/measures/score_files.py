@@ -26,7 +26,8 @@ from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
 from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
-from rankscope.measures.scores_record import record_of_builtins
+from rankscope.measures.scores_record import ScoresRecord
+from rankscope.records import from_builtins
 
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 """What tools write in place of a query where a row is the mean of all."""
@@ -100,10 +101,10 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
         if format_in_name(path.name) != "json" or not path.exists():
             continue
         data = json.loads(source_of(path).read())
-        record = record_of_builtins(data, where=str(path)) if is_own_record(data) else None
-        digest = record.qrels.sha256 if record else None
-        if record is None or digest is None:
+        record = from_builtins(ScoresRecord, data, where=str(path)) if is_own_record(data) else None
+        if record is None or record.qrels.sha256 is None:
             continue
+        digest = record.qrels.sha256
         first = first or (path, digest)
         if digest != first[1]:
             reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
@@ -123,7 +124,21 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
     if not path.exists():
         raise InputError(f"{path} does not exist")
     try:
-        return cells_in(path, alone=alone, measure=measure, notes=notes)
+        source = source_of(path)
+        format_name = guess_format(source.name, source.head(4096))
+        if format_name == "json":
+            data = json.loads(source.read())
+            if not is_own_record(data):
+                return from_json(data, path, alone=alone, measure=measure)
+            record = from_builtins(ScoresRecord, data)
+            if record.weights is not None:
+                column = record.weights.column
+                notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")
+            return nested({run.name: run.queries for run in record.runs}, path)
+        is_known = format_name == format_in_name(source.name)
+        if format_name is None or (FORMATS[format_name].has_text_cells and not is_known):
+            return from_trec_eval(path, source.read().decode())
+        return from_rows(list(read_rows(source, format=format_name)), path, alone=alone, measure=measure)
     except RankscopeError:
         raise
     except Exception as error:  # whatever a reader of tables stumbles over, the file is not a table of scores
@@ -133,31 +148,12 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
         ) from error
 
 
-def cells_in(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
-    """Return what a file that is there holds."""
-    source = source_of(path)
-    format_name = guess_format(source.name, source.head(4096))
-    if format_name == "json":
-        data = json.loads(source.read())
-        if not is_own_record(data):
-            return from_json(data, path, alone=alone, measure=measure)
-        record = record_of_builtins(data)
-        if record.weights is not None:
-            notes.append(f"{path}: its means are weighted by {record.weights.column}; here all queries count the same")
-        return nested({run.name: run.queries for run in record.runs}, path)
-    is_known = format_name == format_in_name(source.name)
-    if format_name is None or (FORMATS[format_name].has_text_cells and not is_known):
-        return {stem_of(path): from_trec_eval(path, source.read().decode())}
-    return from_rows(list(read_rows(source, format=format_name)), path, alone=alone, measure=measure)
-
-
 def stem_of(path: Path) -> str:
     """Return the name of a file without its format and compression."""
     return Path(path.stem).stem if compression_in_name(path.name) else path.stem
 
 
 def from_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None) -> Cells:
-    """Return the scores in rows, whichever of the shapes they have."""
     if not rows:
         raise FormatError(f"{path} has no rows")
     columns = list(rows[0][1])
@@ -173,9 +169,9 @@ def from_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: 
         if name is not None and value is not None:
             put(cells, (owner, str(row[name])), row[query], row[value], where)
             continue
-        by_system = system is None and alone
         for column in columns:
             if column not in (query, system):
+                by_system = system is None and alone
                 place = (column, measure or "score") if by_system else (owner, column)
                 put(cells, place, row[query], row.get(column), where)
     return cells
@@ -229,7 +225,7 @@ def nested(data: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> C
     return cells
 
 
-def from_trec_eval(path: Path, text: str) -> dict[str, dict[str, float]]:
+def from_trec_eval(path: Path, text: str) -> Cells:
     """Return the scores per query that trec_eval -q, or a tool like it, prints: measure, query, value."""
     cells: Cells = {}
     for line_number, line in enumerate(text.splitlines(), 1):
@@ -245,7 +241,7 @@ def from_trec_eval(path: Path, text: str) -> dict[str, dict[str, float]]:
             put(cells, (stem_of(path), parts[0]), parts[1], parts[2], f"{path}:{line_number}")
     if not cells:
         raise FormatError(f"{path} has no score of a single query", hint="trec_eval prints them with -q")
-    return cells[stem_of(path)]
+    return cells
 
 
 def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> Scores:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.arrays import Floats
+from rankscope.arrays import Floats, safe_divide
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.light import LightRecord, field
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
@@ -65,6 +65,11 @@ class Workings(LightRecord, eq=False):
     ideal_terms: Floats | None = None
     """The terms of the ideal ranking, where the divisor is their sum."""
     ideal_columns: Mapping[str, Floats] = field(default_factory=dict)
+
+    def scores(self, hits: Hits) -> Floats:
+        """Return the sum of each query's terms, divided; NaN where the divisor is 0."""
+        sums = hits.per_query(self.terms)
+        return sums if self.divisor is None else safe_divide(sums, self.divisor)
 
 
 class MeasureSpec(LightRecord, eq=False):

@@ -2,7 +2,7 @@
 
 `top_docs` reads a whole run into Python, which takes long where a run has millions of rows and ten docs a query are
 needed. `leading_docs` gives the same and drops rows that cannot be among the first as early as possible: TREC text and
-polars tables are searched by the column, other runs query by query.
+polars tables are searched by the column.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.policies import Policies
-from rankscope.align.ranking import compared_scores, ranked_docs
-from rankscope.align.reference import considered
+from rankscope.align.reference import compared_scores, considered, ranked_docs
 from rankscope.arrays import offsets_of
-from rankscope.data.run import Ranking, Run
+from rankscope.data.run import Run
 from rankscope.data.sources import RowsSource, TableSource
 from rankscope.io.rows import RunRows
 from rankscope.light import LightRecord
@@ -41,42 +40,18 @@ class TopDocs(LightRecord, eq=False):
 
 def top_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: int | None) -> TopDocs:
     """Return the first docs of every query; a query that the run does not answer has none."""
-    rankings = run.rankings
-    found = tuple(
-        tuple(ranked_docs(considered(run, query, policies), policies)[:depth]) if query in rankings else ()
+    found = (
+        tuple(ranked_docs(considered(run, query, policies), policies, depth)) if query in run.rankings else ()
         for query in query_ids
     )
-    return TopDocs(tuple(query_ids), found)
+    return TopDocs(tuple(query_ids), tuple(found))
 
 
 def leading_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: int | None) -> TopDocs:
     """Return the first docs of every query, best first: the same as `top_docs`, sooner where the depth is small."""
-    if depth is None or policies.duplicates == "first":  # which of two equal docs is the first, only all rows tell
-        return top_docs(run, query_ids, policies, depth=depth)
-    n_kept = depth + (policies.self_match == "drop")
-    narrow = narrowed_run(run, query_ids, policies, n_kept)
-    docs = tuple(
-        tuple(ranked_docs(narrowed(considered(narrow, query, policies), policies, depth), policies)[:depth])
-        if query in narrow.rankings
-        else ()
-        for query in query_ids
-    )
-    return TopDocs(tuple(query_ids), docs)
-
-
-def narrowed(ranking: Ranking, policies: Policies, depth: int) -> Ranking:
-    """Return a ranking without the docs whose scores are below those of the first ones."""
-    if len(ranking.scores) <= depth:
-        return ranking
-    scores = compared_scores(ranking.scores, policies)
-    lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-    kept = np.flatnonzero(scores >= lowest)
-    docs = list(ranking.score_of)
-    return Ranking(
-        {docs[i]: ranking.score_of[docs[i]] for i in kept.tolist()},
-        ranking.scores[kept],
-        None if ranking.given_ranks is None else ranking.given_ranks[kept],
-    )
+    if depth is not None and policies.duplicates != "first":  # which of two equal docs is the first, only all rows tell
+        run = narrowed_run(run, query_ids, policies, depth + (policies.self_match == "drop"))
+    return top_docs(run, query_ids, policies, depth=depth)
 
 
 def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept: int) -> Run:

@@ -76,19 +76,15 @@ def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept:
     return Run(RowsSource(rows), name=run.name)
 
 
-def frames_of(source: Any, needed: Sequence[str]) -> Iterator[Any]:
-    """Yield a run as polars frames with the columns that are needed; None for what cannot be one."""
-    if isinstance(source, TableSource):
-        if not hasattr(source.original, "get_columns"):
-            yield None
-            return
+def frames_of(source: Any, needed: Sequence[str]) -> Iterable[Any]:
+    """Return a run as polars frames with the columns that are needed; None for what cannot be one."""
+    if isinstance(source, TableSource) and hasattr(source.original, "get_columns"):
         import polars as pl
 
         columns, at = source.original.get_columns(), source.column_of
-        yield with_our_types(pl.DataFrame({name: columns[at[name]] for name in needed if name in at}))
-        return
+        return [with_our_types(pl.DataFrame({name: columns[at[name]] for name in needed if name in at}))]
     text = source.trec_text() if hasattr(source, "trec_text") else None
-    yield from (None,) if text is None else (text_frame(block, needed) for block in blocks_of(text))
+    return [None] if text is None else (text_frame(block, needed) for block in blocks_of(text))
 
 
 def blocks_of(text: Any) -> Iterator[bytes]:

@@ -161,14 +161,12 @@ def ndcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float |
 
 
 def scale_top(hits: Hits, max_grade: Any) -> Floats:
-    """Return the top of the grading scale for every query."""
     if max_grade == "query":
         return segment_max(hits.ideal_grades, hits.ideal_segments, len(hits))
     return np.full(len(hits), hits.max_grade if max_grade is None else float(max_grade))
 
 
 def check_scale(hits: Hits, max_grade: Any) -> None:
-    """Refuse grades above the top of the scale."""
     if isinstance(max_grade, int | float) and hits.max_grade > max_grade:
         raise GradeError(
             f"the qrels have grade {hits.max_grade:g}, above max_grade={max_grade:g}",

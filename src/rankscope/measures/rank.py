@@ -1,4 +1,4 @@
-"""Rank measures: how early the relevant docs come."""
+"""Rank measures: how early the relevant docs come, and at which ranks they stand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from rankscope.align.hits import Hits, level_of
 from rankscope.arrays import Floats, safe_divide, segment_max
-from rankscope.measures.sets import counts_at
+from rankscope.measures.sets import counts_at, n_found
 from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
 _SMOOTHING = 0.00001  # trec_eval's epsilon in infAP
@@ -195,3 +195,57 @@ def inferred_ap(hits: Hits, *, rel: float | None = None) -> Floats:
     pooled = np.divide(pooled_above, above, out=np.zeros(len(above)), where=above > 0)
     expected = 1 / hits.ranks + above / hits.ranks * pooled * share
     return safe_divide(hits.per_query(np.where(relevant, expected, 0.0)), hits.n_relevant(rel))
+
+
+_position = partial(
+    measure,
+    family=MeasureFamily.POSITION,
+    range=(1, math.inf),
+    better="lower",
+    undefined="no relevant doc was found within k",
+    cite="a plain description of the ranking; see Järvelin & Kekäläinen, TOIS 2002, on why one discounts it",
+)
+
+
+@_position(
+    "FirstRel",
+    "Rank of the first relevant doc",
+    formula=r"\min \{r : \text{relevant at } r\}",
+    aliases=("BestPos", "best_position", "first_relevant_rank"),
+    example=MeasureExample([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
+)
+def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: at which rank does the first relevant doc stand?"""
+    return first_relevant_ranks(hits, k, rel)
+
+
+@_position(
+    "LastRel",
+    "Rank of the last relevant doc found",
+    formula=r"\max \{r : \text{relevant at } r\}",
+    monotone=False,
+    aliases=("WorstPos", "worst_position"),
+    example=MeasureExample([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
+)
+def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: how far down does a reader go to see every relevant doc that was found?"""
+    counted = hits.relevant(rel, k)
+    ranks = np.zeros(len(hits))
+    ranks[hits.segments[counted]] = hits.ranks[counted]  # ranks rise within a query, so the last one stays
+    return np.where(ranks == 0, math.nan, ranks)
+
+
+@_position(
+    "MeanRel",
+    "Mean rank of the relevant docs found",
+    formula=r"\text{mean} \{r : \text{relevant at } r\}",
+    monotone=False,
+    aliases=("AvgPos", "average_position", "mean_position"),
+    example=MeasureExample([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
+)
+def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: at which rank do the relevant docs that were found stand, on average?
+
+    Docs that were not found do not count, so read it together with NumRelRet and NumRel.
+    """
+    return safe_divide(hits.per_query(np.where(hits.relevant(rel, k), hits.ranks, 0)), n_found(hits, k, rel))

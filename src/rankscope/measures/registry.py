@@ -12,7 +12,7 @@ from rankscope.registry import Registry
 if TYPE_CHECKING:
     from rankscope.measures.spec import MeasureSpec
 
-USUAL = ("gain", "position", "rank", "sets")
+USUAL = ("gain", "rank", "sets")
 """The modules with the measures that nearly every evaluation uses."""
 OTHERS = ("diversity", "embedding", "ontology", "trec", "variety")
 

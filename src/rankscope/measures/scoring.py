@@ -32,13 +32,10 @@ def check_grades(qrels: Qrels, measures: Sequence[Measure], policies: Policies) 
 
 def depth_needed(measures: Sequence[Measure]) -> int | None:
     """Return how many docs of each query the measures look at themselves: 0 for none, None for all."""
-    depths: list[int] = []
-    for measure in measures:
-        if measure.spec.needs:
-            k = measure.arguments(rel=1.0).get("k")
-            if k is None or measure.options.get("judged_only"):  # which docs remain is only known once all are there
-                return None
-            depths.append(k)
+    looking = [measure for measure in measures if measure.spec.needs]
+    depths = [measure.arguments(rel=1.0).get("k") for measure in looking]
+    if None in depths or any(measure.options.get("judged_only") for measure in looking):
+        return None  # which docs are judged is only known once all are there
     return max(depths, default=0)
 
 
@@ -115,7 +112,6 @@ def count_left_out(
 
 
 def count(hits: Hits, policies: Policies) -> Counts:
-    """Count what could be scored."""
     n_retrieved = int(hits.n_retrieved.sum())
     return Counts(
         queries=len(hits),
@@ -130,7 +126,6 @@ def count(hits: Hits, policies: Policies) -> Counts:
 def scores_of(
     hits: Hits, run: Run, measures: Sequence[Measure], policies: Policies, extras: Extras | None = None
 ) -> RunScores:
-    """Return the scores of one run."""
     name = run.name or "run"
     values, undefined = score_hits(hits, measures, policies, extras)
     left_out = count_left_out(name, hits, measures, values, policies)

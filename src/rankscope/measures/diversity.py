@@ -26,9 +26,6 @@ _CLARKE_2008 = (
     "Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and Diversity in "
     "Information Retrieval Evaluation, SIGIR 2008"
 )
-_CLARKE_2009 = (
-    "Clarke, Kolla & Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009"
-)
 _CLARKE_2011 = (
     "Clarke, Craswell, Soboroff & Ashkan, A Comparative Analysis of Cascade Measures for Novelty "
     "and Diversity, WSDM 2011"
@@ -204,7 +201,7 @@ def normalised_err_ia(
         r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] "
         r"(1 - \alpha)^{\text{seen}_t}"
     ),
-    cite=_CLARKE_2009,
+    cite="Clarke, Kolla & Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009",
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
     example=_example(0.75 / 2 * (1 + 0.5 * 0.5 + 0.25), {}, "(1 - ½·½)/2 · (1 + ½·½ + ¼·1)"),
 )

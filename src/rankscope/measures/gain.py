@@ -387,23 +387,15 @@ def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: 
 
 def ideal_positions(hits: Hits) -> Ints:
     """Return where each relevant hit stands in the ideal ranking that is kindest to the run."""
-    order = np.lexsort((hits.ranks, -hits.grades, hits.segments))
+    span = max(hits.max_grade, 1.0) * 2 + 2
+    judged = np.sort(hits.ideal_segments * span + hits.ideal_grades)  # by query and then by grade
+    found = hits.segments * span + np.maximum(hits.grades, -0.5)
+    n_better = hits.ideal_offsets[1:][hits.segments] - np.searchsorted(judged, found, side="right")
+    _, equals = np.unique(found, return_inverse=True)  # of docs of the same grade, those found come first, in order
+    order = np.argsort(equals, kind="stable")
     place = np.empty(len(order), dtype=np.int64)
-    place[order] = positions_in_segment(hits.segments[order], len(hits)) + 1
-    # docs of a better grade that were not retrieved stand before it as well
-    judged_better = _count_better(hits, hits.ideal_segments, hits.ideal_grades)
-    found_better = _count_better(hits, hits.segments, hits.grades)
-    return place + judged_better - found_better
-
-
-def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
-    """For each hit, count the given docs of its query with a better grade."""
-    order = np.lexsort((grades, segments))
-    ends = np.cumsum(np.bincount(segments, minlength=len(hits)))
-    scale = max(hits.max_grade, 1.0) * 2 + 2
-    keys = segments[order] * scale + np.maximum(grades[order], -0.5)
-    wanted = hits.segments * scale + np.maximum(hits.grades, -0.5)
-    return ends[hits.segments] - np.searchsorted(keys, wanted, side="right")
+    place[order] = positions_in_segment(equals[order], len(order)) + 1
+    return n_better + place
 
 
 @_measure(

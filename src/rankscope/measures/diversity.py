@@ -13,13 +13,11 @@ from functools import partial
 import numpy as np
 
 from rankscope.align.hits import Hits, level_of
-from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, Ints, in_order_sum, log2, safe_divide
-from rankscope.data.qrels import Qrels
 from rankscope.data.subtopics import Coverage, subtopics_of
 from rankscope.errors import MeasureError
 from rankscope.io.rows import QrelsRows
-from rankscope.measures.extras import Extras, Need
+from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CLARKE_2008 = (
@@ -40,10 +38,8 @@ _measure = partial(measure, family=MeasureFamily.DIVERSITY, needs=[Need.SUBTOPIC
 Weigh = Callable[[Ints], Floats]
 """How much each rank counts."""
 
-_DATA = Extras(
-    Qrels(QrelsRows(query=["example"] * 5, doc=list("abcdd"), subtopic=["1", "1", "2", "1", "2"], grade=np.ones(5))),
-    TopDocs(("example",), (("a", "b", "c"),)),
-)
+_ROWS = QrelsRows(query=["example"] * 5, doc=list("abcdd"), subtopic=["1", "1", "2", "1", "2"], grade=np.ones(5))
+_DATA = example_extras(_ROWS, "abc")
 """Of docs that add the same, the greedy ideal takes the last by id: d, c, b, a."""
 
 

@@ -9,11 +9,9 @@ from functools import partial
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.align.top import TopDocs
 from rankscope.arrays import Bools, Floats, Ints, log2, safe_divide
 from rankscope.data.embeddings import Embeddings, VectorBlock, make_embeddings, squared_lengths
-from rankscope.data.qrels import Qrels
-from rankscope.measures.extras import Extras, Need
+from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.gain import ideal_terms, ndcg
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
@@ -27,9 +25,8 @@ _distance = partial(
 
 def _data(vectors: Mapping[str, Sequence[float]]) -> Extras:
     """Return the data of an example whose results are these docs, in this order."""
-    docs = tuple(vectors)
-    embeddings = make_embeddings(docs, np.array(list(vectors.values()), dtype=np.float64))
-    return Extras(Qrels({"example": dict.fromkeys(docs, 0)}), TopDocs(("example",), (docs,)), embeddings=embeddings)
+    embeddings = make_embeddings(vectors, np.array(list(vectors.values()), dtype=np.float64))
+    return example_extras({"example": dict.fromkeys(vectors, 0)}, vectors, embeddings=embeddings)
 
 
 _ONE_REPEATED = _data({"east": [1, 0], "north": [0, 3], "east again": [2, 0]})

@@ -9,11 +9,9 @@ from functools import partial
 import numpy as np
 
 from rankscope.align.hits import Hits, level_of
-from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
 from rankscope.data.ontology import Ontology, id_notes, is_literal
-from rankscope.data.qrels import Qrels
-from rankscope.measures.extras import Extras, Need
+from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.spec import Measure, MeasureExample, MeasureFamily, measure
 
 _UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
@@ -63,11 +61,8 @@ def ontology_notes(measures: Iterable[Measure], extras: Extras, *, rel: float) -
 
 _MAMMALS = {"mammal": ["animal"], "dog": ["mammal"], "cat": ["mammal"], "cow": ["mammal"]}
 _BIRDS = {"bird": ["animal"], "sparrow": ["bird"], "owl": ["bird"]}
-_ANIMALS = Extras(
-    Qrels({"example": {"dog": 1, "sparrow": 1}}),
-    TopDocs(("example",), (("cat",),)),
-    ontology=Ontology.from_parents({**_MAMMALS, **_BIRDS}),
-)
+_EXPECTED = {"example": {"dog": 1, "sparrow": 1}}
+_ANIMALS = example_extras(_EXPECTED, ["cat"], ontology=Ontology.from_parents({**_MAMMALS, **_BIRDS}))
 """One query that expects a dog and a sparrow and gets a cat: 8 terms, 4 of them mammals."""
 
 

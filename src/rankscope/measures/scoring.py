@@ -33,7 +33,7 @@ def check_grades(qrels: Qrels, measures: Sequence[Measure], policies: Policies) 
 def depth_needed(measures: Sequence[Measure]) -> int | None:
     """Return how many docs of each query the measures look at themselves: 0 for none, None for all."""
     looking = [measure for measure in measures if measure.spec.needs]
-    depths = [measure.arguments(rel=1.0).get("k") for measure in looking]
+    depths: list[Any] = [measure.arguments(rel=1.0).get("k") for measure in looking]
     if None in depths or any(measure.options.get("judged_only") for measure in looking):
         return None  # which docs are judged is only known once all are there
     return max(depths, default=0)

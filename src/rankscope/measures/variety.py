@@ -17,13 +17,11 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.hits import Hits, level_of
-from rankscope.align.top import TopDocs
 from rankscope.arrays import Floats
 from rankscope.data.docs import DocTable, values_in, whole_value
-from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
 from rankscope.light import LightRecord
-from rankscope.measures.extras import Extras, Need
+from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _NOTHING = "nothing was retrieved"
@@ -45,14 +43,12 @@ def _example(
     """Return an example from a table of docs, which have names of one letter; unless said, all of them are shown."""
     names = dict.fromkeys(name for values in docs.values() for name in values)
     fields = {name: {doc: values[name] for doc, values in docs.items() if name in values} for name in names}
-    ranking = tuple(shown or docs)
+    ranking = list(shown or docs)
     judged = {**dict.fromkeys(ranking, 0), **dict.fromkeys(relevant, 1)}
-    top = TopDocs(("example",), (ranking,))
-    extras = Extras(Qrels({"example": judged}), top, docs=DocTable(fields, frozenset(docs)))
+    extras = example_extras({"example": judged}, ranking, docs=DocTable(fields, frozenset(docs)))
     grades = [judged[doc] if relevant else None for doc in ranking]
-    return MeasureExample(
-        grades, sorted(judged.values(), reverse=True) if relevant else [1], score, params, working, extras
-    )
+    all_grades = sorted(judged.values(), reverse=True) if relevant else [1]
+    return MeasureExample(grades, all_grades, score, params, working, extras)
 
 
 def per_ranking(extras: Extras, k: int | None, score: Callable[[Docs], float]) -> Floats:

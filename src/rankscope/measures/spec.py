@@ -103,11 +103,10 @@ class MeasureSpec(LightRecord, eq=False):
     @property
     def summary(self) -> str:
         """What the measure answers, in one sentence."""
-        return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+        return self.description.split("\n")[0]
 
     @property
     def description(self) -> str:
-        """The whole explanation."""
         return str(inspect.getdoc(self.function))
 
     @property

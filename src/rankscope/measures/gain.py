@@ -13,7 +13,6 @@ from rankscope.arrays import (
     Floats,
     Ints,
     log2,
-    positions_in_segment,
     running_sum,
     safe_divide,
     segment_max,
@@ -388,13 +387,12 @@ def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: 
 def ideal_positions(hits: Hits) -> Ints:
     """Return where each relevant hit stands in the ideal ranking that is kindest to the run."""
     span = max(hits.max_grade, 1.0) * 2 + 2
-    judged = np.sort(hits.ideal_segments * span + hits.ideal_grades)  # by query and then by grade
-    found = hits.segments * span + np.maximum(hits.grades, -0.5)
-    n_better = hits.ideal_offsets[1:][hits.segments] - np.searchsorted(judged, found, side="right")
-    _, equals = np.unique(found, return_inverse=True)  # of docs of the same grade, those found come first, in order
-    order = np.argsort(equals, kind="stable")
+    judged = hits.ideal_segments * span - hits.ideal_grades  # rises from query to query, and from the best grade down
+    found = hits.segments * span - np.maximum(hits.grades, -0.5)
+    n_better = np.searchsorted(judged, found) - hits.ideal_offsets[hits.segments]
+    order = np.argsort(found, kind="stable")  # of docs of the same grade, those found come first, in order
     place = np.empty(len(order), dtype=np.int64)
-    place[order] = positions_in_segment(equals[order], len(order)) + 1
+    place[order] = np.arange(1, len(order) + 1) - np.searchsorted(found[order], found[order])
     return n_better + place
 
 

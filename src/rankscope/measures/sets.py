@@ -48,7 +48,7 @@ def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
 
     The divisor is k even where fewer docs were retrieved; `P_ret` divides by what was retrieved.
     """
-    return _precision_workings(hits, k=k, rel=rel).scores(hits)
+    return n_found(hits, k, rel) / k
 
 
 @_measure(
@@ -78,7 +78,7 @@ def precision_of_retrieved(hits: Hits, *, k: int, rel: float | None = None) -> F
 )
 def recall(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what share of the relevant docs is among the first k?"""
-    return _recall_workings(hits, k=k, rel=rel).scores(hits)
+    return safe_divide(n_found(hits, k, rel), hits.n_relevant(rel))
 
 
 @_measure(

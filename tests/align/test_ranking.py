@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import rankscope as rs
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
-from rankscope.align.ranking import ranked_docs
+from rankscope.align.reference import ranked_docs
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -11,6 +11,11 @@ from rankscope.arrays import Bools, Floats, Ints, offsets_of, positions_in_segme
 from rankscope.light import LightRecord, replace
 
 
+def level_of(rel: float | None) -> float:
+    """Return the lowest relevant grade; a measure that is called without one counts grades from 1 up."""
+    return 1.0 if rel is None else rel
+
+
 class KernelHits(LightRecord, eq=False):
     """What alignment finds in a run before the policies are applied; the kernel and the reference both return this."""
 
@@ -97,12 +102,29 @@ class Hits(LightRecord, eq=False):
         """Tell which hits stand at rank k or better; all of them when there is no k."""
         return np.ones(len(self.ranks), dtype=np.bool_) if k is None else self.ranks <= k
 
-    def n_relevant(self, rel: float) -> Floats:
-        """Count the judged docs of each query with at least this grade."""
-        if rel not in self._n_relevant:
-            so_far = np.concatenate(([0], np.cumsum(self.ideal_grades >= rel)))
-            self._n_relevant[rel] = read_only(np.diff(so_far[self.ideal_offsets]).astype(np.float64))
-        return self._n_relevant[rel]
+    def cut(self, values: Floats, k: int | None) -> Floats:
+        """Return a value per hit, 0 beyond rank k."""
+        return values if k is None else np.where(self.ranks <= k, values, 0.0)
+
+    def cut_ideal(self, values: Floats, k: int | None) -> Floats:
+        """Return a value per judged doc, 0 beyond rank k of the ideal ranking."""
+        return values if k is None else np.where(self.ideal_ranks <= k, values, 0.0)
+
+    def relevant(self, rel: float | None, k: int | None = None) -> Bools:
+        """Tell which hits have at least this grade, 1 where it is None, and stand at rank k or better."""
+        return (self.grades >= level_of(rel)) & self.within(k)
+
+    def n_shown(self, k: int | None) -> Ints:
+        """Count the docs, judged or not, at rank k or better."""
+        return self.n_retrieved if k is None else np.minimum(self.n_retrieved, k)
+
+    def n_relevant(self, rel: float | None) -> Floats:
+        """Count the judged docs of each query with at least this grade, 1 where it is None."""
+        level = level_of(rel)
+        if level not in self._n_relevant:
+            so_far = np.concatenate(([0], np.cumsum(self.ideal_grades >= level)))
+            self._n_relevant[level] = read_only(np.diff(so_far[self.ideal_offsets]).astype(np.float64))
+        return self._n_relevant[level]
 
     @cached_property
     def _n_relevant(self) -> dict[float, Floats]:

@@ -64,20 +64,13 @@ def compare_docs(where: str, qrels: Qrels, retrieved: Iterable[str]) -> Finding 
 def find_swap(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
     """Return that qrels and run look swapped; None where at least one of them looks like what it should be.
 
-    Whoever names a fraction as the lowest relevant grade means grades to be fractions.
-
-    Only data without names or columns that tell can be swapped unnoticed: JSON, and dicts or rows in memory. Two things
-    must come together:
-
-    - the numbers in the qrels look like scores: most of them are fractions (or some go beyond 10, with ten docs or more
-      per query), and few are equal within a query, at most a tenth, or a third where most have more than two decimals
-    - those in the run look like grades: all are whole numbers up to 10, and some are equal within a query, or 0 among
-      at most three docs, or each of five queries or more has a single doc with the same number (against ten docs or
-      more per query in the qrels)
-
-    So neither fractional grades nor scores that are whole numbers, such as n … 1 down a list, are enough.
+    Only data without names or columns that tell can be swapped unnoticed: JSON, and dicts or rows in memory. The
+    numbers in the qrels must look like scores, and those in the run like grades: neither fractional grades nor scores
+    that are whole numbers, such as n … 1 down a list, are enough.
     """
-    if not policies.relevance_level.is_integer() or (qrels.origin is not None and qrels.origin.format != "json"):
+    if not policies.relevance_level.is_integer():  # whoever names such a grade means grades to be fractions
+        return None
+    if qrels.origin is not None and qrels.origin.format != "json":
         return None
     if not hold_scores(qrels) or not holds_grades(run, is_sparse=n_per_query(qrels) >= DEEP):
         return None
@@ -91,7 +84,10 @@ def find_swap(qrels: Qrels, run: Run, policies: Policies) -> Finding | None:
 
 
 def hold_scores(qrels: Qrels) -> bool:
-    """Tell whether the numbers in qrels look like those that a system gives to docs."""
+    """Tell whether the numbers in qrels look like those that a system gives to docs.
+
+    Most of them are fractions, or some go beyond the usual grades in deep lists, and few are equal within a query.
+    """
     offsets, grades = qrels.ideal
     has_fractions = qrels.fractional_row is not None
     if not has_fractions and grades.max(initial=0.0) <= HIGHEST_USUAL_GRADE:
@@ -118,7 +114,8 @@ def n_per_query(qrels: Qrels) -> float:
 def holds_grades(run: Run, *, is_sparse: bool) -> bool:
     """Tell whether the numbers in a run look like those that people give to docs.
 
-    `is_sparse` says whether one doc per query would be much less than the other side has.
+    All are usual grades, and some are equal within a query, or 0 among few docs, or each of enough queries has a single
+    doc with the same number; `is_sparse` says whether that would be much less than the other side has.
     """
     if isinstance(run.source, TableSource) or (run.origin is not None and run.origin.format != "json"):
         return False

@@ -70,7 +70,13 @@ class Policies(LightRecord, kw_only=True):
                 message = f"{name} = {value!r} is not one of {', '.join(choices)}"
                 raise OptionError(message, hint=did_you_mean(str(value), choices))
         if self.depth is not None:
-            object.__setattr__(self, "depth", checked_depth(self.depth))
+            try:
+                depth = 0 if isinstance(self.depth, bool) else operator.index(self.depth)  # NumPy's whole numbers, too
+            except TypeError:
+                depth = 0
+            if depth < 1:
+                raise OptionError(f"depth = {self.depth!r}: it counts ranks, so it is a whole number from 1 up")
+            object.__setattr__(self, "depth", depth)
         grade: Any = self.min_rel
         if grade is not None and not (isinstance(grade, Real) and 0 <= float(grade) < math.inf):
             raise OptionError(
@@ -87,14 +93,3 @@ class Policies(LightRecord, kw_only=True):
         """Return the policies with the relevance level filled in, for records and reports."""
         level = self.relevance_level
         return {**asdict(self), "min_rel": int(level) if level.is_integer() else level}
-
-
-def checked_depth(depth: Any) -> int:
-    """Return a depth as int (NumPy's too), or say what it must be."""
-    try:
-        counted = operator.index(depth)
-    except TypeError:
-        counted = 0
-    if counted < 1 or isinstance(depth, bool):
-        raise OptionError(f"depth = {depth!r}: it counts ranks, so it is a whole number from 1 up")
-    return counted

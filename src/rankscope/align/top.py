@@ -2,7 +2,7 @@
 
 `top_docs` reads a whole run into Python, which takes long where a run has millions of rows and ten docs a query are
 needed. `leading_docs` gives the same and drops rows that cannot be among the first as early as possible: TREC text and
-polars tables are searched by the column, other runs query by query.
+polars tables are searched by the column.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.policies import Policies
-from rankscope.align.ranking import compared_scores, ranked_docs
-from rankscope.align.reference import considered
+from rankscope.align.reference import compared_scores, considered, ranked_docs
 from rankscope.arrays import offsets_of
-from rankscope.data.run import Ranking, Run
+from rankscope.data.run import Run
 from rankscope.data.sources import RowsSource, TableSource
 from rankscope.io.rows import RunRows
 from rankscope.light import LightRecord
@@ -41,42 +40,18 @@ class TopDocs(LightRecord, eq=False):
 
 def top_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: int | None) -> TopDocs:
     """Return the first docs of every query; a query that the run does not answer has none."""
-    rankings = run.rankings
-    found = tuple(
-        tuple(ranked_docs(considered(run, query, policies), policies)[:depth]) if query in rankings else ()
+    found = (
+        tuple(ranked_docs(considered(run, query, policies), policies, depth)) if query in run.rankings else ()
         for query in query_ids
     )
-    return TopDocs(tuple(query_ids), found)
+    return TopDocs(tuple(query_ids), tuple(found))
 
 
 def leading_docs(run: Run, query_ids: Sequence[str], policies: Policies, *, depth: int | None) -> TopDocs:
     """Return the first docs of every query, best first: the same as `top_docs`, sooner where the depth is small."""
-    if depth is None or policies.duplicates == "first":  # which of two equal docs is the first, only all rows tell
-        return top_docs(run, query_ids, policies, depth=depth)
-    n_kept = depth + (policies.self_match == "drop")
-    narrow = narrowed_run(run, query_ids, policies, n_kept)
-    docs = tuple(
-        tuple(ranked_docs(narrowed(considered(narrow, query, policies), policies, depth), policies)[:depth])
-        if query in narrow.rankings
-        else ()
-        for query in query_ids
-    )
-    return TopDocs(tuple(query_ids), docs)
-
-
-def narrowed(ranking: Ranking, policies: Policies, depth: int) -> Ranking:
-    """Return a ranking without the docs whose scores are below those of the first ones."""
-    if len(ranking.scores) <= depth:
-        return ranking
-    scores = compared_scores(ranking.scores, policies)
-    lowest = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-    kept = np.flatnonzero(scores >= lowest)
-    docs = list(ranking.score_of)
-    return Ranking(
-        {docs[i]: ranking.score_of[docs[i]] for i in kept.tolist()},
-        ranking.scores[kept],
-        None if ranking.given_ranks is None else ranking.given_ranks[kept],
-    )
+    if depth is not None and policies.duplicates != "first":  # which of two equal docs is the first, only all rows tell
+        run = narrowed_run(run, query_ids, policies, depth + (policies.self_match == "drop"))
+    return top_docs(run, query_ids, policies, depth=depth)
 
 
 def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept: int) -> Run:
@@ -101,19 +76,15 @@ def narrowed_run(run: Run, query_ids: Sequence[str], policies: Policies, n_kept:
     return Run(RowsSource(rows), name=run.name)
 
 
-def frames_of(source: Any, needed: Sequence[str]) -> Iterator[Any]:
-    """Yield a run as polars frames with the columns that are needed; None for what cannot be one."""
-    if isinstance(source, TableSource):
-        if not hasattr(source.original, "get_columns"):
-            yield None
-            return
+def frames_of(source: Any, needed: Sequence[str]) -> Iterable[Any]:
+    """Return a run as polars frames with the columns that are needed; None for what cannot be one."""
+    if isinstance(source, TableSource) and hasattr(source.original, "get_columns"):
         import polars as pl
 
         columns, at = source.original.get_columns(), source.column_of
-        yield with_our_types(pl.DataFrame({name: columns[at[name]] for name in needed if name in at}))
-        return
+        return [with_our_types(pl.DataFrame({name: columns[at[name]] for name in needed if name in at}))]
     text = source.trec_text() if hasattr(source, "trec_text") else None
-    yield from (None,) if text is None else (text_frame(block, needed) for block in blocks_of(text))
+    return [None] if text is None else (text_frame(block, needed) for block in blocks_of(text))
 
 
 def blocks_of(text: Any) -> Iterator[bytes]:

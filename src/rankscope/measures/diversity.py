@@ -7,27 +7,22 @@ All of them are sums over docs and the subtopics that the docs are relevant to; 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from rankscope.align.hits import Hits
-from rankscope.align.top import TopDocs
+from rankscope.align.hits import Hits, level_of
 from rankscope.arrays import Floats, Ints, in_order_sum, log2, safe_divide
-from rankscope.data.qrels import Qrels
 from rankscope.data.subtopics import Coverage, subtopics_of
 from rankscope.errors import MeasureError
 from rankscope.io.rows import QrelsRows
-from rankscope.measures.extras import Extras, Need
-from rankscope.measures.sets import _level
+from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CLARKE_2008 = (
     "Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and Diversity in "
     "Information Retrieval Evaluation, SIGIR 2008"
-)
-_CLARKE_2009 = (
-    "Clarke, Kolla & Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009"
 )
 _CLARKE_2011 = (
     "Clarke, Craswell, Soboroff & Ashkan, A Comparative Analysis of Cascade Measures for Novelty "
@@ -40,11 +35,11 @@ _TO_IDEAL = (0, math.e / (math.e - 1))
 """The ideal is greedy: a ranking can beat it, but by no more than this (Nemhauser, Wolsey & Fisher 1978)."""
 _measure = partial(measure, family=MeasureFamily.DIVERSITY, needs=[Need.SUBTOPICS])
 
+Weigh = Callable[[Ints], Floats]
+"""How much each rank counts."""
 
-_DATA = Extras(
-    Qrels(QrelsRows(query=["example"] * 5, doc=list("abcdd"), subtopic=["1", "1", "2", "1", "2"], grade=np.ones(5))),
-    TopDocs(("example",), (("a", "b", "c"),)),
-)
+_ROWS = QrelsRows(query=["example"] * 5, doc=list("abcdd"), subtopic=["1", "1", "2", "1", "2"], grade=np.ones(5))
+_DATA = example_extras(_ROWS, "abc")
 """Of docs that add the same, the greedy ideal takes the last by id: d, c, b, a."""
 
 
@@ -61,27 +56,38 @@ def _spellings(name: str) -> tuple[str, ...]:
 
 def covered(extras: Extras, k: int | None, rel: float | None) -> Coverage:
     """Return what the first k docs of each query cover."""
-    return subtopics_of(extras.qrels, rel=_level(rel)).coverage(extras.top.query_ids, extras.top.cut(k))
+    return subtopics_of(extras.qrels, rel=level_of(rel)).coverage(extras.top.query_ids, extras.top.cut(k))
 
 
-def ideally_covered(extras: Extras, k: int | None, rel: float | None, alpha: float) -> Coverage:
-    """Return what the first k docs of each query's ideal ranking cover."""
-    return subtopics_of(extras.qrels, rel=_level(rel)).ideal(extras.top.query_ids, alpha=alpha, k=k)
+def cascade(coverage: Coverage, weigh: Weigh, alpha: float) -> Floats:
+    """Sum the weights of the ranks, each lessened by 1 - alpha for every earlier doc on the same subtopic."""
+    return coverage.per_query(np.power(1.0 - alpha, coverage.seen) * weigh(coverage.ranks))
 
 
-def cascade(coverage: Coverage, weights: Floats, alpha: float) -> Floats:
-    """Sum the weights, each lessened by 1 - alpha for every earlier doc on the same subtopic."""
-    return coverage.per_query(np.power(1.0 - alpha, coverage.seen) * weights)
+def share_of_ideal(extras: Extras, weigh: Weigh, *, k: int | None, alpha: float, rel: float | None) -> Floats:
+    """Return the cascade of each query as a share of that of its ideal ranking."""
+    ideal = subtopics_of(extras.qrels, rel=level_of(rel)).ideal(extras.top.query_ids, alpha=alpha, k=k)
+    return safe_divide(cascade(covered(extras, k, rel), weigh, alpha), cascade(ideal, weigh, alpha))
 
 
-def conceivable(weights: Floats, alpha: float) -> float:
-    """Return what a subtopic is worth to a ranking in which every doc is relevant to it."""
-    return in_order_sum(np.power(1.0 - alpha, np.arange(len(weights))) * weights)
+def conceivable(k: int, weigh: Weigh, alpha: float) -> float:
+    """Return what a subtopic is worth to a ranking of k docs that are all relevant to it."""
+    return in_order_sum(np.power(1.0 - alpha, np.arange(k)) * weigh(np.arange(1, k + 1)))
 
 
 def log_discounts(ranks: Ints) -> Floats:
-    """Return how much a rank counts in DCG."""
     return 1 / log2(ranks + 1)
+
+
+def reciprocals(ranks: Ints) -> Floats:
+    return 1 / ranks
+
+
+def patience(beta: float) -> Weigh:
+    """Return how likely a reader who goes on with chance beta comes to each rank."""
+    if beta >= 1:
+        raise MeasureError(f"NRBP: beta = {beta!r} will not do; it is a chance, from 0 up and below 1")
+    return lambda ranks: np.asarray(np.power(float(beta), ranks - 1.0))
 
 
 @_measure(
@@ -104,9 +110,9 @@ def alpha_dcg(
     worth.
     """
     found = covered(extras, k, rel)
-    sums = cascade(found, log_discounts(found.ranks), alpha)
+    sums = cascade(found, log_discounts, alpha)
     if scale == "best":
-        return safe_divide(sums, found.n_subtopics) / conceivable(log_discounts(np.arange(1, k + 1)), alpha)
+        return safe_divide(sums, found.n_subtopics) / conceivable(k, log_discounts, alpha)
     return np.where(found.n_subtopics == 0, math.nan, sums)
 
 
@@ -132,9 +138,7 @@ def alpha_ndcg(
     The ideal ranking is made from all judged docs, greedily: at each rank the doc that adds most, of equal ones the
     last by id. A ranking can be better than the greedy one, so that scores slightly above 1 are possible, though rare.
     """
-    found, ideal = covered(extras, k, rel), ideally_covered(extras, k, rel, alpha)
-    sums = cascade(found, log_discounts(found.ranks), alpha)
-    return safe_divide(sums, cascade(ideal, log_discounts(ideal.ranks), alpha))
+    return share_of_ideal(extras, log_discounts, k=k, alpha=alpha, rel=rel)
 
 
 @_measure(
@@ -161,8 +165,8 @@ def err_ia(
     as the expected reciprocal rank itself, averaged over the subtopics.
     """
     found = covered(extras, k, rel)
-    mean = safe_divide(cascade(found, 1 / found.ranks, alpha), found.n_subtopics)
-    return mean / conceivable(1 / np.arange(1, k + 1), alpha) if scale == "best" else alpha * mean
+    mean = safe_divide(cascade(found, reciprocals, alpha), found.n_subtopics)
+    return mean / conceivable(k, reciprocals, alpha) if scale == "best" else alpha * mean
 
 
 @_measure(
@@ -183,15 +187,7 @@ def normalised_err_ia(
     _hits: Hits, extras: Extras, *, k: int | None = None, alpha: float = 0.5, rel: float | None = None
 ) -> Floats:
     """Answers: how close does the ranking come to the best ERR_IA that the judged docs allow?"""
-    found, ideal = covered(extras, k, rel), ideally_covered(extras, k, rel, alpha)
-    return safe_divide(cascade(found, 1 / found.ranks, alpha), cascade(ideal, 1 / ideal.ranks, alpha))
-
-
-def patience_weights(ranks: Ints, beta: float) -> Floats:
-    """Return how likely a reader comes to each rank who goes on with chance beta."""
-    if beta >= 1:
-        raise MeasureError(f"NRBP: beta = {beta!r} will not do; it is a chance, from 0 up and below 1")
-    return np.asarray(np.power(float(beta), ranks - 1.0))
+    return share_of_ideal(extras, reciprocals, k=k, alpha=alpha, rel=rel)
 
 
 @_measure(
@@ -201,7 +197,7 @@ def patience_weights(ranks: Ints, beta: float) -> Floats:
         r"\frac{1 - (1 - \alpha) \beta}{S} \sum_{r \le k} \beta^{r - 1} \sum_{t} [\text{relevant to } t] "
         r"(1 - \alpha)^{\text{seen}_t}"
     ),
-    cite=_CLARKE_2009,
+    cite="Clarke, Kolla & Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009",
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
     example=_example(0.75 / 2 * (1 + 0.5 * 0.5 + 0.25), {}, "(1 - ½·½)/2 · (1 + ½·½ + ¼·1)"),
 )
@@ -219,8 +215,7 @@ def nrbp(
     The factor in front makes it 1 for an endless ranking whose every doc is relevant to every subtopic.
     """
     found = covered(extras, k, rel)
-    sums = cascade(found, patience_weights(found.ranks, beta), alpha)
-    return (1 - (1 - alpha) * beta) * safe_divide(sums, found.n_subtopics)
+    return (1 - (1 - alpha) * beta) * safe_divide(cascade(found, patience(beta), alpha), found.n_subtopics)
 
 
 @_measure(
@@ -246,9 +241,7 @@ def normalised_nrbp(
     rel: float | None = None,
 ) -> Floats:
     """Answers: how close does the ranking come to the best NRBP that the judged docs allow?"""
-    found, ideal = covered(extras, k, rel), ideally_covered(extras, k, rel, alpha)
-    sums = cascade(found, patience_weights(found.ranks, beta), alpha)
-    return safe_divide(sums, cascade(ideal, patience_weights(ideal.ranks, beta), alpha))
+    return share_of_ideal(extras, patience(beta), k=k, alpha=alpha, rel=rel)
 
 
 @_measure(

@@ -9,13 +9,10 @@ from functools import partial
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.align.top import TopDocs
-from rankscope.arrays import Floats, Ints, log2, safe_divide
+from rankscope.arrays import Bools, Floats, Ints, log2, safe_divide
 from rankscope.data.embeddings import Embeddings, VectorBlock, make_embeddings, squared_lengths
-from rankscope.data.qrels import Qrels
-from rankscope.measures.extras import Extras, Need
-from rankscope.measures.gain import ndcg
-from rankscope.measures.sets import _level
+from rankscope.measures.extras import Extras, Need, example_extras
+from rankscope.measures.gain import ideal_terms, ndcg
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _SAME = 1e-9  # a doc is a repetition of its own copy also where its cosine is 1 less a rounding error
@@ -28,9 +25,8 @@ _distance = partial(
 
 def _data(vectors: Mapping[str, Sequence[float]]) -> Extras:
     """Return the data of an example whose results are these docs, in this order."""
-    docs = tuple(vectors)
-    embeddings = make_embeddings(docs, np.array(list(vectors.values()), dtype=np.float64))
-    return Extras(Qrels({"example": dict.fromkeys(docs, 0)}), TopDocs(("example",), (docs,)), embeddings=embeddings)
+    embeddings = make_embeddings(vectors, np.array(list(vectors.values()), dtype=np.float64))
+    return example_extras({"example": dict.fromkeys(vectors, 0)}, vectors, embeddings=embeddings)
 
 
 _ONE_REPEATED = _data({"east": [1, 0], "north": [0, 3], "east again": [2, 0]})
@@ -47,34 +43,26 @@ def per_block(extras: Extras, k: int | None, score: Callable[[VectorBlock], Floa
     return np.asarray(extras.embeddings.per_query(extras.top.cut(k), score, exact=True))
 
 
-def distances(cosines: Floats, kind: str) -> Floats:
-    """Return how far apart vectors with these cosines are."""
-    return 1 - cosines if kind == "cosine" else np.arccos(cosines) / math.pi
-
-
-def sums_of_cosines(block: VectorBlock) -> Floats:
-    """Return the sum of the cosines over all ordered pairs of each query, and the number of its vectors.
-
-    The cosines of all pairs are what is left of the squared length of the sum of unit vectors once each vector's
-    product with itself is taken away: one sum per query instead of a product per pair.
-    """
-    total = (block.scale[:, None, :] @ block.vectors)[:, 0].astype(np.float64)
-    return np.column_stack(
-        (squared_lengths(total) - np.count_nonzero(block.scale, axis=1), np.count_nonzero(block.has, axis=1))
-    )
+def pair_distances(block: VectorBlock, kind: str, missing: float) -> tuple[Floats, Bools]:
+    """Return how far apart the vectors of each pair are, and which pairs there are; `missing` stands for the others."""
+    cosines, is_pair = block.pair_cosines()
+    return np.where(is_pair, 1 - cosines if kind == "cosine" else np.arccos(cosines) / math.pi, missing), is_pair
 
 
 def mean_cosine_distances(embeddings: Embeddings, rows: Ints) -> Floats:
-    """Return the mean of 1 - cosine over all pairs of each query, whose results have these rows."""
-    cosines, n_vectors = embeddings.over_rows(rows, sums_of_cosines).T
+    """Return the mean of 1 - cosine over all pairs of each query, whose results have these rows.
+
+    The cosines of all ordered pairs are what is left of the squared length of the sum of unit vectors once each
+    vector's product with itself is taken away: one sum per query instead of a product per pair.
+    """
+
+    def sums_and_counts(block: VectorBlock) -> Floats:
+        total = squared_lengths((block.scale[:, None, :] @ block.vectors)[:, 0].astype(np.float64))
+        n_vectors = np.count_nonzero(block.has, axis=1)
+        return np.column_stack((total - np.count_nonzero(block.scale, axis=1), n_vectors))
+
+    cosines, n_vectors = embeddings.over_rows(rows, sums_and_counts).T
     return np.clip(1 - safe_divide(cosines, n_vectors * (n_vectors - 1)), 0.0, 2.0)
-
-
-def mean_distance(block: VectorBlock, kind: str) -> Floats:
-    """Return the mean distance over all pairs of each query."""
-    cosines, is_pair = block.pair_cosines()
-    total = np.where(is_pair, distances(cosines, kind), 0.0).sum(axis=1)
-    return safe_divide(total, is_pair.sum(axis=1))
 
 
 @_distance(
@@ -95,15 +83,19 @@ def intra_list_diversity(_hits: Hits, extras: Extras, *, k: int | None = None, d
     """
     if distance == "cosine":
         return mean_cosine_distances(extras.embeddings, extras.embeddings.row_matrix(extras.top.cut(k)))
-    return per_block(extras, k, lambda block: mean_distance(block, distance))
+
+    def mean_distance(block: VectorBlock) -> Floats:
+        far, is_pair = pair_distances(block, distance, 0.0)
+        return safe_divide(far.sum(axis=1), is_pair.sum(axis=1))
+
+    return per_block(extras, k, mean_distance)
 
 
 def median_or_min(block: VectorBlock, kind: str, *, median: bool) -> Floats:
     """Return the median or the smallest distance of the pairs of each query, NaN where there is no pair."""
-    cosines, is_pair = block.pair_cosines()
-    ordered = np.sort(np.where(is_pair, distances(cosines, kind), math.inf), axis=1)
+    far, is_pair = pair_distances(block, kind, math.inf)
     n_pairs = is_pair.sum(axis=1)
-    padded = np.concatenate((ordered, np.full((len(ordered), 1), math.nan)), axis=1)
+    padded = np.concatenate((np.sort(far, axis=1), np.full((len(far), 1), math.nan)), axis=1)
     low, high = ((n_pairs - 1) // 2, n_pairs // 2) if median else (np.zeros_like(n_pairs),) * 2
     at_low, at_high = (padded[np.arange(len(padded)), np.where(n_pairs > 0, place, -1)] for place in (low, high))
     return np.asarray((at_low + at_high) / 2)
@@ -141,14 +133,6 @@ def median_distance(_hits: Hits, extras: Extras, *, k: int | None = None, distan
     return per_block(extras, k, lambda block: median_or_min(block, distance, median=True))
 
 
-def repeated_share(block: VectorBlock, threshold: float) -> Floats:
-    """Return the share of each query's vectors that repeat one further up."""
-    above = np.tril(np.ones((block.has.shape[1],) * 2, dtype=np.bool_), -1)
-    both = block.has[:, :, None] & block.has[:, None, :] & above
-    repeats = (both & (block.cosines() >= threshold - _SAME)).any(axis=2)
-    return safe_divide(repeats.sum(axis=1).astype(np.float64), block.has.sum(axis=1))
-
-
 @_measure(
     "Redundancy",
     "Share of near-duplicates",
@@ -166,7 +150,14 @@ def redundancy(_hits: Hits, extras: Extras, *, k: int | None = None, threshold: 
     A doc counts where its cosine with any doc above it is at least `threshold`. Docs without a vector are left out,
     also of the number that it is a share of.
     """
-    return per_block(extras, k, lambda block: repeated_share(block, threshold))
+
+    def repeated_share(block: VectorBlock) -> Floats:
+        above = np.tril(np.ones((block.has.shape[1],) * 2, dtype=np.bool_), -1)
+        both = block.has[:, :, None] & block.has[:, None, :] & above
+        repeats = (both & (block.cosines() >= threshold - _SAME)).any(axis=2)
+        return safe_divide(repeats.sum(axis=1).astype(np.float64), block.has.sum(axis=1))
+
+    return per_block(extras, k, repeated_share)
 
 
 @_measure(
@@ -198,15 +189,12 @@ def novelty_ndcg(
     they may not be, so 1 can be out of reach. A doc without a vector counts as novel. Not to be confused with
     alpha_nDCG, which goes by subtopics and whose alpha means something else.
     """
-    level = _level(rel)
     novelty = 1 - per_block(extras, k, lambda block: np.tril(block.cosines(), -1).max(axis=2, initial=0.0))
-    counts = (hits.grades >= level) & hits.within(k)
+    counts = hits.relevant(rel, k)
     terms = np.zeros(len(hits.ranks))
     terms[counts] = rel_weight + (1 - rel_weight) * novelty[hits.segments[counts], hits.ranks[counts] - 1]
-    ideal = hits.ideal_grades >= level
-    if k is not None:
-        ideal &= hits.ideal_ranks <= k
-    return safe_divide(hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal / log2(hits.ideal_ranks + 1)))
+    ideal = ideal_terms(hits, k, "binary", rel)
+    return safe_divide(hits.per_query(terms / log2(hits.ranks + 1)), hits.per_ideal(ideal))
 
 
 @_measure(

@@ -54,6 +54,11 @@ class Extras(LightRecord, eq=False):
         return replace(self, top=TopDocs(self.top.query_ids, kept))
 
 
+def example_extras(qrels: Any, shown: Iterable[str], **data: Any) -> Extras:
+    """Return the data for the one query of an example, whose results are the docs shown."""
+    return Extras(Qrels(qrels), TopDocs(("example",), (tuple(shown),)), **data)
+
+
 def check_needs(name: str, needs: Iterable[Need], *, qrels: Qrels, given: Iterable[Need]) -> None:
     """Refuse a measure whose data is not there, saying how to give it."""
     have = {Need.TOP, *given}

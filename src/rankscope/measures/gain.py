@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.align.hits import Hits
+from rankscope.align.hits import Hits, level_of
 from rankscope.arrays import (
     Floats,
     Ints,
     log2,
-    positions_in_segment,
     running_sum,
     safe_divide,
     segment_max,
@@ -21,7 +20,7 @@ from rankscope.arrays import (
 )
 from rankscope.errors import GradeError
 from rankscope.light import replace
-from rankscope.measures.sets import _level
+from rankscope.measures.sets import n_found
 from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
 _JK = "Järvelin & Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, TOIS 2002"
@@ -35,8 +34,6 @@ _measure = partial(measure, family=MeasureFamily.GAIN)
 def gains_of(grades: Floats, gain: Any, rel: float | None) -> Floats:
     """Return what each grade is worth; grades below 0, and below `rel` where it is given, are worth nothing."""
     known = grades >= (0 if rel is None else rel)
-    if gain == "linear":
-        return np.where(known, grades, 0.0)
     if gain == "exp2":
         if len(grades) and grades.max() > _MAX_EXP2_GRADE:
             raise GradeError(
@@ -45,10 +42,11 @@ def gains_of(grades: Floats, gain: Any, rel: float | None) -> Floats:
             )
         return np.where(known, np.exp2(np.maximum(grades, 0.0)) - 1, 0.0)
     if gain == "binary":
-        return (grades >= _level(rel)).astype(np.float64)
+        return (grades >= level_of(rel)).astype(np.float64)
     worth = np.where(known, grades, 0.0)
-    for grade, value in gain:
-        worth[known & (grades == grade)] = value
+    if gain != "linear":
+        for grade, value in gain:
+            worth[known & (grades == grade)] = value
     return worth
 
 
@@ -60,38 +58,20 @@ def ideal_gains(hits: Hits, gain: Any, rel: float | None) -> Floats:
     return gains
 
 
-def dcg_terms(hits: Hits, k: int | None, gain: Any, rel: float | None) -> Floats:
-    """Return each hit's discounted gain, 0 beyond k."""
-    return np.where(hits.within(k), gains_of(hits.grades, gain, rel), 0.0) / log2(hits.ranks + 1)
-
-
 def ideal_terms(hits: Hits, k: int | None, gain: Any, rel: float | None) -> Floats:
     """Return the discounted gains of the ideal ranking, 0 beyond k."""
-    gains = ideal_gains(hits, gain, rel)
-    return (gains if k is None else np.where(hits.ideal_ranks <= k, gains, 0.0)) / log2(hits.ideal_ranks + 1)
+    return hits.cut_ideal(ideal_gains(hits, gain, rel), k) / log2(hits.ideal_ranks + 1)
 
 
-def ideal_dcg(hits: Hits, k: int | None, gain: Any, rel: float | None) -> Floats:
-    """Return the DCG of the ideal ranking of each query."""
-    if k is None or isinstance(gain, tuple):  # a map may rank grades otherwise than they are numbered
-        return hits.per_ideal(ideal_terms(hits, k, gain, rel))
-    places, ranks = hits.ideal_within(k)
-    gains = np.maximum(gains_of(hits.ideal_grades[places], gain, rel), 0.0)
-    return segment_sum(gains / log2(ranks + 1), hits.ideal_segments[places], len(hits))
-
-
-def _dcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
-    return Workings(
-        terms=dcg_terms(hits, k, gain, rel),
-        columns={"gain": gains_of(hits.grades, gain, rel), "discount": log2(hits.ranks + 1)},
-        sum_name="DCG",
-    )
+def dcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
+    gains, discounts = gains_of(hits.grades, gain, rel), log2(hits.ranks + 1)
+    return Workings(hits.cut(gains, k) / discounts, {"gain": gains, "discount": discounts}, "DCG")
 
 
 def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -> Workings:
     terms = ideal_terms(hits, k, gain, rel)
     return replace(
-        _dcg_workings(hits, k=k, gain=gain, rel=rel),
+        dcg_workings(hits, k=k, gain=gain, rel=rel),
         divisor_name="ideal DCG",
         divisor=hits.per_ideal(terms),
         ideal_terms=terms,
@@ -111,7 +91,7 @@ def _ndcg_workings(hits: Hits, *, k: int | None, gain: Any, rel: float | None) -
 )
 def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what are the first k docs worth together, whatever their order?"""
-    return hits.per_query(np.where(hits.within(k), gains_of(hits.grades, gain, rel), 0.0))
+    return hits.per_query(hits.cut(gains_of(hits.grades, gain, rel), k))
 
 
 @_measure(
@@ -125,8 +105,7 @@ def cumulative_gain(hits: Hits, *, k: int | None = None, gain: Any = "linear", r
 )
 def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what share of the gain that k docs could bring do the first k bring, whatever their order?"""
-    gains = ideal_gains(hits, gain, rel)
-    ideal = hits.per_ideal(gains if k is None else np.where(hits.ideal_ranks <= k, gains, 0.0))
+    ideal = hits.per_ideal(hits.cut_ideal(ideal_gains(hits, gain, rel), k))
     return safe_divide(cumulative_gain(hits, k=k, gain=gain, rel=rel), ideal)
 
 
@@ -141,11 +120,11 @@ def normalised_cg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel
     aliases={"dcg": {}, "dcg_burges": {"gain": "exp2"}},
     elsewhere={"ranx": "dcg@{k}", "trec_eval": "dcg"},
     example=MeasureExample([2, None, 1], [2, 1], 2.5, {"k": 3}, "2/log2(2) + 1/log2(4) = 2 + 0.5"),
-    workings=_dcg_workings,
+    workings=dcg_workings,
 )
 def dcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what are the first k docs worth to a reader who looks ever less closely further down?"""
-    return hits.per_query(dcg_terms(hits, k, gain, rel))
+    return dcg_workings(hits, k=k, gain=gain, rel=rel).scores(hits)
 
 
 @_measure(
@@ -172,18 +151,21 @@ def ndcg(hits: Hits, *, k: int | None = None, gain: Any = "linear", rel: float |
     The ideal is made from all judged docs, retrieved or not. The gain is the grade itself; `gain='exp2'` is the
     form of Burges et al. 2005, `gain='binary'` counts grades from `rel` up as 1.
     """
-    return safe_divide(dcg(hits, k=k, gain=gain, rel=rel), ideal_dcg(hits, k, gain, rel))
+    found = dcg(hits, k=k, gain=gain, rel=rel)
+    if k is None or isinstance(gain, tuple):  # a map may rank grades otherwise than they are numbered
+        return safe_divide(found, hits.per_ideal(ideal_terms(hits, k, gain, rel)))
+    places, ranks = hits.ideal_within(k)
+    gains = np.maximum(gains_of(hits.ideal_grades[places], gain, rel), 0.0)
+    return safe_divide(found, segment_sum(gains / log2(ranks + 1), hits.ideal_segments[places], len(hits)))
 
 
 def scale_top(hits: Hits, max_grade: Any) -> Floats:
-    """Return the top of the grading scale for every query."""
     if max_grade == "query":
         return segment_max(hits.ideal_grades, hits.ideal_segments, len(hits))
     return np.full(len(hits), hits.max_grade if max_grade is None else float(max_grade))
 
 
 def check_scale(hits: Hits, max_grade: Any) -> None:
-    """Refuse grades above the top of the scale."""
     if isinstance(max_grade, int | float) and hits.max_grade > max_grade:
         raise GradeError(
             f"the qrels have grade {hits.max_grade:g}, above max_grade={max_grade:g}",
@@ -205,8 +187,8 @@ def cascade_terms(chances: Floats, ranks: Ints, segments: Ints, n_segments: int)
 
 def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
     chances = stop_chances(hits.grades, scale_top(hits, max_grade)[hits.segments])
-    terms = cascade_terms(np.where(hits.within(k), chances, 0.0), hits.ranks, hits.segments, len(hits))
-    return Workings(terms=terms, columns={"stops here": chances}, sum_name="ERR")
+    terms = cascade_terms(hits.cut(chances, k), hits.ranks, hits.segments, len(hits))
+    return Workings(terms, {"stops here": chances}, "ERR")
 
 
 @_measure(
@@ -224,7 +206,7 @@ def _err_workings(hits: Hits, *, k: int | None, max_grade: Any) -> Workings:
 def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
     """Answers: how early is a reader satisfied who stops at a good doc and then looks no further?"""
     check_scale(hits, max_grade)
-    return hits.per_query(_err_workings(hits, k=k, max_grade=max_grade).terms)
+    return _err_workings(hits, k=k, max_grade=max_grade).scores(hits)
 
 
 @_measure(
@@ -244,9 +226,8 @@ def expected_reciprocal_rank(hits: Hits, *, k: int | None = None, max_grade: Any
 def normalised_err(hits: Hits, *, k: int | None = None, max_grade: Any = None) -> Floats:
     """Answers: how close does the ranking come to the best possible expected reciprocal rank?"""
     chances = stop_chances(hits.ideal_grades, scale_top(hits, max_grade)[hits.ideal_segments])
-    within = chances if k is None else np.where(hits.ideal_ranks <= k, chances, 0.0)
-    ideal = hits.per_ideal(cascade_terms(within, hits.ideal_ranks, hits.ideal_segments, len(hits)))
-    return safe_divide(expected_reciprocal_rank(hits, k=k, max_grade=max_grade), ideal)
+    terms = cascade_terms(hits.cut_ideal(chances, k), hits.ideal_ranks, hits.ideal_segments, len(hits))
+    return safe_divide(expected_reciprocal_rank(hits, k=k, max_grade=max_grade), hits.per_ideal(terms))
 
 
 def scaled_gains(hits: Hits, gain: Any, max_grade: Any, rel: float | None) -> Floats:
@@ -255,22 +236,18 @@ def scaled_gains(hits: Hits, gain: Any, max_grade: Any, rel: float | None) -> Fl
         return gains_of(hits.grades, "binary", rel)
     check_scale(hits, max_grade)
     tops = scale_top(hits, max_grade)
+    most = gains_of(tops, gain, None)
     if isinstance(gain, tuple):  # a map may rank grades in any way
         worth = gains_of(np.arange(int(tops.max(initial=0)) + 1.0), gain, None)
         most = np.maximum.accumulate(worth)[tops.astype(np.int64)]
-    else:
-        most = gains_of(tops, gain, None)
     top = most[hits.segments]
     return np.divide(gains_of(hits.grades, gain, rel), top, out=np.zeros_like(hits.grades), where=top > 0)
 
 
 def _rbp_workings(hits: Hits, *, k: int | None, p: float, gain: Any, max_grade: Any, rel: float | None) -> Workings:
     gains, weights = scaled_gains(hits, gain, max_grade, rel), np.power(p, hits.ranks - 1.0)
-    return Workings(
-        terms=np.where(hits.within(k), gains * weights, 0.0) * (1 - p),
-        columns={"gain": gains, "weight": (1 - p) * weights},
-        sum_name="RBP",
-    )
+    columns = {"gain": gains, "weight": (1 - p) * weights}
+    return Workings(hits.cut(gains * weights, k) * (1 - p), columns, "RBP")
 
 
 @_measure(
@@ -303,7 +280,7 @@ def rank_biased_precision(
     Its uncertainty, what unjudged and unretrieved docs could still add, is RBP_resid. Gains are binary, or with
     `gain='linear'` the grade as a share of `max_grade`.
     """
-    return hits.per_query(_rbp_workings(hits, k=k, p=p, gain=gain, max_grade=max_grade, rel=rel).terms)
+    return _rbp_workings(hits, k=k, p=p, gain=gain, max_grade=max_grade, rel=rel).scores(hits)
 
 
 @_measure(
@@ -322,10 +299,9 @@ def rank_biased_precision(
 )
 def rbp_residual(hits: Hits, *, k: int | None = None, p: float = 0.8) -> Floats:
     """Answers: how much could rank-biased precision still rise if every unseen or unjudged doc were perfect?"""
-    shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
-    judged = hits.per_query(np.where((hits.grades >= 0) & hits.within(k), np.power(p, hits.ranks - 1.0), 0.0))
-    everything = 1 - np.power(p, shown.astype(np.float64))
-    return np.power(p, shown.astype(np.float64)) + np.maximum(everything - (1 - p) * judged, 0.0)
+    judged = hits.per_query(np.where(hits.relevant(0, k), np.power(p, hits.ranks - 1.0), 0.0))
+    beyond = np.power(p, hits.n_shown(k).astype(np.float64))
+    return beyond + np.maximum(1 - beyond - (1 - p) * judged, 0.0)
 
 
 def trigamma(x: float) -> float:
@@ -404,32 +380,20 @@ def mean_gain(hits: Hits, *, k: int | None = None, max_grade: Any = None, over: 
 
     Unjudged docs count 0; `over='judged'` leaves them out.
     """
-    gains = np.where(hits.within(k), scaled_gains(hits, "linear", max_grade, None), 0.0)
-    shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
-    n_judged = hits.per_query((hits.grades >= 0) & hits.within(k))
-    return safe_divide(hits.per_query(gains), shown if over == "retrieved" else n_judged)
+    gained = hits.per_query(hits.cut(scaled_gains(hits, "linear", max_grade, None), k))
+    return safe_divide(gained, hits.n_shown(k) if over == "retrieved" else n_found(hits, k, 0))
 
 
 def ideal_positions(hits: Hits) -> Ints:
     """Return where each relevant hit stands in the ideal ranking that is kindest to the run."""
-    order = np.lexsort((hits.ranks, -hits.grades, hits.segments))
+    span = max(hits.max_grade, 1.0) * 2 + 2
+    judged = hits.ideal_segments * span - hits.ideal_grades  # rises from query to query, and from the best grade down
+    found = hits.segments * span - np.maximum(hits.grades, -0.5)
+    n_better = np.searchsorted(judged, found) - hits.ideal_offsets[hits.segments]
+    order = np.argsort(found, kind="stable")  # of docs of the same grade, those found come first, in order
     place = np.empty(len(order), dtype=np.int64)
-    place[order] = positions_in_segment(hits.segments[order], len(hits)) + 1
-    # docs of a better grade that were not retrieved stand before it as well
-    judged_better = _count_better(hits, hits.ideal_segments, hits.ideal_grades)
-    found_better = _count_better(hits, hits.segments, hits.grades)
-    return place + judged_better - found_better
-
-
-def _count_better(hits: Hits, segments: Ints, grades: Floats) -> Ints:
-    """For each hit, count the given docs of its query with a better grade."""
-    order = np.lexsort((grades, segments))
-    ends = np.cumsum(np.bincount(segments, minlength=len(hits)))
-    scale = max(hits.max_grade, 1.0) * 2 + 2
-    keys = segments[order] * scale + np.maximum(grades[order], -0.5)
-    return ends[hits.segments] - np.searchsorted(
-        keys, hits.segments * scale + np.maximum(hits.grades, -0.5), side="right"
-    )
+    place[order] = np.arange(1, len(order) + 1) - np.searchsorted(found[order], found[order])
+    return n_better + place
 
 
 @_measure(
@@ -471,8 +435,7 @@ def compatibility(hits: Hits, *, p: float = 0.95) -> Floats:
 )
 def q_measure(hits: Hits, *, beta: float = 1.0, gain: Any = "linear", rel: float | None = None) -> Floats:
     """Answers: what is average precision when grades count, blending gain with precision?"""
-    level = _level(rel)
-    relevant = hits.grades >= level
+    level, relevant = level_of(rel), hits.relevant(rel)
     blended = hits.so_far(relevant) + beta * hits.so_far(np.where(relevant, gains_of(hits.grades, gain, level), 0.0))
     gained = np.where(hits.ideal_grades >= level, ideal_gains(hits, gain, level), 0.0)
     total = np.concatenate(([0.0], np.cumsum(gained)))

@@ -8,13 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from rankscope.align.hits import Hits
-from rankscope.align.top import TopDocs
+from rankscope.align.hits import Hits, level_of
 from rankscope.arrays import Floats, Ints, offsets_of, positions_in_segment, safe_divide, segment_sum
 from rankscope.data.ontology import Ontology, id_notes, is_literal
-from rankscope.data.qrels import Qrels
-from rankscope.measures.extras import Extras, Need
-from rankscope.measures.sets import _level
+from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.spec import Measure, MeasureExample, MeasureFamily, measure
 
 _UNDEFINED = "no term is expected for the query (the phentrieve similarities then give 0)"
@@ -26,8 +23,7 @@ def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float
 
     The terms of all queries stand one after another, each with the query (by position) that it belongs to.
     """
-    expected = expected_terms(extras, _level(rel))
-    top = extras.top.cut(k)
+    expected, top = expected_terms(extras, rel), extras.top.cut(k)
     n_expected, n_top = (np.array([len(terms) for terms in side], dtype=np.int64) for side in (expected, top))
     ids = [term for side in (expected, top) for terms in side for term in terms]
     codes = extras.ontology.codes(ids, literal=is_literal(sim))
@@ -43,10 +39,10 @@ def best_matches(extras: Extras, *, k: int | None, sim: str, ic: str, rel: float
     return queries, best
 
 
-def expected_terms(extras: Extras, rel: float) -> list[list[str]]:
+def expected_terms(extras: Extras, rel: float | None) -> list[list[str]]:
     """Return the relevant terms of every query."""
-    judged = (extras.qrels.judged[query] for query in extras.top.query_ids)
-    return [[term for term, grade in grades.items() if grade >= rel] for grades in judged]
+    level, judged = level_of(rel), (extras.qrels.judged[query] for query in extras.top.query_ids)
+    return [[term for term, grade in grades.items() if grade >= level] for grades in judged]
 
 
 def ontology_notes(measures: Iterable[Measure], extras: Extras, *, rel: float) -> Iterator[str]:
@@ -56,22 +52,18 @@ def ontology_notes(measures: Iterable[Measure], extras: Extras, *, rel: float) -
         if Need.ONTOLOGY in measure_.spec.needs:
             given = measure_.arguments(rel=rel)
             seen = extras.judged_only() if measure_.options.get("judged_only") else extras
-            ids = [term for terms in (*expected_terms(seen, _level(given["rel"])), *seen.top.docs) for term in terms]
+            ids = [term for terms in (*expected_terms(seen, given["rel"]), *seen.top.docs) for term in terms]
             report = seen.ontology.report_ids(ids)
             notes = dict.fromkeys(id_notes(seen.ontology, report, literal=is_literal(given["sim"])))
             yield from (note for note in notes if note not in said)
             said.update(notes)
 
 
-def _animals() -> Extras:
-    """Return one query that expects a dog and a sparrow and gets a cat: 8 terms, 4 of them mammals."""
-    parents = {"mammal": ["animal"], "bird": ["animal"], "dog": ["mammal"], "cat": ["mammal"], "cow": ["mammal"]}
-    birds = {"sparrow": ["bird"], "owl": ["bird"]}
-    return Extras(
-        Qrels({"example": {"dog": 1, "sparrow": 1}}),
-        TopDocs(("example",), (("cat",),)),
-        ontology=Ontology.from_parents({"animal": [], **parents, **birds}),
-    )
+_MAMMALS = {"mammal": ["animal"], "dog": ["mammal"], "cat": ["mammal"], "cow": ["mammal"]}
+_BIRDS = {"bird": ["animal"], "sparrow": ["bird"], "owl": ["bird"]}
+_EXPECTED = {"example": {"dog": 1, "sparrow": 1}}
+_ANIMALS = example_extras(_EXPECTED, ["cat"], ontology=Ontology.from_parents({**_MAMMALS, **_BIRDS}))
+"""One query that expects a dog and a sparrow and gets a cat: 8 terms, 4 of them mammals."""
 
 
 @_measure(
@@ -86,7 +78,7 @@ def _animals() -> Extras:
         1 / 3,
         {"k": 1},
         "cat and dog are mammals, as are 4 of 8 terms: 2·(1 - ln 4/ln 8) / (1 + 1); cat and sparrow share nothing",
-        _animals(),
+        _ANIMALS,
     ),
 )
 def max_similarity(
@@ -121,7 +113,7 @@ def max_similarity(
         1 / 6,
         {"k": 1},
         "cat is 1/3 similar to dog, as both are mammals, and 0 to sparrow: (1/3 + 0) / 2",
-        _animals(),
+        _ANIMALS,
     ),
 )
 def mean_best_match(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,29 +16,23 @@ from rankscope.light import LightRecord
 REQUIRED = inspect.Parameter.empty
 
 
-class Values(LightRecord):
-    """Which values a parameter can take, in words, and how one is checked and brought into its own type."""
-
-    accepts: str
-    parse: Callable[[Any], Any]
+Parse = Callable[[Any], Any]
+"""Brings a value into its own type; one that will not do is a TypeError or ValueError."""
 
 
 class Parameter(LightRecord):
     """One parameter of measures: its meaning and the check of its values."""
 
     meaning: str
-    values: Values
+    accepts: str
+    """Which values it takes, in words."""
+    parse: Parse
     default: Any = None
-
-    @property
-    def accepts(self) -> str:
-        """What it takes, in words."""
-        return self.values.accepts
 
     def check(self, value: Any, where: str) -> Any:
         """Return the value in its own type, or say what would be accepted."""
         try:
-            return self.values.parse(value)
+            return self.parse(value)
         except (TypeError, ValueError):
             raise MeasureError(f"{where} = {value!r} will not do; it takes {self.accepts}") from None
 
@@ -68,7 +62,7 @@ def number(value: Any) -> int | float:
     return int(result) if result.is_integer() else result
 
 
-def number_within(low: float, high: float, *, ends: bool = True) -> Callable[[Any], int | float]:
+def number_within(low: float, high: float, *, ends: bool = True) -> Parse:
     def parse(value: Any) -> int | float:
         result = number(value)
         if not (low <= result <= high if ends else low < result < high):
@@ -85,16 +79,19 @@ def rank_number(value: Any) -> int:
     return result
 
 
-def one_of(*choices: str) -> Values:
-    """Accept one of some words."""
-
+def one_of(*choices: Any) -> Parse:
     def parse(value: Any) -> Any:
         if value not in choices:
             raise ValueError
         return value
 
-    words = [f"'{choice}'" for choice in choices]
-    return Values(f"{', '.join(words[:-1])} or {words[-1]}", parse)
+    return parse
+
+
+def choice(meaning: str, *words: str) -> Parameter:
+    """Return a parameter that takes one of some words."""
+    shown = [f"'{word}'" for word in words]
+    return Parameter(meaning, f"{', '.join(shown[:-1])} or {shown[-1]}", one_of(*words))
 
 
 def truth(value: Any) -> bool:
@@ -109,7 +106,7 @@ def gain(value: Any) -> Any:
         return tuple(sorted((number(grade), number(gain)) for grade, gain in value.items()))
     if isinstance(value, tuple):
         return gain(dict(value))
-    return one_of("linear", "exp2", "binary").parse(value)
+    return one_of("linear", "exp2", "binary")(value)
 
 
 def max_grade(value: Any) -> Any:
@@ -130,95 +127,91 @@ def text_or_number(value: Any) -> str:
     return some_text(value)
 
 
-_SHARE = Values("a number from 0 to 1", number_within(0, 1))
-_FROM_0 = Values("a number from 0 up", number_within(0, math.inf))
-_ABOVE_0 = Values("a number above 0", number_within(0, 1e9, ends=False))
-_ANY = Values("a number", number)
-_FIELD = Values("the name of a field", some_text)
+_share = partial(Parameter, accepts="a number from 0 to 1", parse=number_within(0, 1))
+_above_0 = partial(Parameter, accepts="a number above 0", parse=number_within(0, 1e9, ends=False))
+_any_number = partial(Parameter, accepts="a number", parse=number)
+_field_name = partial(Parameter, accepts="the name of a field", parse=some_text)
 
 PARAMETERS = {
-    "k": Parameter("how many ranks count", Values("a whole number from 1 up", rank_number)),
-    "recall": Parameter("the recall level", _SHARE),
-    "rel": Parameter(
-        "the lowest grade that counts as relevant", Values("a grade from 0 up", number_within(0, math.inf))
-    ),
+    "k": Parameter("how many ranks count", "a whole number from 1 up", rank_number),
+    "recall": _share("the recall level"),
+    "rel": Parameter("the lowest grade that counts as relevant", "a grade from 0 up", number_within(0, math.inf)),
     "gain": Parameter(
         "what a grade is worth: linear (the grade), exp2 (2^grade - 1), binary (1 from rel up), or a map",
-        Values("'linear', 'exp2', 'binary' or a map such as {1: 3, 2: 9}", gain),
+        "'linear', 'exp2', 'binary' or a map such as {1: 3, 2: 9}",
+        gain,
     ),
     "beta": Parameter(
         "how much more recall counts than precision (for Q: how much more gain does; "
         "for NRBP, below 1: how likely the reader goes on to the next rank)",
-        _FROM_0,
+        "a number from 0 up",
+        number_within(0, math.inf),
     ),
     "p": Parameter(
         "how likely the reader goes on to the next rank",
-        Values("a number between 0 and 1", number_within(0, 1, ends=False)),
+        "a number between 0 and 1",
+        number_within(0, 1, ends=False),
     ),
-    "norm": Parameter(
-        "what average precision is divided by: all relevant docs, or at most k of them", one_of("all", "min")
-    ),
+    "norm": choice("what average precision is divided by: all relevant docs, or at most k of them", "all", "min"),
     "max_grade": Parameter(
         "the top of the grading scale; by default the highest grade in the qrels, 'query' for the query's own",
-        Values("a number above 0, or 'query'", max_grade),
+        "a number above 0, or 'query'",
+        max_grade,
     ),
-    "mult": Parameter("how many times the number of relevant docs", _ABOVE_0),
-    "rounding": Parameter(
-        "how a share of the relevant docs becomes a count: up (trec_eval 9) or nearest (trec_eval 10)",
-        one_of("up", "nearest"),
+    "mult": _above_0("how many times the number of relevant docs"),
+    "rounding": choice(
+        "how a share of the relevant docs becomes a count: up (trec_eval 9) or nearest (trec_eval 10)", "up", "nearest"
     ),
-    "T": Parameter("how many relevant docs the reader hopes for", _ABOVE_0),
-    "over": Parameter(
-        "which docs the mean is over: all retrieved (unjudged count 0) or only the judged ones",
-        one_of("retrieved", "judged"),
+    "T": _above_0("how many relevant docs the reader hopes for"),
+    "over": choice(
+        "which docs the mean is over: all retrieved (unjudged count 0) or only the judged ones", "retrieved", "judged"
     ),
-    "alpha": Parameter("how much less a further doc on the same subtopic is worth; 0 does not mind repetition", _SHARE),
-    "scale": Parameter(
+    "alpha": _share("how much less a further doc on the same subtopic is worth; 0 does not mind repetition"),
+    "scale": choice(
         "what the sum over the subtopics is divided by: none, or best (what docs about every subtopic would get)",
-        one_of("none", "best"),
+        "none",
+        "best",
     ),
-    "sim": Parameter(
+    "sim": choice(
         "how similar two terms of an ontology are: by information content (lin, resnik, jc, rel), "
         "or by depth as Phentrieve does",
-        one_of(*SIMILARITIES),
+        *SIMILARITIES,
     ),
-    "ic": Parameter(
-        "where information content comes from: the graph of the ontology, or what terms were used for",
-        one_of(*INFORMATION),
+    "ic": choice(
+        "where information content comes from: the graph of the ontology, or what terms were used for", *INFORMATION
     ),
-    "distance": Parameter(
+    "distance": choice(
         "how far two vectors are apart: cosine (1 - cosine, 0 to 2) or angular (their angle, 1 being opposite)",
-        one_of("cosine", "angular"),
+        "cosine",
+        "angular",
     ),
     "threshold": Parameter(
-        "the cosine from which a doc repeats another one", Values("a number from -1 to 1", number_within(-1, 1))
+        "the cosine from which a doc repeats another one", "a number from -1 to 1", number_within(-1, 1)
     ),
-    "rel_weight": Parameter(
-        "how much of a relevant doc's gain does not depend on its novelty; 1 is plain binary nDCG", _SHARE
-    ),
-    "weight": Parameter("how much relevance counts against diversity", _SHARE),
-    "combine": Parameter(
+    "rel_weight": _share("how much of a relevant doc's gain does not depend on its novelty; 1 is plain binary nDCG"),
+    "weight": _share("how much relevance counts against diversity"),
+    "combine": choice(
         "how relevance and diversity become one number: by their harmonic or their arithmetic mean",
-        one_of("harmonic", "arithmetic"),
+        "harmonic",
+        "arithmetic",
     ),
-    "field": Parameter("which field of the docs is looked at", _FIELD),
-    "date": Parameter("which field of the docs holds the date", _FIELD),
-    "group": Parameter("the value that the docs of the group have in the field", Values("a text", text_or_number)),
-    "missing": Parameter(
+    "field": _field_name("which field of the docs is looked at"),
+    "date": _field_name("which field of the docs holds the date"),
+    "group": Parameter("the value that the docs of the group have in the field", "a text", text_or_number),
+    "missing": choice(
         "what a doc without a value in the field is: ignore (none at all) or own (all such docs share a value)",
-        one_of("ignore", "own"),
+        "ignore",
+        "own",
     ),
-    "found": Parameter("worth of a relevant doc retrieved", _ANY),
-    "wrong": Parameter("worth of a non-relevant doc retrieved", _ANY),
-    "missed": Parameter("worth of a relevant doc not retrieved", _ANY),
+    "found": _any_number("worth of a relevant doc retrieved"),
+    "wrong": _any_number("worth of a non-relevant doc retrieved"),
+    "missed": _any_number("worth of a relevant doc not retrieved"),
     "judged_only": Parameter(
-        "remove docs without a judgment from the ranking first", Values("True or False", truth), default=False
+        "remove docs without a judgment from the ranking first", "True or False", truth, default=False
     ),
     "agg": Parameter(
         "how the scores of all queries become one number",
-        Values(
-            "'mean', 'median', 'gmean' (geometric mean), 'worst' (mean of the worst tenth) or 'sum'",
-            one_of("mean", "median", "gmean", "worst", "sum").parse,
-        ),
+        "'mean', 'median', 'gmean' (geometric mean), 'worst' (mean of the worst tenth) or 'sum'",
+        one_of("mean", "median", "gmean", "worst", "sum"),
     ),
 }

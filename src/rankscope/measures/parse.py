@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rankscope.errors import MeasureError, did_you_mean
-from rankscope.measures import gain, position, rank, sets  # noqa: F401 (the usual measures register themselves)
+from rankscope.measures import gain, rank, sets  # noqa: F401 (the usual measures register themselves)
 from rankscope.measures.registry import ALIASES, REGISTRY
 from rankscope.measures.spec import Measure
 

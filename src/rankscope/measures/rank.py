@@ -1,4 +1,4 @@
-"""Rank measures: how early the relevant docs come."""
+"""Rank measures: how early the relevant docs come, and at which ranks they stand."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from rankscope.align.hits import Hits
+from rankscope.align.hits import Hits, level_of
 from rankscope.arrays import Floats, safe_divide, segment_max
-from rankscope.measures.sets import _level, counts_at
+from rankscope.measures.sets import counts_at, n_found
 from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, measure
 
 _SMOOTHING = 0.00001  # trec_eval's epsilon in infAP
@@ -17,14 +17,9 @@ _SALTON = "Salton & McGill, Introduction to Modern Information Retrieval, 1983"
 _measure = partial(measure, family=MeasureFamily.RANK)
 
 
-def relevant_so_far(hits: Hits, rel: float) -> Floats:
-    """Count the relevant docs at each hit's rank or above."""
-    return hits.so_far(hits.grades >= rel)
-
-
-def first_relevant_ranks(hits: Hits, k: int | None, rel: float) -> Floats:
+def first_relevant_ranks(hits: Hits, k: int | None, rel: float | None) -> Floats:
     """Return the rank of the first relevant doc of each query, NaN where there is none."""
-    relevant = np.flatnonzero((hits.grades >= rel) & hits.within(k))
+    relevant = np.flatnonzero(hits.relevant(rel, k))
     queries, first = np.unique(hits.segments[relevant], return_index=True)
     ranks = np.full(len(hits), math.nan)
     ranks[queries] = hits.ranks[relevant[first]]
@@ -51,30 +46,23 @@ def reciprocal_rank(hits: Hits, *, k: int | None = None, rel: float | None = Non
 
     0 where none is found; the mean over queries is known as MRR.
     """
-    level = _level(rel)
-    scores = np.nan_to_num(1 / first_relevant_ranks(hits, k, level))
-    return np.where(hits.n_relevant(level) == 0, math.nan, scores)
+    scores = np.nan_to_num(1 / first_relevant_ranks(hits, k, rel))
+    return np.where(hits.n_relevant(rel) == 0, math.nan, scores)
 
 
 def precision_terms(hits: Hits, k: int | None, rel: float) -> Floats:
     """Return the precision at each relevant doc within k, 0 at other hits."""
-    counted = (hits.grades >= rel) & hits.within(k)
-    return np.where(counted, relevant_so_far(hits, rel) / hits.ranks, 0.0)
+    return _ap_workings(hits, k=k, norm="all", rel=rel).terms
 
 
-def ap_divisor(hits: Hits, k: int | None, rel: float, norm: str) -> Floats:
-    """Return the number of relevant docs, at most k of them where the norm says so."""
-    n_relevant = hits.n_relevant(rel)
-    return np.minimum(n_relevant, k) if norm == "min" and k is not None else n_relevant
-
-
-def _ap_workings(hits: Hits, *, k: int | None, norm: str, rel: float) -> Workings:
+def _ap_workings(hits: Hits, *, k: int | None, norm: str, rel: float | None) -> Workings:
+    n_relevant, so_far = hits.n_relevant(rel), hits.so_far(hits.relevant(rel))
     return Workings(
-        terms=precision_terms(hits, k, rel),
-        columns={"relevant so far": relevant_so_far(hits, rel)},
+        terms=np.where(hits.relevant(rel, k), so_far / hits.ranks, 0.0),
+        columns={"relevant so far": so_far},
         sum_name="sum of precisions",
         divisor_name="relevant docs" if norm == "all" else "relevant docs, at most k",
-        divisor=ap_divisor(hits, k, rel, norm),
+        divisor=np.minimum(n_relevant, k) if norm == "min" and k is not None else n_relevant,
     )
 
 
@@ -96,8 +84,7 @@ def average_precision(hits: Hits, *, k: int | None = None, norm: str = "all", re
     A relevant doc that is not found adds 0. `norm='min'` divides by at most k, as recommenders and
     sentence-transformers do. The mean over queries is known as MAP, the geometric mean as GMAP.
     """
-    level = _level(rel)
-    return safe_divide(hits.per_query(precision_terms(hits, k, level)), ap_divisor(hits, k, level, norm))
+    return _ap_workings(hits, k=k, norm=norm, rel=rel).scores(hits)
 
 
 @_measure(
@@ -120,11 +107,10 @@ def interpolated_precision(hits: Hits, *, recall: float, rounding: str = "up", r
 
     0 where that recall is never reached. trec_eval 9 rounds the number of docs up, version 10 to the nearest.
     """
-    level = _level(rel)
-    n_relevant = hits.n_relevant(level)
-    found = relevant_so_far(hits, level)
+    n_relevant, relevant = hits.n_relevant(rel), hits.relevant(rel)
+    found = hits.so_far(relevant)
     needed = counts_at(recall, n_relevant, rounding)[hits.segments]
-    best = np.where((hits.grades >= level) & (found >= needed), found / hits.ranks, 0.0)
+    best = np.where(relevant & (found >= needed), found / hits.ranks, 0.0)
     return np.where(n_relevant == 0, math.nan, segment_max(best, hits.segments, len(hits)))
 
 
@@ -141,11 +127,10 @@ def interpolated_precision(hits: Hits, *, recall: float, rounding: str = "up", r
 )
 def eleven_point_average(hits: Hits, *, rounding: str = "up", rel: float | None = None) -> Floats:
     """Answers: how pure is the list over all levels of recall, from 0 to 1 in steps of 0.1?"""
-    levels = [i / 10 for i in range(11)]
     total = np.zeros(len(hits))
-    for level in levels:
-        total += interpolated_precision(hits, recall=level, rounding=rounding, rel=rel)
-    return total / len(levels)
+    for tenths in range(11):
+        total += interpolated_precision(hits, recall=tenths / 10, rounding=rounding, rel=rel)
+    return total / 11
 
 
 @_measure(
@@ -168,14 +153,13 @@ def binary_preference(hits: Hits, *, rel: float | None = None) -> Floats:
 
     Unjudged docs do not matter, so it is robust where judgments are incomplete.
     """
-    level = _level(rel)
-    n_relevant = hits.n_relevant(level)
-    n_wrong = hits.per_ideal(hits.ideal_grades < level)
-    wrong_above = hits.so_far((hits.grades >= 0) & (hits.grades < level))
+    n_relevant, relevant = hits.n_relevant(rel), hits.relevant(rel)
+    n_wrong = hits.per_ideal(hits.ideal_grades < level_of(rel))
+    wrong_above = hits.so_far((hits.grades >= 0) & ~relevant)
     bound = np.minimum(n_wrong, n_relevant)[hits.segments]
     capped = np.minimum(wrong_above, n_relevant[hits.segments])
     preferred = 1 - np.divide(capped, bound, out=np.zeros_like(capped), where=bound > 0)
-    return safe_divide(hits.per_query(np.where(hits.grades >= level, preferred, 0.0)), n_relevant)
+    return safe_divide(hits.per_query(np.where(relevant, preferred, 0.0)), n_relevant)
 
 
 @_measure(
@@ -201,8 +185,7 @@ def inferred_ap(hits: Hits, *, rel: float | None = None) -> Floats:
 
     A grade below 0 marks a pooled doc that was not judged.
     """
-    level = _level(rel)
-    relevant = hits.grades >= level
+    relevant = hits.relevant(rel)
     rel_above = hits.so_far(relevant) - relevant
     pooled_above = hits.so_far(np.ones(len(hits.ranks))) - 1
     wrong = (hits.grades >= 0) & ~relevant
@@ -211,4 +194,58 @@ def inferred_ap(hits: Hits, *, rel: float | None = None) -> Floats:
     above = hits.ranks - 1
     pooled = np.divide(pooled_above, above, out=np.zeros(len(above)), where=above > 0)
     expected = 1 / hits.ranks + above / hits.ranks * pooled * share
-    return safe_divide(hits.per_query(np.where(relevant, expected, 0.0)), hits.n_relevant(level))
+    return safe_divide(hits.per_query(np.where(relevant, expected, 0.0)), hits.n_relevant(rel))
+
+
+_position = partial(
+    measure,
+    family=MeasureFamily.POSITION,
+    range=(1, math.inf),
+    better="lower",
+    undefined="no relevant doc was found within k",
+    cite="a plain description of the ranking; see Järvelin & Kekäläinen, TOIS 2002, on why one discounts it",
+)
+
+
+@_position(
+    "FirstRel",
+    "Rank of the first relevant doc",
+    formula=r"\min \{r : \text{relevant at } r\}",
+    aliases=("BestPos", "best_position", "first_relevant_rank"),
+    example=MeasureExample([0, 1, 1], [1, 1], 2, {}, "the first relevant doc stands at rank 2"),
+)
+def first_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: at which rank does the first relevant doc stand?"""
+    return first_relevant_ranks(hits, k, rel)
+
+
+@_position(
+    "LastRel",
+    "Rank of the last relevant doc found",
+    formula=r"\max \{r : \text{relevant at } r\}",
+    monotone=False,
+    aliases=("WorstPos", "worst_position"),
+    example=MeasureExample([0, 1, 1], [1, 1], 3, {}, "the last relevant doc stands at rank 3"),
+)
+def last_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: how far down does a reader go to see every relevant doc that was found?"""
+    counted = hits.relevant(rel, k)
+    ranks = np.zeros(len(hits))
+    ranks[hits.segments[counted]] = hits.ranks[counted]  # ranks rise within a query, so the last one stays
+    return np.where(ranks == 0, math.nan, ranks)
+
+
+@_position(
+    "MeanRel",
+    "Mean rank of the relevant docs found",
+    formula=r"\text{mean} \{r : \text{relevant at } r\}",
+    monotone=False,
+    aliases=("AvgPos", "average_position", "mean_position"),
+    example=MeasureExample([1, 0, 1, 0, 1], [1, 1, 1], 3, {}, "relevant docs stand at ranks 1, 3 and 5: 9/3"),
+)
+def mean_relevant_rank(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
+    """Answers: at which rank do the relevant docs that were found stand, on average?
+
+    Docs that were not found do not count, so read it together with NumRelRet and NumRel.
+    """
+    return safe_divide(hits.per_query(np.where(hits.relevant(rel, k), hits.ranks, 0)), n_found(hits, k, rel))

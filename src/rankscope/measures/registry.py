@@ -12,17 +12,13 @@ from rankscope.registry import Registry
 if TYPE_CHECKING:
     from rankscope.measures.spec import MeasureSpec
 
-USUAL = ("gain", "position", "rank", "sets")
-"""The modules with the measures that nearly every evaluation uses."""
-OTHERS = ("diversity", "embedding", "ontology", "trec", "variety")
-
 
 @cache
 def load_families() -> None:
     """Import every family, and every plugin of the entry point `rankscope.measures`, which registers their measures."""
     from importlib.metadata import entry_points
 
-    for family in (*USUAL, *OTHERS):
+    for family in ("gain", "rank", "sets", "diversity", "embedding", "ontology", "trec", "variety"):
         import_module(f"rankscope.measures.{family}")
     for plugin in entry_points(group="rankscope.measures"):
         plugin.load()

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,16 @@ from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
 from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
-from rankscope.measures.scores_record import record_of_builtins
+from rankscope.measures.scores_record import ScoresRecord
+from rankscope.records import from_builtins
 
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 """What tools write in place of a query where a row is the mean of all."""
 
 Cells = dict[str, dict[str, dict[str, float]]]
 """{system: {measure: {query: score}}}."""
+Cell = tuple[str, str, Any, Any, str]
+"""The system, measure, query and score of one cell as it is stored, and where it is."""
 
 
 def read_scores(
@@ -100,10 +103,10 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
         if format_in_name(path.name) != "json" or not path.exists():
             continue
         data = json.loads(source_of(path).read())
-        record = record_of_builtins(data, where=str(path)) if is_own_record(data) else None
-        digest = record.qrels.sha256 if record else None
-        if record is None or digest is None:
+        record = from_builtins(ScoresRecord, data, where=str(path)) if is_own_record(data) else None
+        if record is None or record.qrels.sha256 is None:
             continue
+        digest = record.qrels.sha256
         first = first or (path, digest)
         if digest != first[1]:
             reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
@@ -123,7 +126,22 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
     if not path.exists():
         raise InputError(f"{path} does not exist")
     try:
-        return cells_in(path, alone=alone, measure=measure, notes=notes)
+        source = source_of(path)
+        format_name = guess_format(source.name, source.head(4096))
+        if format_name == "json":
+            data = json.loads(source.read())
+            if not is_own_record(data):
+                return collect(in_json(data, path, alone=alone, measure=measure))
+            record = from_builtins(ScoresRecord, data)
+            if record.weights is not None:
+                column = record.weights.column
+                notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")
+            return collect(in_mapping({run.name: run.queries for run in record.runs}, path))
+        is_known = format_name == format_in_name(source.name)
+        if format_name is not None and (is_known or not FORMATS[format_name].has_text_cells):
+            rows = list(read_rows(source, format=format_name))
+            return collect(in_rows(rows, path, alone=alone, measure=measure))
+        return collect(in_trec_eval(source.read().decode(), path))
     except RankscopeError:
         raise
     except Exception as error:  # whatever a reader of tables stumbles over, the file is not a table of scores
@@ -133,31 +151,12 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
         ) from error
 
 
-def cells_in(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
-    """Return what a file that is there holds."""
-    source = source_of(path)
-    format_name = guess_format(source.name, source.head(4096))
-    if format_name == "json":
-        data = json.loads(source.read())
-        if not is_own_record(data):
-            return from_json(data, path, alone=alone, measure=measure)
-        record = record_of_builtins(data)
-        if record.weights is not None:
-            notes.append(f"{path}: its means are weighted by {record.weights.column}; here all queries count the same")
-        return nested({run.name: run.queries for run in record.runs}, path)
-    is_known = format_name == format_in_name(source.name)
-    if format_name is None or (FORMATS[format_name].has_text_cells and not is_known):
-        return {stem_of(path): from_trec_eval(path, source.read().decode())}
-    return from_rows(list(read_rows(source, format=format_name)), path, alone=alone, measure=measure)
-
-
 def stem_of(path: Path) -> str:
     """Return the name of a file without its format and compression."""
     return Path(path.stem).stem if compression_in_name(path.name) else path.stem
 
 
-def from_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None) -> Cells:
-    """Return the scores in rows, whichever of the shapes they have."""
+def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
     if not rows:
         raise FormatError(f"{path} has no rows")
     columns = list(rows[0][1])
@@ -166,86 +165,77 @@ def from_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: 
     if query is None:
         hint = f"name it one of {', '.join(SCORE_COLUMNS['query'][:5])}"
         raise FormatError(f"{path} has no column for the query among {', '.join(columns[:8])}", hint=hint)
-    cells: Cells = {}
     for number, row in rows:
-        where = f"{path}:{number}"
-        owner = stem_of(path) if system is None else str(row[system])
+        owner, where = stem_of(path) if system is None else str(row[system]), f"{path}:{number}"
         if name is not None and value is not None:
-            put(cells, (owner, str(row[name])), row[query], row[value], where)
+            yield owner, str(row[name]), row[query], row[value], where
             continue
-        by_system = system is None and alone
         for column in columns:
             if column not in (query, system):
+                by_system = system is None and alone
                 place = (column, measure or "score") if by_system else (owner, column)
-                put(cells, place, row[query], row.get(column), where)
-    return cells
+                yield *place, row[query], row.get(column), where
 
 
-def put(cells: Cells, place: tuple[str, str], query: Any, value: Any, where: str) -> None:
-    """Store one score; a row that holds the mean of all queries is no query."""
-    key, (system, measure) = as_id(query), place
-    if key.lower() in _SUMMARY_ROWS:
-        return
-    scores = cells.setdefault(system, {}).setdefault(measure, {})
-    if key in scores:
-        raise FormatError(f"{where}: {measure} of query {key} is given twice for {system}")
-    if value is None or (isinstance(value, str) and value.strip().lower() in ("", "nan", "null", "na", "none")):
-        value = math.nan  # an empty cell is an undefined score
-    try:
-        scores[key] = float(value)
-    except (TypeError, ValueError):
-        raise FormatError(
-            f"{where}: {value!r} is not a number", hint="every column but the query holds scores"
-        ) from None
-    if math.isinf(scores[key]):
-        raise FormatError(f"{where}: {value!r} is no score", hint="scores are finite numbers")
-
-
-def from_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Cells:
+def in_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
     """Return the scores in JSON: rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, list):
-        return from_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
+        return in_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
     depth, inner = 0, data
     while isinstance(inner, Mapping) and inner:
         depth, inner = depth + 1, next(iter(inner.values()))
     if depth == 3:
-        return nested(data, path)
+        return in_mapping(data, path)
     if depth == 2 and alone and measure:
-        return nested({s: {q: {measure: v} for q, v in scores.items()} for s, scores in data.items()}, path)
+        return in_mapping({s: {q: {measure: v} for q, v in scores.items()} for s, scores in data.items()}, path)
     if depth == 2:
-        return nested({stem_of(path): data}, path)
+        return in_mapping({stem_of(path): data}, path)
     raise FormatError(
         f"{path} holds no scores that can be told apart", hint="give {system: {query: {measure: score}}}, or rows"
     )
 
 
-def nested(data: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> Cells:
-    """Return {system: {query: {measure: score}}} with the measure before the query."""
-    cells: Cells = {}
+def in_mapping(data: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> Iterator[Cell]:
     for system, queries in data.items():
         for query, scores in queries.items():
-            for name, value in scores.items():
-                put(cells, (str(system), name), query, value, str(path))
+            yield from ((str(system), name, query, value, str(path)) for name, value in scores.items())
+
+
+def in_trec_eval(text: str, path: Path) -> list[Cell]:
+    """Return the scores per query that trec_eval -q, or a tool like it, prints: measure, query, value."""
+    cells: list[Cell] = []
+    for line_number, line in enumerate(text.splitlines(), 1):
+        parts, where = line.split(), f"{path}:{line_number}"
+        if len(parts) not in (0, 3):
+            hint = "score files are .csv .tsv .json .jsonl .parquet, or the text of trec_eval -q"
+            raise FormatError(f"{where}: not `measure query value`", hint=hint)
+        if parts and parts[0] != "runid":
+            cells.append((stem_of(path), parts[0], parts[1], parts[2], where))
+    if all(query.lower() in _SUMMARY_ROWS for _, _, query, _, _ in cells):
+        raise FormatError(f"{path} has no score of a single query", hint="trec_eval prints them with -q")
     return cells
 
 
-def from_trec_eval(path: Path, text: str) -> dict[str, dict[str, float]]:
-    """Return the scores per query that trec_eval -q, or a tool like it, prints: measure, query, value."""
+def collect(found: Iterable[Cell]) -> Cells:
+    """Return scores by system, measure and query; a row that holds the mean of all queries is no query."""
     cells: Cells = {}
-    for line_number, line in enumerate(text.splitlines(), 1):
-        parts = line.split()
-        if not parts:
+    for system, measure, query, value, where in found:
+        key = as_id(query)
+        if key.lower() in _SUMMARY_ROWS:
             continue
-        if len(parts) != 3:
+        scores = cells.setdefault(system, {}).setdefault(measure, {})
+        if key in scores:
+            raise FormatError(f"{where}: {measure} of query {key} is given twice for {system}")
+        is_empty = value is None or str(value).strip().lower() in ("", "nan", "null", "na", "none")
+        try:
+            scores[key] = math.nan if is_empty else float(value)  # an empty cell is an undefined score
+        except (TypeError, ValueError):
             raise FormatError(
-                f"{path}:{line_number}: not `measure query value`",
-                hint="score files are .csv .tsv .json .jsonl .parquet, or the text of trec_eval -q",
-            )
-        if parts[0] != "runid":
-            put(cells, (stem_of(path), parts[0]), parts[1], parts[2], f"{path}:{line_number}")
-    if not cells:
-        raise FormatError(f"{path} has no score of a single query", hint="trec_eval prints them with -q")
-    return cells[stem_of(path)]
+                f"{where}: {value!r} is not a number", hint="every column but the query holds scores"
+            ) from None
+        if math.isinf(scores[key]):
+            raise FormatError(f"{where}: {value!r} is no score", hint="scores are finite numbers")
+    return cells
 
 
 def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> Scores:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any
 
 import msgspec
@@ -14,7 +13,7 @@ from rankscope.arrays import read_only
 from rankscope.data.sources import Origin
 from rankscope.light import asdict, names_of
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores, none_if_nan
-from rankscope.records import Record, from_builtins, inline_schema, json_schema, to_builtins
+from rankscope.records import Record, inline_schema, json_schema, or_nan
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Weight = Annotated[float, msgspec.Meta(ge=0)]
@@ -118,7 +117,6 @@ class ScoresRecord(Record, kw_only=True):
 
 
 def scores_record(scores: Scores) -> ScoresRecord:
-    """Return scores as they are stored."""
     weight_of: dict[str, float] = {}
     for run in scores.runs:
         if run.weights is not None:
@@ -192,9 +190,7 @@ def _origin(file: QrelsRecord | RunScoresRecord) -> Origin | None:
 
 def _run_scores(run: RunScoresRecord, facts: dict[str, MeasureFacts], weight_of: dict[str, float] | None) -> RunScores:
     names, query_ids = tuple(facts), tuple(run.queries)
-    cells = [
-        [math.nan if (score := row.get(name)) is None else score for name in names] for row in run.queries.values()
-    ]
+    cells = [[or_nan(row.get(name)) for name in names] for row in run.queries.values()]
     values = np.array(cells, dtype=np.float64).reshape(len(query_ids), len(names))
     undefined = np.isnan(values)
     for column, name in enumerate(names):
@@ -221,19 +217,7 @@ def _run_scores(run: RunScoresRecord, facts: dict[str, MeasureFacts], weight_of:
     )
 
 
-def scores_builtins(scores: Scores) -> dict[str, Any]:
-    """Return scores as the dicts and lists that their JSON consists of."""
-    builtins: dict[str, Any] = to_builtins(scores_record(scores))
-    return builtins
-
-
-def record_of_builtins(data: Any, *, where: str = "") -> ScoresRecord:
-    """Return the record that parsed JSON holds."""
-    return from_builtins(ScoresRecord, data, where=where)
-
-
 def scores_schema() -> dict[str, Any]:
-    """Return the JSON schema of stored scores."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **inline_schema(json_schema(ScoresRecord)),

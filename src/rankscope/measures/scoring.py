@@ -30,18 +30,6 @@ def check_grades(qrels: Qrels, measures: Sequence[Measure], policies: Policies) 
             qrels.require_whole_grades(measure.name)
 
 
-def depth_needed(measures: Sequence[Measure]) -> int | None:
-    """Return how many docs of each query the measures look at themselves: 0 for none, None for all."""
-    depths: list[int] = []
-    for measure in measures:
-        if measure.spec.needs:
-            k = measure.arguments(rel=1.0).get("k")
-            if k is None or measure.options.get("judged_only"):  # which docs remain is only known once all are there
-                return None
-            depths.append(k)
-    return max(depths, default=0)
-
-
 def extras_for(
     qrels: Qrels,
     run: Run,
@@ -55,7 +43,10 @@ def extras_for(
     from rankscope.align.top import top_docs  # most measures need nothing of this
     from rankscope.measures.extras import Extras
 
-    depth = None if policies.judged_only else depth_needed(measures)
+    looking = [measure for measure in measures if measure.spec.needs]
+    depths: list[Any] = [measure.arguments(rel=1.0).get("k") for measure in looking]
+    judged_only = policies.judged_only or any(measure.options.get("judged_only") for measure in looking)
+    depth = None if judged_only or None in depths else max(depths, default=0)  # judged docs may stand at any rank
     top = top_docs(run, query_ids, policies, depth=depth)
     extras = Extras(qrels, top, **{str(need): data for need, data in side.items()})
     return extras.judged_only() if policies.judged_only else extras
@@ -115,7 +106,6 @@ def count_left_out(
 
 
 def count(hits: Hits, policies: Policies) -> Counts:
-    """Count what could be scored."""
     n_retrieved = int(hits.n_retrieved.sum())
     return Counts(
         queries=len(hits),
@@ -130,7 +120,6 @@ def count(hits: Hits, policies: Policies) -> Counts:
 def scores_of(
     hits: Hits, run: Run, measures: Sequence[Measure], policies: Policies, extras: Extras | None = None
 ) -> RunScores:
-    """Return the scores of one run."""
     name = run.name or "run"
     values, undefined = score_hits(hits, measures, policies, extras)
     left_out = count_left_out(name, hits, measures, values, policies)

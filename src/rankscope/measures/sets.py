@@ -13,26 +13,23 @@ from rankscope.measures.spec import MeasureExample, MeasureFamily, Workings, mea
 
 _VAN_RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
 _TREC_EVAL = "Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005"
+_JUDGED = 0.0  # grades below 0 are of docs that were pooled but not judged
 _measure = partial(measure, family=MeasureFamily.SET)
 
 
-def n_found(hits: Hits, k: int | None, rel: float) -> Floats:
+def n_found(hits: Hits, k: int | None, rel: float | None) -> Floats:
     """Count the relevant docs at rank k or better."""
-    return hits.per_query((hits.grades >= rel) & hits.within(k))
+    return hits.per_query(hits.relevant(rel, k))
 
 
-def found_workings(divisor_name: str, divisor: Floats, hits: Hits, k: int | None, rel: float) -> Workings:
-    """Return a 1 for every relevant doc at rank k or better, over a divisor."""
-    terms = ((hits.grades >= rel) & hits.within(k)).astype(np.float64)
-    return Workings(terms=terms, sum_name="relevant found", divisor_name=divisor_name, divisor=divisor)
+def _precision_workings(hits: Hits, *, k: int, rel: float | None) -> Workings:
+    terms = hits.relevant(rel, k).astype(np.float64)
+    return Workings(terms, sum_name="relevant found", divisor_name="k", divisor=np.full(len(hits), float(k)))
 
 
-def _precision_workings(hits: Hits, *, k: int, rel: float) -> Workings:
-    return found_workings("k", np.full(len(hits), float(k)), hits, k, rel)
-
-
-def _recall_workings(hits: Hits, *, k: int | None, rel: float) -> Workings:
-    return found_workings("relevant docs", hits.n_relevant(rel), hits, k, rel)
+def _recall_workings(hits: Hits, *, k: int | None, rel: float | None) -> Workings:
+    terms = hits.relevant(rel, k).astype(np.float64)
+    return Workings(terms, sum_name="relevant found", divisor_name="relevant docs", divisor=hits.n_relevant(rel))
 
 
 @_measure(
@@ -51,7 +48,7 @@ def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
 
     The divisor is k even where fewer docs were retrieved; `P_ret` divides by what was retrieved.
     """
-    return n_found(hits, k, _level(rel)) / k
+    return n_found(hits, k, rel) / k
 
 
 @_measure(
@@ -66,7 +63,7 @@ def precision(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
 )
 def precision_of_retrieved(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: what share of the docs shown (at most k) is relevant, however few they are?"""
-    return safe_divide(n_found(hits, k, _level(rel)), np.minimum(hits.n_retrieved, k))
+    return safe_divide(n_found(hits, k, rel), hits.n_shown(k))
 
 
 @_measure(
@@ -81,8 +78,7 @@ def precision_of_retrieved(hits: Hits, *, k: int, rel: float | None = None) -> F
 )
 def recall(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: what share of the relevant docs is among the first k?"""
-    level = _level(rel)
-    return safe_divide(n_found(hits, k, level), hits.n_relevant(level))
+    return safe_divide(n_found(hits, k, rel), hits.n_relevant(rel))
 
 
 @_measure(
@@ -99,8 +95,7 @@ def capped_recall(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
 
     Unlike recall it can reach 1 where there are more relevant docs than ranks.
     """
-    level = _level(rel)
-    return safe_divide(n_found(hits, k, level), np.minimum(hits.n_relevant(level), k))
+    return safe_divide(n_found(hits, k, rel), np.minimum(hits.n_relevant(rel), k))
 
 
 @_measure(
@@ -138,9 +133,7 @@ def harmonic(precision: Floats, recall: Floats, beta: float) -> Floats:
 )
 def success(hits: Hits, *, k: int, rel: float | None = None) -> Floats:
     """Answers: is there a relevant doc among the first k at all?"""
-    level = _level(rel)
-    found = (n_found(hits, k, level) > 0).astype(np.float64)
-    return np.where(hits.n_relevant(level) == 0, math.nan, found)
+    return np.where(hits.n_relevant(rel) == 0, math.nan, n_found(hits, k, rel) > 0)
 
 
 @_measure(
@@ -157,9 +150,8 @@ def r_precision(hits: Hits, *, mult: float = 1.0, rel: float | None = None) -> F
 
     `mult` looks at that many times the number of relevant docs (trec_eval's Rprec_mult).
     """
-    level = _level(rel)
-    cut = counts_at(mult, hits.n_relevant(level), "up")
-    return safe_divide(hits.per_query((hits.grades >= level) & (hits.ranks <= cut[hits.segments])), cut)
+    cut = counts_at(mult, hits.n_relevant(rel), "up")
+    return safe_divide(hits.per_query(hits.relevant(rel) & (hits.ranks <= cut[hits.segments])), cut)
 
 
 def counts_at(share: float, n_relevant: Floats, rounding: str) -> Floats:
@@ -181,7 +173,7 @@ def counts_at(share: float, n_relevant: Floats, rounding: str) -> Floats:
 )
 def set_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what share of everything retrieved is relevant, order aside?"""
-    return safe_divide(n_found(hits, None, _level(rel)), hits.n_retrieved)
+    return safe_divide(n_found(hits, None, rel), hits.n_retrieved)
 
 
 @_measure(
@@ -209,8 +201,7 @@ def set_recall(hits: Hits, *, rel: float | None = None) -> Floats:
 )
 def set_relative_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: of the relevant docs that a list of this length could hold, what share does it hold?"""
-    level = _level(rel)
-    return safe_divide(n_found(hits, None, level), np.minimum(hits.n_relevant(level), hits.n_retrieved))
+    return safe_divide(n_found(hits, None, rel), np.minimum(hits.n_relevant(rel), hits.n_retrieved))
 
 
 @_measure(
@@ -238,8 +229,7 @@ def set_f(hits: Hits, *, beta: float = 1.0, rel: float | None = None) -> Floats:
 )
 def set_average_precision(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: what would average precision be if the order of the list were unknown?"""
-    level = _level(rel)
-    found, n_relevant = n_found(hits, None, level), hits.n_relevant(level)
+    found, n_relevant = n_found(hits, None, rel), hits.n_relevant(rel)
     product = safe_divide(found * found, hits.n_retrieved * n_relevant)
     return np.where(n_relevant > 0, np.nan_to_num(product), math.nan)
 
@@ -260,8 +250,7 @@ def judged(hits: Hits, *, k: int | None = None) -> Floats:
 
     Low values mean that the other measures see holes: an unjudged doc counts as non-relevant there.
     """
-    shown = hits.n_retrieved if k is None else np.minimum(hits.n_retrieved, k)
-    return safe_divide(hits.per_query((hits.grades >= 0) & hits.within(k)), shown)
+    return safe_divide(n_found(hits, k, _JUDGED), hits.n_shown(k))
 
 
 @_measure(
@@ -279,7 +268,7 @@ def judged(hits: Hits, *, k: int | None = None) -> Floats:
 )
 def unjudged(hits: Hits, *, k: int) -> Floats:
     """Answers: how much of the first k ranks is taken by docs that nobody judged?"""
-    return (np.minimum(hits.n_retrieved, k) - hits.per_query((hits.grades >= 0) & hits.within(k))) / k
+    return (hits.n_shown(k) - n_found(hits, k, _JUDGED)) / k
 
 
 _count = partial(
@@ -316,7 +305,7 @@ def n_retrieved(hits: Hits) -> Floats:
 )
 def n_relevant(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: how many docs are relevant, found or not?"""
-    return hits.n_relevant(_level(rel))
+    return hits.n_relevant(rel)
 
 
 @_count(
@@ -330,7 +319,7 @@ def n_relevant(hits: Hits, *, rel: float | None = None) -> Floats:
 )
 def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how many relevant docs are among the first k (without k: in the whole list)?"""
-    return n_found(hits, k, _level(rel))
+    return n_found(hits, k, rel)
 
 
 @_count(
@@ -344,9 +333,4 @@ def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None 
 )
 def n_nonrelevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
     """Answers: how many docs are in the list that somebody judged to be wrong?"""
-    return hits.per_query((hits.grades >= 0) & (hits.grades < _level(rel)) & hits.within(k))
-
-
-def _level(rel: float | None) -> float:
-    """Return the threshold; a measure called on its own counts grades from 1 up."""
-    return 1.0 if rel is None else rel
+    return hits.per_query(hits.relevant(_JUDGED, k) & ~hits.relevant(rel))

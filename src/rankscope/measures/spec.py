@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.align.hits import Hits
-from rankscope.arrays import Floats
+from rankscope.arrays import Floats, safe_divide
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.light import LightRecord, field
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
@@ -66,6 +66,11 @@ class Workings(LightRecord, eq=False):
     """The terms of the ideal ranking, where the divisor is their sum."""
     ideal_columns: Mapping[str, Floats] = field(default_factory=dict)
 
+    def scores(self, hits: Hits) -> Floats:
+        """Return the sum of each query's terms, divided; NaN where the divisor is 0."""
+        sums = hits.per_query(self.terms)
+        return sums if self.divisor is None else safe_divide(sums, self.divisor)
+
 
 class MeasureSpec(LightRecord, eq=False):
     """A measure as registered: its function, and what the parser, the docs and the tests need to know of it."""
@@ -90,19 +95,18 @@ class MeasureSpec(LightRecord, eq=False):
     monotone: bool
     over_all_queries: bool
     workings: Callable[..., Workings] | None
-    version: int = 1
+    version: int
     """Raised when its definition changes, so that stored scores tell which one they were computed by."""
-    needs: frozenset[Need] = frozenset()
+    needs: frozenset[Need]
     """What its function gets as `extras`, as a second argument; where it needs nothing, it gets the hits alone."""
 
     @property
     def summary(self) -> str:
         """What the measure answers, in one sentence."""
-        return inspect.getdoc(self.function).split("\n")[0]  # type: ignore[union-attr]
+        return self.description.split("\n")[0]
 
     @property
     def description(self) -> str:
-        """The whole explanation."""
         return str(inspect.getdoc(self.function))
 
     @property
@@ -189,24 +193,20 @@ class Measure(LightRecord):
     def arguments(self, *, rel: float) -> dict[str, Any]:
         """Return the arguments of the measure's function; `rel` is the threshold where it names none itself."""
         given = {**self.spec.parameters, **{k: v for k, v in self.params if k not in COMMON}}
-        if self.uses_threshold:
-            given["rel"] = rel
-        return given
+        return {**given, "rel": rel} if self.uses_threshold else given
 
     @property
     def uses_threshold(self) -> bool:
         """Whether the measure asks which grades are relevant without saying so itself."""
         given = {**self.spec.parameters, **self.options}
-        open_threshold = "rel" in given and given["rel"] is None
-        return open_threshold and (not self.spec.graded or given["gain"] == "binary")
+        return given.get("rel", 0) is None and (not self.spec.graded or given["gain"] == "binary")
 
     def score(self, hits: Hits, *, rel: float = 1.0, extras: Extras | None = None) -> Floats:
         """Return the score of every query; NaN where it is undefined."""
         if self.options.get("judged_only"):
             hits, extras = hits.judged_only(), extras and extras.judged_only()
-        if self.spec.needs:
-            return np.asarray(self.spec.function(hits, extras, **self.arguments(rel=rel)), dtype=np.float64)
-        return np.asarray(self.spec.function(hits, **self.arguments(rel=rel)), dtype=np.float64)
+        data = (hits, extras) if self.spec.needs else (hits,)
+        return np.asarray(self.spec.function(*data, **self.arguments(rel=rel)), dtype=np.float64)
 
     def __call__(self, **params: Any) -> Measure:
         """Return the measure with parameters: `P(rel=2)`."""
@@ -326,7 +326,6 @@ def measure(
     `rankscope.testing.check_measure("FirstIsBest")` checks that it keeps what every measure promises.
     """
     by_alias = dict(aliases) if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
-
     if if_undefined is None:
         if_undefined = "skip" if better == "lower" else "zero" if about_relevance else "policy"
     elif if_undefined not in IF_UNDEFINED:
@@ -374,7 +373,6 @@ def measure(
 
 
 def example_hits(example: MeasureExample) -> Hits:
-    """Return hits for one query that look like the example."""
     graded = [(rank, grade) for rank, grade in enumerate(example.grades, 1) if grade is not None]
     ideal = sorted((grade for grade in example.judged if grade >= 0), reverse=True)
     return Hits(

@@ -10,9 +10,8 @@ import numpy as np
 
 from rankscope.align.hits import Hits
 from rankscope.arrays import Floats, Ints, log2, safe_divide
-from rankscope.measures.gain import dcg, dcg_terms, gains_of, ideal_gains, ideal_terms, ndcg
-from rankscope.measures.rank import relevant_so_far
-from rankscope.measures.sets import _level, n_found
+from rankscope.measures.gain import dcg, dcg_workings, gains_of, ideal_gains, ideal_terms, ndcg
+from rankscope.measures.sets import n_found
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _CITE = "Buckley, trec_eval 9 (measure documentation), 2008"
@@ -35,9 +34,8 @@ def utility(
     hits: Hits, *, found: float = 1.0, wrong: float = -1.0, missed: float = 0.0, rel: float | None = None
 ) -> Floats:
     """Answers: what is the list worth if every relevant doc earns a point and every other costs one?"""
-    level = _level(rel)
-    n = n_found(hits, None, level)
-    return found * n + wrong * (hits.n_retrieved - n) + missed * (hits.n_relevant(level) - n)
+    n = n_found(hits, None, rel)
+    return found * n + wrong * (hits.n_retrieved - n) + missed * (hits.n_relevant(rel) - n)
 
 
 @_measure(
@@ -51,12 +49,10 @@ def utility(
 )
 def binary_g(hits: Hits, *, rel: float | None = None) -> Floats:
     """Answers: how many non-relevant docs does a reader pass before each relevant one, discounted?"""
-    level = _level(rel)
-    relevant = hits.grades >= level
-    passed = (hits.ranks - relevant_so_far(hits, level)).astype(np.int64)
-    return safe_divide(
-        hits.per_query(np.where(relevant, 1 / log2(np.maximum(passed, 0) + 2), 0.0)), hits.n_relevant(level)
-    )
+    relevant = hits.relevant(rel)
+    passed = (hits.ranks - hits.so_far(relevant)).astype(np.int64)
+    terms = np.where(relevant, 1 / log2(np.maximum(passed, 0) + 2), 0.0)
+    return safe_divide(hits.per_query(terms), hits.n_relevant(rel))
 
 
 @_measure(
@@ -111,7 +107,7 @@ def ndcg_at_relevant(hits: Hits, *, gain: Any = "linear", rel: float | None = No
     A relevant doc that was not found counts with the nDCG of the whole list.
     """
     gains, ideal = gains_of(hits.grades, gain, rel), ideal_gains(hits, gain, rel)
-    reached = hits.so_far(dcg_terms(hits, None, gain, rel))
+    reached = hits.so_far(dcg_workings(hits, k=None, gain=gain, rel=rel).terms)
     best = ideal_dcg_at(hits, hits.ranks, hits.segments, gain, rel)
     at_found = np.divide(reached, best, out=np.zeros_like(reached), where=(gains > 0) & (best > 0))
     n_gainful = hits.per_ideal(ideal > 0)
@@ -148,4 +144,4 @@ def ndcg_at_levels(hits: Hits, *, gain: Any = "linear", rel: float | None = None
     goes_on = hits.n_retrieved > hits.per_ideal(ideal > 0) + 1
     total += np.where(goes_on, np.nan_to_num(ndcg(hits, gain=gain)), 0.0)
     scores = safe_divide(total, np.where(points > 0, points + goes_on, 0))
-    return np.where(hits.n_relevant(_level(rel)) == 0, math.nan, scores)
+    return np.where(hits.n_relevant(rel) == 0, math.nan, scores)

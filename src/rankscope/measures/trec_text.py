@@ -102,19 +102,15 @@ def iprec(share: float, version: int) -> Scoring:
     return scores
 
 
-def with_params(name: str, params: str) -> str:
-    """Return the name of a line, which carries the parameters where there are any."""
-    return f"{name}_{params}" if params else name
+def one_line(name: str, params: str, scores: Scoring, *, text: bool = False) -> list[TrecLine]:
+    """Return the one line of a measure, whose name carries the parameters where there are any."""
+    return [TrecLine(f"{name}_{params}" if params else name, scores, text=text)]
 
 
 def eleven_points(name: str, params: str, version: int) -> list[TrecLine]:
     """Return the mean of interpolated precision over levels of recall."""
     levels = [iprec(share, version) for share in numbers(name, params or TENTHS)]
-
-    def mean(hits: Hits, rel: float) -> Floats:
-        return np.asarray(sum(level(hits, rel) for level in levels) / len(levels))
-
-    return [TrecLine(with_params(name, params), mean)]
+    return one_line(name, params, lambda hits, rel: np.asarray(sum(level(hits, rel) for level in levels) / len(levels)))
 
 
 def with_gains(base: str) -> Lines:
@@ -122,7 +118,7 @@ def with_gains(base: str) -> Lines:
 
     def lines(name: str, params: str, _version: int) -> list[TrecLine]:
         given = {"gain": gain_map(params, f"{name}.{params}")} if params else {}
-        return [TrecLine(with_params(name, params), measure_of(base, **given))]
+        return one_line(name, params, measure_of(base, **given))
 
     return lines
 
@@ -133,13 +129,12 @@ def utility(name: str, params: str, _version: int) -> list[TrecLine]:
     found, wrong, missed, unseen = worth[:4]
     if unseen:
         raise MeasureError(f"{name}.{params}: a worth for unseen non-relevant docs needs the size of the collection")
-    return [TrecLine(with_params(name, params), measure_of("Utility", found=found, wrong=wrong, missed=missed))]
+    return one_line(name, params, measure_of("Utility", found=found, wrong=wrong, missed=missed))
 
 
 def set_f(name: str, params: str, _version: int) -> list[TrecLine]:
     """Return the F-measure; trec_eval's parameter is the square of beta."""
-    beta = numbers(name, params)[0] ** 0.5 if params else 1.0
-    return [TrecLine(with_params(name, params), measure_of("SetF", beta=beta))]
+    return one_line(name, params, measure_of("SetF", beta=numbers(name, params)[0] ** 0.5 if params else 1.0))
 
 
 def rbp(name: str, params: str, _version: int) -> list[TrecLine]:
@@ -155,7 +150,7 @@ def rbp(name: str, params: str, _version: int) -> list[TrecLine]:
         top = np.maximum(scale_top(hits, "query"), 1.0)
         return unscaled(hits, rel) * top / np.maximum(top, n_found(hits, None, rel))
 
-    return [TrecLine(with_params(name, params), scores)]
+    return one_line(name, params, scores)
 
 
 def rbp_residual(name: str, _params: str, _version: int) -> list[TrecLine]:
@@ -165,12 +160,11 @@ def rbp_residual(name: str, _params: str, _version: int) -> list[TrecLine]:
     def scores(hits: Hits, rel: float) -> Floats:
         return np.where((hits.n_retrieved > 0) & (judged(hits, rel) < 1), residual(hits, rel), 0.0)
 
-    return [TrecLine(name, scores)]
+    return one_line(name, "", scores)
 
 
 def relstring(name: str, params: str, _version: int) -> list[TrecLine]:
-    """Return the place of the relevance string; it is text, so it has no scores."""
-    return [TrecLine(with_params(name, params), lambda hits, _rel: np.zeros(len(hits)), text=True)]
+    return one_line(name, params, lambda hits, _rel: np.zeros(len(hits)), text=True)
 
 
 _COUNT = {"aggregate": "sum", "whole": True}
@@ -283,10 +277,9 @@ def number(value: float, *, whole: bool) -> str:
 
 def relevance_string(hits: Hits, i: int, n_digits: int) -> str:
     """Print the grades of the first ranks of one query, one character each."""
-    n_shown = min(n_digits, int(hits.n_retrieved[i]))
-    chars = ["-"] * n_shown
+    chars = ["-"] * min(n_digits, int(hits.n_retrieved[i]))
     mine = slice(int(hits.offsets[i]), int(hits.offsets[i + 1]))
     for rank, grade in zip(hits.ranks[mine].tolist(), hits.grades[mine].tolist(), strict=True):
-        if rank <= n_shown:
+        if rank <= len(chars):
             chars[rank - 1] = "." if grade < 0 else ">" if grade > 9 else str(int(grade))
     return f"'{''.join(chars)}'"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from functools import partial
 from itertools import chain, pairwise
@@ -16,15 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from rankscope.align.hits import Hits
-from rankscope.align.top import TopDocs
+from rankscope.align.hits import Hits, level_of
 from rankscope.arrays import Floats
 from rankscope.data.docs import DocTable, values_in, whole_value
-from rankscope.data.qrels import Qrels
 from rankscope.errors import InputError, MeasureError
 from rankscope.light import LightRecord
-from rankscope.measures.extras import Extras, Need
-from rankscope.measures.sets import _level
+from rankscope.measures.extras import Extras, Need, example_extras
 from rankscope.measures.spec import MeasureExample, MeasureFamily, measure
 
 _NOTHING = "nothing was retrieved"
@@ -46,14 +43,12 @@ def _example(
     """Return an example from a table of docs, which have names of one letter; unless said, all of them are shown."""
     names = dict.fromkeys(name for values in docs.values() for name in values)
     fields = {name: {doc: values[name] for doc, values in docs.items() if name in values} for name in names}
-    ranking = tuple(shown or docs)
+    ranking = list(shown or docs)
     judged = {**dict.fromkeys(ranking, 0), **dict.fromkeys(relevant, 1)}
-    top = TopDocs(("example",), (ranking,))
-    extras = Extras(Qrels({"example": judged}), top, docs=DocTable(fields, frozenset(docs)))
+    extras = example_extras({"example": judged}, ranking, docs=DocTable(fields, frozenset(docs)))
     grades = [judged[doc] if relevant else None for doc in ranking]
-    return MeasureExample(
-        grades, sorted(judged.values(), reverse=True) if relevant else [1], score, params, working, extras
-    )
+    all_grades = sorted(judged.values(), reverse=True) if relevant else [1]
+    return MeasureExample(grades, all_grades, score, params, working, extras)
 
 
 def per_ranking(extras: Extras, k: int | None, score: Callable[[Docs], float]) -> Floats:
@@ -66,9 +61,9 @@ def share(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def all_values(field: Mapping[str, Any], docs: Iterable[str]) -> set[Hashable]:
-    """Return every value that any of the docs has."""
-    return set(chain.from_iterable(values_in(field[doc]) for doc in docs if doc in field))
+def values_of(field: Mapping[str, Any], docs: Iterable[str]) -> Iterator[Hashable]:
+    """Yield every value that the docs have, as often as they have it."""
+    return chain.from_iterable(values_in(field[doc]) for doc in docs if doc in field)
 
 
 _TOPICS = {"a": {"topics": ["soup", "beans"]}, "b": {"topics": ["soup"]}, "c": {"topics": ["bread", "cake"]}}
@@ -90,8 +85,8 @@ def topic_coverage(_hits: Hits, extras: Extras, *, k: int | None = None, field: 
     one value or a list. A doc without a topic adds none.
     """
     topics = extras.docs.field(field)
-    n_topics = len(all_values(topics, topics))
-    return per_ranking(extras, k, lambda docs: share(len(all_values(topics, docs)), n_topics))
+    n_topics = len(set(values_of(topics, topics)))
+    return per_ranking(extras, k, lambda docs: share(len(set(values_of(topics, docs))), n_topics))
 
 
 @_measure(
@@ -120,12 +115,12 @@ def topic_recall(
     Topics come from a field of the docs; where judgments name subtopics, StRecall goes by those. A doc without a topic
     adds none, on either side.
     """
-    topics, level = extras.docs.field(field), _level(rel)
+    topics, level = extras.docs.field(field), level_of(rel)
     scores = []
     for query, docs in zip(hits.query_ids, extras.top.cut(k), strict=True):
         judged = extras.qrels.judged[query]
-        wanted = all_values(topics, (doc for doc, grade in judged.items() if grade >= level))
-        scores.append(share(len(wanted & all_values(topics, docs)), len(wanted)))
+        wanted = set(values_of(topics, (doc for doc, grade in judged.items() if grade >= level)))
+        scores.append(share(len(wanted.intersection(values_of(topics, docs))), len(wanted)))
     return np.array(scores, dtype=np.float64)
 
 
@@ -190,6 +185,11 @@ def dates_of(field: Mapping[str, Any], docs: Iterable[str]) -> list[datetime]:
     return sorted(as_date(field[doc], doc) for doc in docs if doc in field)
 
 
+def per_dates(extras: Extras, k: int | None, field: str, score: Callable[[Sequence[datetime]], float]) -> Floats:
+    dates = extras.docs.field(field)
+    return per_ranking(extras, k, lambda docs: score(dates_of(dates, docs)))
+
+
 class TemporalStatistics(LightRecord):
     """How dates are spread."""
 
@@ -209,20 +209,16 @@ class TemporalStatistics(LightRecord):
 def temporal_statistics(dates: Iterable[Any]) -> TemporalStatistics:
     """Return how dates, as ISO texts or dates, are spread; None and empty texts are left out."""
     moments = sorted(as_date(value, "?") for value in dates if value not in (None, ""))
+    shown = [(m.date() if m.time() == time() else m).isoformat() for m in moments]
     return TemporalStatistics(
         n_dates=len(moments),
         unique_dates=len(set(moments)),
-        min_date=shown_date(moments[0]) if moments else None,
-        max_date=shown_date(moments[-1]) if moments else None,
+        min_date=shown[0] if shown else None,
+        max_date=shown[-1] if shown else None,
         span_days=span_days(moments),
         uniformity=changes_share(moments),
         gap_entropy=gap_entropy_of(moments),
     )
-
-
-def shown_date(moment: datetime) -> str:
-    """Return a date as ISO text, with the time where it has one."""
-    return moment.date().isoformat() if moment.time() == time() else moment.isoformat()
 
 
 def changes_share(moments: Sequence[datetime]) -> float:
@@ -233,22 +229,18 @@ def span_days(moments: Sequence[datetime]) -> float:
     return (moments[-1] - moments[0]).total_seconds() / 86_400 if moments else math.nan
 
 
-def entropy(amounts: Iterable[float]) -> float:
-    """Return the Shannon entropy of amounts taken as shares of their sum, in nats."""
+def evenness(amounts: Iterable[float], n: int) -> float:
+    """Return the entropy of amounts as a share of the most that n outcomes can have; NaN where there is no choice."""
     positive = [amount for amount in amounts if amount > 0]
     total = sum(positive)
-    return -sum(amount / total * math.log(amount / total) for amount in positive)
-
-
-def normalised(value: float, n: int) -> float:
-    """Return an entropy as a share of the most that n outcomes can have; NaN where there is no choice."""
-    return min(1.0, max(0.0, value / math.log(n))) if n > 1 else math.nan
+    entropy = -sum(amount / total * math.log(amount / total) for amount in positive)
+    return min(1.0, max(0.0, entropy / math.log(n))) if n > 1 else math.nan
 
 
 def gap_entropy_of(moments: Sequence[datetime]) -> float:
     """Return how evenly the gaps between dates share the time from the oldest to the newest."""
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(moments)]
-    return normalised(entropy(gaps), len(gaps))
+    return evenness(gaps, len(gaps))
 
 
 _DATES = {"a": {"date": "2024-01-01"}, "b": {"date": "2024-01-04"}, "c": {"date": "2024-01-01"}, "d": {}}
@@ -269,8 +261,7 @@ def date_distinct(_hits: Hits, extras: Extras, *, k: int | None = None, field: s
     It equals (different dates - 1) / (dated docs - 1), and says nothing of how far apart they are: see DateSpan and
     GapEntropy. Docs without a date are left out.
     """
-    dates = extras.docs.field(field)
-    return per_ranking(extras, k, lambda docs: changes_share(dates_of(dates, docs)))
+    return per_dates(extras, k, field, changes_share)
 
 
 @_measure(
@@ -288,8 +279,7 @@ def date_span(_hits: Hits, extras: Extras, *, k: int | None = None, field: str =
 
     Docs without a date are left out; a single date spans 0 days.
     """
-    dates = extras.docs.field(field)
-    return per_ranking(extras, k, lambda docs: span_days(dates_of(dates, docs)))
+    return per_dates(extras, k, field, span_days)
 
 
 @_measure(
@@ -312,8 +302,7 @@ def gap_entropy(_hits: Hits, extras: Extras, *, k: int | None = None, field: str
     1 where all gaps between neighbouring dates are equal, 0 where all but one gap are none (or all dates are one).
     Docs without a date are left out.
     """
-    dates = extras.docs.field(field)
-    return per_ranking(extras, k, lambda docs: gap_entropy_of(dates_of(dates, docs)))
+    return per_dates(extras, k, field, gap_entropy_of)
 
 
 @_measure(
@@ -375,11 +364,11 @@ def category_entropy(_hits: Hits, extras: Extras, *, k: int | None = None, field
     different ones in the table, ln min(n, C). Every value of a list counts. Docs without a value are left out.
     """
     categories = extras.docs.field(field)
-    n_categories = len(all_values(categories, categories))
+    n_categories = len(set(values_of(categories, categories)))
 
     def score(docs: Docs) -> float:
-        counts = Counter(chain.from_iterable(values_in(categories[doc]) for doc in docs if doc in categories))
-        return normalised(entropy(counts.values()), min(counts.total(), n_categories))
+        counts = Counter(values_of(categories, docs))
+        return evenness(counts.values(), min(counts.total(), n_categories))
 
     return per_ranking(extras, k, score)
 

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rankscope.align.ranking import best_first_order
+from rankscope.align.reference import best_first_order
 from rankscope.errors import DuplicateError, OptionError
 from rankscope.io.ids import byte_order
 from rankscope.progress import Progress

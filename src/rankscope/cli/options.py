@@ -249,7 +249,7 @@ def one_stdin(paths: Sequence[str]) -> None:
 def save_chart(kind: str, source: ChartSource, output: str | None, *data: Any, **options: Any) -> None:
     """Draw a kind of chart from its source and write it; the file's extension chooses SVG or PNG."""
     from rankscope.report.charts import CHARTS, charts_from
-    from rankscope.report.charts.files import write_chart
+    from rankscope.report.charts.chart import write_chart
 
     builder = getattr(CHARTS[kind], f"from_{source}", None) if kind in CHARTS else None
     if builder is None:

@@ -11,7 +11,7 @@ from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.comparison.records import Code, Comparison, DocToJudge, MovedDoc, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
 from rankscope.records import or_nan
-from rankscope.report.charts.sources import all_queries, column_of, differences_of
+from rankscope.report.charts.sources import pair_scores
 from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, VerdictBlock
 from rankscope.report.evaluation import number_cell, queries
 from rankscope.report.figures import figures
@@ -180,11 +180,8 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
     """
     if pair.measure.partition("@")[0].partition("(")[0] != "RR":
         return
-    ids, counted = all_queries(comparison.scores), ~np.isnan(differences_of(comparison, pair))
-    counts = []
-    for system in (pair.a, pair.b):
-        values = column_of(comparison.scores, system, pair.measure, ids)[counted]
-        counts.append(count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))))
+    _, *scores = pair_scores(comparison, pair)
+    counts = [count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))) for values in scores]
     rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(RANK_BANDS, *counts, strict=True)]
     yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))
 

@@ -27,7 +27,7 @@ CHARTS: Registry[type[Chart]] = Registry(
             ("systems", "heat:SystemsChart", "systems by measures as a heat map with numbers"),
             ("distribution", "distribution:DistributionChart", "how scores are spread over queries, a box per system"),
             ("positions", "positions:PositionsChart", "at which rank the first relevant doc stands"),
-            ("overlap", "overlap:OverlapChart", "how alike the rankings of systems are, pair by pair"),
+            ("overlap", "heat:OverlapChart", "how alike the rankings of systems are, pair by pair"),
             ("relevance_diversity", "maps:RelevanceDiversityChart", "systems by relevance and diversity, with a front"),
             ("trend", "lines:TrendChart", "a value over time or versions, with its target"),
             ("quality_latency", "maps:QualityLatencyChart", "systems by latency and quality, with a front"),

@@ -11,10 +11,10 @@ from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.comparison.records import Code, Comparison, DocToJudge, MovedDoc, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
 from rankscope.records import or_nan
+from rankscope.report.charts import figures
 from rankscope.report.charts.sources import pair_scores
 from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, VerdictBlock
 from rankscope.report.evaluation import number_cell, queries
-from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rankscope._version import __version__
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.report.table import Cell, Table, transposed
@@ -169,6 +170,18 @@ def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str
 
 def queries(n: int) -> str:
     return "1 query" if n == 1 else f"{n} queries"
+
+
+def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
+    """Yield what is needed to obtain a report again."""
+    for name, origin in [("qrels", scores.qrels.origin), *((run.name, run.origin) for run in scores.values())]:
+        if origin is not None:
+            yield name, f"{origin.path} sha256:{origin.sha256}"
+    if scores.policies:
+        yield "policies", ", ".join(f"{name}={value}" for name, value in scores.policies.items() if value is not None)
+    yield "rankscope", __version__
+    if command:
+        yield "command", command
 
 
 def json_lines(scores: Scores, *, per_query: bool) -> str:

@@ -139,7 +139,7 @@ def bands_for(name: str | None, form: str) -> BandProfile | None:
         return None
     if form not in FORMATS_WITH_WORDS:
         raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
-    from rankscope.report.bands import load_bands
+    from rankscope.report.evaluation import load_bands
 
     return load_bands(name)
 

@@ -12,7 +12,7 @@ from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.evaluation import chosen_profile, decide_measures
 from rankscope.measures.scores import Scores
-from rankscope.report.comparison_cases import cases, error_case
+from rankscope.report.render.junit import cases, error_case
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     except RankscopeError as error:
         if form == "junit":
             # an older file of a build server would say passed
-            from rankscope.report.comparison_cases import error_case
+            from rankscope.report.render.junit import error_case
 
             write_cases([error_case("run", str(error), command="run")], args.output, command="run")
         raise
@@ -115,8 +115,7 @@ def run(args: argparse.Namespace) -> int:
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
     """Write the benchmark in the format asked for."""
     if form == "junit" and gate is not None:
-        from rankscope.report.comparison_cases import cases
-        from rankscope.report.render.junit import to_junit
+        from rankscope.report.render.junit import cases, to_junit
 
         stream.write(to_junit(cases(gate, command="run"), suite="rankscope run"))
         return

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs
+from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
 from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
@@ -82,15 +82,9 @@ def collection_report(
             words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
             first.append(VerdictBlock(f"{system.name} is left out.", words, "bad", system.name))
     first += base.first_screen
-    failed = []
-    for system in result.systems:
-        rest, primary = system.primary_over_answered, benchmark.project.primary
-        over = "" if rest is None else f" Over the {system.n_answered} that were answered, {primary} is {show(rest)}."
-        if system.failures:
-            counts = f"{len(system.failures)} of {queries(system.n_queries)} failed and count 0.{over}"
-            failed.append(f"{system.name}: {counts} Running again asks only for these.")
+    failed = tuple(failure_words(system, benchmark) for system in result.systems if system.failures)
     if failed:
-        first.append(Bullets("Failed queries", tuple(failed)))
+        first.append(Bullets("Failed queries", failed))
     first.append(TableBlock("Quality and cost", quality_table(result)))
     if with_figures:
         first += figures("quality_latency", "collection", result, benchmark.project.primary)
@@ -103,6 +97,15 @@ def collection_report(
     choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
     sections = (details, *choices, *failure_sections(result), *base.sections)
     return replace(base, first_screen=tuple(first), sections=sections)
+
+
+def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
+    """Say how many queries of a system failed, and what that does to the numbers."""
+    words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
+    rest = system.primary_over_answered
+    if rest is not None:
+        words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
+    return f"{words} Running again asks only for these."
 
 
 def named_after(report: Report, name: str) -> Report:

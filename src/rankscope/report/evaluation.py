@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rankscope._version import __version__
+from rankscope.errors import OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.report.table import Cell, Table, transposed
@@ -85,6 +86,26 @@ def word_of(cell: Cell, measure: str, bands: BandProfile) -> str:
     from rankscope.analysis.bands import band_of
 
     return str(band_of(float(cell.raw), measure, bands) or "") if cell.raw else ""
+
+
+def load_bands(name_or_path: str) -> BandProfile:
+    """Return the bands of that name, or from that TOML file."""
+    from pathlib import Path
+
+    from rankscope.analysis.bands import find_bands, parse_bands
+
+    path = Path(name_or_path)
+    if path.suffix.lower() != ".toml":
+        return find_bands(name_or_path)
+    import tomllib  # not needed for bands that come with Rankscope
+
+    try:
+        record = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path} is not TOML: {error}", hint='names with @ need quotes: "nDCG@10" = …') from None
+    return parse_bands(record, name=path.stem)
 
 
 def best_values(scores: Scores) -> dict[str, float]:
@@ -190,10 +211,3 @@ def json_lines(scores: Scores, *, per_query: bool) -> str:
 
     records = scores.records() if per_query else ({"run": name, **row} for name, row in scores.mean().to_dict().items())
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the record."""
-    from rankscope.measures.scores_record import scores_schema
-
-    return scores_schema()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rankscope.report import document as doc
-from rankscope.report.render.latex_table import LONGEST_WORD, floating_tables
-from rankscope.report.render.latex_text import FOREIGN, breakable, latex_text
+from rankscope.report.render.latex_table import FOREIGN, LONGEST_WORD, breakable, floating_tables, latex_text
 from rankscope.report.render.texts import TONE_WORDS, cleaned
 
 PREAMBLE = r"""\documentclass[a4paper]{article}

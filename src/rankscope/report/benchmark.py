@@ -100,7 +100,6 @@ def collection_report(
 
 
 def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
-    """Say how many queries of a system failed, and what that does to the numbers."""
     words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
     rest = system.primary_over_answered
     if rest is not None:
@@ -134,7 +133,6 @@ def named_after(report: Report, name: str) -> Report:
 
 
 def quality_table(result: CollectionResult) -> Table:
-    """Return every system's measures with what a query costs."""
     scores = result.scores
     measures = () if scores is None else scores.measures
     best = {} if scores is None else best_values(scores)
@@ -165,7 +163,6 @@ def amount_cell(value: float | None, unit: float = 1) -> Cell:
 
 
 def costs_table(result: CollectionResult) -> Table:
-    """Return all that was measured of the costs."""
     names = ("mean", "p50", "p95", "p99", "max")
     rows = []
     for system in result.systems:
@@ -205,7 +202,6 @@ def choice_section(choice: Choice, result: CollectionResult, *, with_figures: bo
 
 
 def value_words(value: object) -> str:
-    """Return the value of an option as one writes it."""
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(value_words, value)) + "]"
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -247,7 +243,6 @@ def choice_figure(choice: Choice) -> Iterator[Figure]:
 
 
 def failure_sections(result: CollectionResult) -> Iterator[Section]:
-    """List the queries that failed, with the most common reasons."""
     rows: list[list[Cell]] = []
     reasons: list[str] = []
     for system in result.systems:

@@ -78,7 +78,6 @@ def notebook_html(comparison: Comparison) -> str:
 
 
 def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[doc.Block]:
-    """Yield the answer, the estimate, whether to trust it, and the table of measures."""
     if len(group.compared) == 1:
         pair = group.compared[0]
         yield parts.verdict_block(pair, group)
@@ -221,7 +220,6 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
 
 
 def judged_signal(pair: PairResult) -> doc.Signal:
-    """Say how much of the results is judged, and what the rest could do."""
     judged, check = pair.judged, pair.unjudged
     if judged is None:
         return doc.Signal("Judgments", "neutral", "How much is judged is not known here.")
@@ -265,7 +263,6 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
 
 
 def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
-    """Return every system's mean within each stratum, with how many queries there are."""
     means: dict[tuple[str, str], dict[str, float]] = {}
     sizes: dict[tuple[str, str], int] = {}
     for pair in group.compared:
@@ -293,7 +290,6 @@ def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
 def group_sections(
     comparison: Comparison, group: QueryGroup, *, with_figures: bool, every_pair: bool
 ) -> Iterator[doc.Section]:
-    """Yield the sections of one group: the systems, then each pair, then the queries."""
     title = "Leaderboard" if comparison.baseline is None else "Means"
     blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group.leaderboard))]
     if not comparison.isolated_by:

@@ -94,7 +94,6 @@ def p_text(p: float | None, alpha: float | None = None) -> str:
 
 
 def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Table:
-    """Return one row per measure, the primary one first."""
     rows, alpha = [], comparison.settings.alpha
     for each in (pair, *group.exploratory(pair)):
         digits, tested, is_primary = decimals(each), each.p.adjusted is not None, each.role == "primary"
@@ -198,7 +197,6 @@ def also_blocks(pair: PairResult) -> Iterator[Block]:
 
 
 def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
-    """Show the strata asked for, and where else the difference sits."""
     strata = [part for part in pair.strata or () if part.asked_for]
     if strata:
         yield TableBlock("By stratum (exploratory)", strata_rows(comparison, pair, strata))
@@ -293,7 +291,6 @@ def rank_cells(doc: MovedDoc | DocToJudge) -> list[Cell]:
 
 
 def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
-    """Show what unjudged docs could change, and which judgments would settle it."""
     bounds, judged = pair.bounds, pair.judged
     if bounds is None or judged is None or min(or_nan(judged.a), or_nan(judged.b)) >= 1:
         return

@@ -19,7 +19,6 @@ INDENT = 2
 
 
 def finding_lines(finding: DiagnosisFinding) -> Iterator[FindingLine]:
-    """Return one finding as lines: what, for how many queries, examples, and what usually helps."""
     concerned = count_and_share(finding.n_queries, finding.of_queries, "queries")
     inner = INDENT + LABEL_WIDTH
     yield FindingLine(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity)
@@ -72,7 +71,6 @@ def score_cells(*values: float) -> list[Cell]:
 
 
 def positions_table(positions_of: Mapping[str, Positions], tops: Iterable[int]) -> Table:
-    """Return where the relevant docs found stand: over all queries, or query by query."""
     rows = []
     for name, one in positions_of.items():
         average = "-" if one.average is None else f"{one.average:.1f}"
@@ -101,8 +99,6 @@ def query_table(query: QueryList) -> Table:
 
 
 def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: TextIO | None = None) -> None:
-    """Draw the diagnosis: summary, findings, then the tables behind them."""
-
     def draw(*lines: FindingLine) -> None:
         print_lines(lines, label_width=LABEL_WIDTH, file=file)
 

@@ -38,7 +38,6 @@ def readable_table(scores: Scores, *, bands: BandProfile | None = None) -> Table
 
 
 def query_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
-    """Return one row per query and run."""
     single, counted = len(scores) == 1, counts_among(scores)
     header = ["query", *([] if single else ["run"]), *scores.measures]
     by_query: dict[str, list[list[Cell]]] = {}
@@ -109,7 +108,6 @@ def load_bands(name_or_path: str) -> BandProfile:
 
 
 def best_values(scores: Scores) -> dict[str, float]:
-    """Return the best value of each measure where there are several runs to choose from."""
     if len(scores) == 1:
         return {}
     lower = next(iter(scores.values())).lower_is_better
@@ -174,7 +172,6 @@ def span(ordered: Iterable[str]) -> str:
 
 
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
-    """Say which queries of a run are treated specially."""
     counts = run.counts
     for n, what, policy in (
         (counts.missing, "not answered", "missing"),

@@ -39,7 +39,6 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
 
 
 def interval_table(scores: Scores) -> Table:
-    """Return every run's mean of every measure with its interval."""
     counted = counts_among(scores)
     rows = []
     for name, run in scores.items():

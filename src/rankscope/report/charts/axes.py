@@ -109,7 +109,6 @@ def tidy(value: float, exponent: int) -> float:
 
 
 def short_power(text: str) -> str:
-    """Return 1e6 for 1.00e+06."""
     mantissa, exponent = text.split("e")
     plain = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{plain}e{int(exponent)}".replace("-", MINUS) if float(mantissa) else "0"

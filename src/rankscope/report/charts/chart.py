@@ -68,7 +68,6 @@ class Chart(Record, kw_only=True, dict=True):
         raise NotImplementedError
 
     def alt(self) -> str:
-        """Say what is to be seen."""
         raise NotImplementedError
 
     def draw(self, drawing: Drawing) -> None:

@@ -81,7 +81,6 @@ class HeatChart(Chart):
         return n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
 
     def draw_cells(self, drawing: Drawing) -> None:
-        """Draw the grid: values, their intervals and numbers of queries, as far as they are known."""
         looks = {}
         for cell in self.cells:
             value, _, interval = self.numbers(cell).partition(" ")
@@ -160,7 +159,6 @@ class SystemsChart(HeatChart):
     def from_scores(
         cls, scores: Scores, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None
     ) -> SystemsChart:
-        """Return every system's mean of every measure with its interval."""
         means = {
             (name, measure): mean_of(run, measure, level=level, cluster_of=cluster_of)
             for name, run in scores.items()
@@ -201,7 +199,6 @@ class SystemsChart(HeatChart):
 
 
 def share_of(value: float, extent: Extent, better: Better) -> float:
-    """Return how good a value is within an extent, from 0 to 1."""
     low, high = extent
     share = (value - low) / (high - low) if high > low else 0.5
     return share if better == "higher" else 1 - share
@@ -222,7 +219,6 @@ Looks = Sequence[Sequence[CellLook | None]]  # by row and column; None where the
 
 
 def opacity(shade: float, *, darkest: float = DARKEST) -> float:
-    """Return how much of its colour a cell has."""
     return LIGHTEST + shade * (darkest - LIGHTEST)
 
 
@@ -321,7 +317,6 @@ class OverlapChart(Chart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> OverlapChart:
-        """Return what every two runs have in common among their first ten docs, by the policies of the evaluation."""
         if len(data.runs) < 2:
             raise OptionError("overlap needs at least two runs")
         depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
@@ -388,7 +383,6 @@ class OverlapChart(Chart):
         drawing.notes([] if has_room else [f"in {LEVELS} steps from 0 to 1"])
 
     def written_cells(self, left: float, top: float, width: float, height: float, size: float) -> str:
-        """Return cells with their numbers, and with names as tooltips."""
         parts = []
         for i, j, value in self.cells:
             x, y = left + j * width, top + i * height

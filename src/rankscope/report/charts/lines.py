@@ -54,7 +54,6 @@ class ChartLine(Record):
 
     @property
     def words(self) -> str:
-        """Where the line begins and ends."""
         known = [i for i, y in enumerate(self.y) if math.isfinite(y)]
         ends = dict.fromkeys([*known[:1], *known[-1:]])
         return f"{self.name}: {', '.join(map(self.point_words, ends)) or 'undefined'}"
@@ -87,7 +86,6 @@ class CurvesChart(Chart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> CurvesChart:
-        """Return the first measure at many cut-offs, with intervals where there is one run."""
         cuts, scores = scores_by_cutoff(data.qrels, data.runs, data.primary, **data.options)
         lines = []
         for name, run in scores.items():
@@ -124,7 +122,6 @@ class CurvesChart(Chart):
         return f"{self.measure} by {self.x_label}, one line per system: {lines}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw the legend, the axes, then bands below lines, the first line on top."""
         named, others = self.lines[:MOST_NAMED], self.lines[MOST_NAMED:]
         keys = []
         for i, line in enumerate(named if len(self.lines) > 1 else ()):
@@ -160,7 +157,6 @@ class PrecisionRecallChart(CurvesChart):
 
     @classmethod
     def from_runs(cls, data: RunData) -> PrecisionRecallChart:
-        """Return the mean of interpolated precision at the eleven usual levels of recall."""
         scores = precision_by_recall(data.qrels, data.runs, **data.options)
         means = {name: [aggregate.value for aggregate in run.mean().values()] for name, run in scores.items()}
         lines = [ChartLine(name, RECALLS, values) for name, values in means.items()]
@@ -289,7 +285,6 @@ class TrendChart(Chart):
         )
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw axes, band, target, line and points; labels that have no room are left out, the latest is kept."""
         line, layout = self.line, drawing.layout
         covered = [*line.y, *(line.low or ()), *(line.high or ())]
         if self.target is not None:

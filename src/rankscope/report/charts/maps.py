@@ -90,7 +90,6 @@ class MapChart(Chart):
 
     @cached_property
     def front(self) -> list[int]:
-        """The positions of the systems that no other beats."""
         return front_of(self.placed, x_better="higher", y_better="higher")
 
     def records(self) -> list[dict[str, Any]]:

@@ -44,7 +44,6 @@ class PairChart(Chart, kw_only=True):
 
     @property
     def counts(self) -> dict[BetterSide, int]:
-        """How many queries each system is better on."""
         raise NotImplementedError
 
     def side_of(self, difference: float) -> BetterSide:
@@ -84,7 +83,6 @@ class DifferencesChart(PairChart):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> DifferencesChart:
-        """Return the differences of a pair, by default the first."""
         pair = pair or next(iter(comparison))
         queries, a, b = pair_scores(comparison, pair)
         title = f"{pair.b} minus {pair.a}, query by query"
@@ -113,7 +111,6 @@ class DifferencesChart(PairChart):
 
     @property
     def extremes(self) -> str:
-        """The queries with the largest gain and the largest loss, in words."""
         gains, losses = self.sides["second"], self.sides["first"]
         gain = f"largest gain {n.signed(gains[0][1])} (query {gains[0][0]})" if gains else "no gain"
         loss = f"largest loss {n.signed(losses[-1][1])} (query {losses[-1][0]})" if losses else "no loss"
@@ -128,7 +125,6 @@ class DifferencesChart(PairChart):
         return f"Differences in {self.measure} by query, {b} minus {a}: {found}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw the legend with its counts, then the bars, or above some hundreds their outline."""
         a, b = self.names
         gains, equal, losses = self.sides.values()
         ordered = [*gains, *equal, *losses]
@@ -190,7 +186,6 @@ class ScatterChart(PairChart):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> ScatterChart:
-        """Return the scores of a pair, by default the first, on the queries that count."""
         pair = pair or next(iter(comparison))
         queries, a, b = pair_scores(comparison, pair)
         options = pair_options(comparison, pair, cls.kind)

@@ -83,7 +83,6 @@ class PositionsChart(Chart):
         return f"Queries by {self.x_label}. {n.list_words(self.systems, words, 'more system')}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw few systems as columns side by side, more of them as one bar each."""
         if len(self.systems) <= MOST_SIDE_BY_SIDE:
             self.draw_columns(drawing)
         else:

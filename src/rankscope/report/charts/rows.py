@@ -58,7 +58,6 @@ class ForestChart(Chart):
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> ForestChart:
-        """Return every pair of a group, by default the first, with its difference."""
         group = group or comparison.groups[0]
         rows = []
         for pair in group.compared:
@@ -106,7 +105,6 @@ class ForestChart(Chart):
         return f"Differences in {self.measure} with intervals: {rows}.{band}"
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw rows below one another: beside their names and verdicts where there is room, else below them."""
         layout, rows, margin = drawing.layout, self.rows, self.margin
         if margin:
             band = swatch(fill=MUTED, fill_opacity=0.13)
@@ -214,7 +212,6 @@ class DistributionChart(Chart):
 
     @classmethod
     def from_scores(cls, scores: Scores, measure: str | None = None) -> DistributionChart:
-        """Return every system's scores by one measure, by default the first."""
         measure = measure or scores.measures[0]
         spreads = [
             ScoreSpread.of(name, run.column(measure).tolist(), mean=run.aggregate_of(measure, "mean").value)
@@ -245,7 +242,6 @@ class DistributionChart(Chart):
         return f"How {self.measure} is spread over queries. {spreads}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw rows below one another: beside their names where there is room, else below them."""
         layout, spreads = drawing.layout, self.spreads
         axis = linear_axis(value for s in spreads for value in (*s.values, s.low, s.high, s.mean))
         label_width = min(max(text_width(s.name, layout.size) for s in spreads), layout.inner * 0.3)

@@ -86,5 +86,4 @@ def weighted_words(scores: Scores) -> str:
 
 
 def identifier(*parts: str) -> str:
-    """Return a prefix for ids that is its own on a page."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", "-".join(part for part in parts if part))

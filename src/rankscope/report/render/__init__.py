@@ -52,7 +52,6 @@ def render_table(table: Table, form: str) -> str:
 
 
 def form_of(path: str | Path) -> Form:
-    """Return the form that the ending of a file's name asks for."""
     try:
         return ENDINGS[os.path.splitext(path)[1].lower()]  # noqa: PTH122 (pathlib takes long to load)
     except KeyError:

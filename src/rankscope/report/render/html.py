@@ -141,7 +141,6 @@ def labelled(title: str, name: str) -> str:
 
 
 def shape(tone: doc.Tone) -> str:
-    """Return the shape of a tone; its meaning stands beside it in words."""
     return f'<svg class="shape" viewBox="0 0 16 16" aria-hidden="true">{SHAPES[tone]}</svg>'
 
 

@@ -57,7 +57,6 @@ def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase
 
 
 def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> JUnitCase:
-    """Return the case of something that could not be checked at all."""
     classname = f"rankscope.{command}" + (f".{measure}" if measure else "")
     return JUnitCase(name=name, classname=classname, error=message, properties={"gate": "error"})
 

@@ -56,7 +56,6 @@ def latex_text(text: str) -> str:
 
 
 def latex_piece(match: re.Match[str]) -> str:
-    """Return a piece that cannot stand in LaTeX as it is, as a command."""
     piece = match[0]
     if match["marks"]:
         return rf"\textsuperscript{{{piece.translate(DIGITS)}}}"
@@ -147,7 +146,6 @@ def floating_tables(table: Table, title: str) -> Iterator[str]:
 
 
 def table_part(table: Table, columns: Sequence[LatexColumn], title: str) -> str:
-    """Return a table: one that floats, or where it is long, one that runs over pages."""
     total = sum(column.taken for column in columns)
     size = next((name for name, room in SIZES.items() if total <= room), "scriptsize")
     rows = row_parts(table, columns)

@@ -123,7 +123,6 @@ def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item
 
 
 def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
-    """Yield what it is about, the answer, and what limits it."""
     if verdict.subject:
         yield TextLine(verdict.subject)
         yield TextLine()

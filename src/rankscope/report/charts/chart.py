@@ -53,11 +53,16 @@ class Chart(Record, kw_only=True, dict=True):
     """
 
     kind: ClassVar[str]
+    """Its name: `quality_latency` of a `QualityLatencyChart`."""
 
     title: str
     subtitle: str = ""
     prefix: str | None = None
     """What the ids within the picture begin with, its kind by default; two charts on one page must not share it."""
+
+    def __init_subclass__(cls) -> None:
+        if "kind" not in cls.__dict__:
+            cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__.removesuffix("Chart")).lower()
 
     def checked(self) -> Self:
         """Return the chart with numbers that can be drawn, or raise an error that says what is wrong."""

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from msgspec.structs import asdict
 
 from rankscope.analysis.overview import SEEN_DOCS, run_overlap
-from rankscope.comparison.records import Comparison, QueryGroup
+from rankscope.comparison.records import Comparison
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_nan, replace
@@ -95,17 +95,14 @@ class HeatChart(Chart):
 class StrataChart(HeatChart):
     """Strata (rows) by systems (columns): stronger colour is better; or differences, as gains and losses."""
 
-    kind: ClassVar[str] = "strata"
-
     measure: str
     better: Better = "higher"
     difference: bool = False
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> StrataChart:
-        """Return each stratum's difference for every pair of a group, by default the first."""
-        group = group or comparison.groups[0]
-        cells = []
+    def from_comparison(cls, comparison: Comparison) -> StrataChart:
+        """Return each stratum's difference for every pair of the first group."""
+        group, cells = comparison.groups[0], []
         for pair in group.compared:
             strata = pair.strata or ()
             asked_for = [part for part in strata if part.asked_for]
@@ -150,8 +147,6 @@ class StrataChart(HeatChart):
 
 class SystemsChart(HeatChart):
     """Systems (rows) by measures (columns): stronger colour is better within a measure, its best value is bold."""
-
-    kind: ClassVar[str] = "systems"
 
     better: Better | Mapping[str, Better] = "higher"
 
@@ -243,6 +238,20 @@ def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], loo
         drawing.space(14)
 
 
+def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:
+    """Write the names of the columns just above the cells: in two lines, or shortened where they have no words."""
+    layout, room = drawing.layout, width - PADDING
+    wrapped = [svg.wrapped(name, room, layout.size, max_lines=2) for name in names]
+    most = max(1, *map(len, wrapped))
+    for j, (name, lines) in enumerate(zip(names, wrapped, strict=True)):
+        shown = lines if lines[1:] else [svg.shortened(name, room, layout.size)]
+        full = name if " ".join(shown) != svg.one_line(name) else ""
+        for i, line in enumerate(shown, most - len(shown)):
+            x, y = left + (j + 0.5) * width, drawing.y + i * layout.line + layout.size
+            drawing.text(x, y, line, full=full, text_anchor="middle", fill=MUTED)
+    drawing.space(most * layout.line + 4)
+
+
 def row_label_width(drawing: Drawing, names: Sequence[str]) -> float:
     """Return the room for names beside their rows; in a narrow place they stand above them."""
     layout = drawing.layout
@@ -266,21 +275,6 @@ def draw_rows(drawing: Drawing, names: Sequence[str], looks: Looks, label_width:
             cells.append(cell(look, Box(x, drawing.y, x + width, drawing.y + height), layout.size))
         drawing.add(svg.group(cells, text_anchor="middle"))
         drawing.space(height)
-
-
-def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:
-    """Write the names of the columns just above the cells: in two lines, or shortened where they have no words."""
-    layout = drawing.layout
-    room = width - PADDING, layout.size
-    wrapped = [svg.wrapped(name, *room, max_lines=2) for name in names]
-    heads = [lines if lines[1:] else [svg.shortened(name, *room)] for name, lines in zip(names, wrapped, strict=True)]
-    most = max(map(len, heads))
-    for j, (name, lines) in enumerate(zip(names, heads, strict=True)):
-        full = name if " ".join(lines) != svg.one_line(name) else ""
-        for i, line in enumerate(lines, most - len(lines)):
-            x, y = left + (j + 0.5) * width, drawing.y + i * layout.line + layout.size
-            drawing.text(x, y, line, full=full, text_anchor="middle", fill=MUTED)
-    drawing.space(most * layout.line + 4)
 
 
 def cell(look: CellLook | None, box: Box, size: float) -> str:
@@ -307,8 +301,6 @@ def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> LegendKey
 
 class OverlapChart(Chart):
     """Pairs of systems: above the diagonal the share of docs in common, below it rank-biased overlap."""
-
-    kind: ClassVar[str] = "overlap"
 
     names: Sequence[str]
     shared: Matrix

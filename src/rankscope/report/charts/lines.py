@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from rankscope.analysis.overview import RECALLS, precision_by_recall, scores_by_cutoff
 from rankscope.comparison.known_measures import with_directions
@@ -77,8 +77,6 @@ class ChartLine(Record):
 
 class CurvesChart(Chart):
     """A measure against its cut-off, one line per system in the order given; the first seven are named."""
-
-    kind: ClassVar[str] = "curves"
 
     lines: Sequence[ChartLine]
     measure: str
@@ -150,8 +148,6 @@ class CurvesChart(Chart):
 class PrecisionRecallChart(CurvesChart):
     """Precision (y) against recall (x), interpolated at 11 points or in full, one line per system."""
 
-    kind: ClassVar[str] = "precision_recall"
-
     measure: str = "precision"
     x_label: str = "recall"
 
@@ -213,8 +209,6 @@ class TrendPoint(Record):
 
 class TrendChart(Chart):
     """A value over time with its band; values that miss the target are hollow squares."""
-
-    kind: ClassVar[str] = "trend"
 
     points: Sequence[TrendPoint]
     measure: str

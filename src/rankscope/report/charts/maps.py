@@ -172,8 +172,6 @@ class MapChart(Chart):
 class RelevanceDiversityChart(MapChart):
     """Systems by relevance (x) and diversity (y), higher being better, and the line of those that none beats."""
 
-    kind: ClassVar[str] = "relevance_diversity"
-
     x_measure: str
     y_measure: str
 
@@ -203,7 +201,6 @@ class RelevanceDiversityChart(MapChart):
 class QualityLatencyChart(MapChart):
     """Systems by latency (x, logarithmic, lower is better) and quality (y), and those that none beats."""
 
-    kind: ClassVar[str] = "quality_latency"
     is_log: ClassVar[bool] = True
 
     measure: str

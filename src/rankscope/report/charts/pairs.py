@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from rankscope.comparison.records import Comparison, PairResult
 from rankscope.records import Record, replace
@@ -75,8 +75,6 @@ def pair_options(comparison: Comparison, pair: PairResult, kind: str) -> dict[st
 
 class DifferencesChart(PairChart):
     """The differences of the queries, second system minus first, from the largest gain to the largest loss."""
-
-    kind: ClassVar[str] = "differences"
 
     queries: Sequence[str]
     values: Sequence[float]
@@ -177,8 +175,6 @@ class ScatterSpot(Record):
 
 class ScatterChart(PairChart):
     """The scores of two systems on the same queries; larger points stand for several queries."""
-
-    kind: ClassVar[str] = "scatter"
 
     queries: Sequence[str]
     a: Sequence[float]

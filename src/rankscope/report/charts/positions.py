@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.errors import OptionError
@@ -43,8 +43,6 @@ class BandCounts(Record):
 
 class PositionsChart(Chart):
     """How many queries have their first relevant doc in each band of ranks, e.g. 1, 2-3, 4-10, not found."""
-
-    kind: ClassVar[str] = "positions"
 
     bands: Sequence[str]
     systems: Sequence[BandCounts]

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from rankscope.comparison.records import Comparison, QueryGroup
+from rankscope.comparison.records import Comparison
 from rankscope.comparison.verdict import level_words, short_words
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
@@ -49,17 +49,14 @@ class ForestRow(Record):
 class ForestChart(Chart):
     """Differences with intervals, the zero line, and the band of differences too small to matter."""
 
-    kind: ClassVar[str] = "forest"
-
     rows: Sequence[ForestRow]
     measure: str
     better: Better = "higher"
     margin: float | None = None
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> ForestChart:
-        group = group or comparison.groups[0]
-        rows = []
+    def from_comparison(cls, comparison: Comparison) -> ForestChart:
+        group, rows = comparison.groups[0], []
         for pair in group.compared:
             name = pair.b if comparison.baseline else f"{pair.b} - {pair.a}"
             value, low, high = map(or_nan, (pair.delta, pair.ci.low, pair.ci.high))
@@ -91,10 +88,8 @@ class ForestChart(Chart):
         return replace(self, rows=rows)
 
     def records(self) -> list[dict[str, Any]]:
-        return [
-            {"label": row.label, "difference": row.value, "low": row.low, "high": row.high, "verdict": row.note}
-            for row in self.rows
-        ]
+        names = {"label": "label", "difference": "value", "low": "low", "high": "high", "verdict": "note"}
+        return [{name: getattr(row, field) for name, field in names.items()} for row in self.rows]
 
     def alt(self) -> str:
         def words(row: ForestRow) -> str:
@@ -205,8 +200,6 @@ class ScoreSpread(Record):
 class DistributionChart(Chart):
     """How scores are spread, one row per system: a box with median and mean, and a strip of all scores."""
 
-    kind: ClassVar[str] = "distribution"
-
     spreads: Sequence[ScoreSpread]
     measure: str
 
@@ -250,25 +243,22 @@ class DistributionChart(Chart):
         box = Box(left, drawing.y, layout.width - layout.margin - 14, drawing.y + len(spreads) * row_height)
         scale = axis.scale(box.left, box.right)
         drawing.add(group((straight(scale(t), box.top, scale(t), box.bottom) for t in axis.ticks), stroke=GRID))
-        most = max(max(strip_counts(spread, scale).values(), default=1) for spread in spreads)
+        counts = [Counter(round(scale(value) / MARK) for value in spread.values) for spread in spreads]
+        most = max(max(count.values(), default=1) for count in counts)
         for i, spread in enumerate(spreads):
             top = box.top + i * row_height
             if layout.is_wide:
                 drawing.text(layout.margin, drawing.middle(top + 8 + BOX / 2), spread.name, width=label_width)
             else:
                 drawing.text(layout.margin, top + layout.size * 1.1, spread.name, width=layout.inner)
-            drawing.add(box_and_strip(spread, scale, top + row_height - BOX - STRIP - 8, most))
+            drawing.add(box_and_strip(spread, counts[i], most, scale, top + row_height - BOX - STRIP - 8))
         draw_x_axis(drawing, axis, scale, box, self.measure)
         mean = "; diamond: mean" if n.finite(spread.mean for spread in spreads) else ""
         strip = "; marks below: scores" + (", higher where more queries share one" if most > 1 else "")
         drawing.notes([f"box: middle half of the queries; bold line: median{mean}{strip}"])
 
 
-def strip_counts(spread: ScoreSpread, scale: Scale) -> Counter[int]:
-    return Counter(round(scale(value) / MARK) for value in spread.values)
-
-
-def box_and_strip(spread: ScoreSpread, scale: Scale, top: float, most: int) -> str:
+def box_and_strip(spread: ScoreSpread, counts: Counter[int], most: int, scale: Scale, top: float) -> str:
     """Return the box and the strip of one system: marks are the longer the more queries share the place."""
     middle, colour = top + BOX / 2, SERIES[0]
     parts = [
@@ -279,7 +269,7 @@ def box_and_strip(spread: ScoreSpread, scale: Scale, top: float, most: int) -> s
         straight(scale(spread.median), top, scale(spread.median), top + BOX, stroke=FG, stroke_width=2.5),
     ]
     marks = ""
-    for place, count in sorted(strip_counts(spread, scale).items()):
+    for place, count in sorted(counts.items()):
         marks += f"M{place * MARK} 0v{round(3 + (STRIP - 3) * (count - 1) / max(most - 1, 1))}"
     if marks:
         look: Attributes = {"stroke": colour, "stroke_width": 1.2, "stroke_opacity": 0.75}

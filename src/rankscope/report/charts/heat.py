@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from msgspec.structs import asdict
 
@@ -32,7 +32,6 @@ SAMPLES = 5
 DASH = "\N{EN DASH}"  # in place of a value that is not there
 UPPER, LOWER = SERIES[0], SERIES[4]
 LEVELS = 10  # where cells have no room for numbers they are drawn in so many shades
-Extent = tuple[float, float]  # the least and the greatest value
 Matrix = Sequence[Sequence[float]]
 
 
@@ -50,6 +49,7 @@ class HeatCell(Record):
 class HeatChart(Chart):
     """What both heat maps share: cells by row and column, both in the order in which they first appear."""
 
+    with_sign: ClassVar[bool] = False
     cells: Sequence[HeatCell]
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
@@ -65,8 +65,8 @@ class HeatChart(Chart):
         return replace(self, cells=cells)
 
     @cached_property
-    def extents(self) -> dict[str | None, Extent]:
-        """The extent of every column, and of all of them under None."""
+    def extents(self) -> dict[str | None, tuple[float, float]]:
+        """The least and the greatest value of every column, and of all of them under None."""
         names = {None, *(cell.column for cell in self.cells)}
         values = {name: n.finite(c.value for c in self.cells if name in {None, c.column}) for name in names}
         return {name: (min(known), max(known)) for name, known in values.items() if known}
@@ -75,7 +75,7 @@ class HeatChart(Chart):
         return [asdict(cell) for cell in self.cells]
 
     def numbers(self, cell: HeatCell) -> str:
-        return n.with_interval(cell.value, cell.low, cell.high)
+        return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.with_sign)
 
     def words(self) -> str:
         return n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
@@ -93,11 +93,12 @@ class HeatChart(Chart):
 
 
 class StrataChart(HeatChart):
-    """Strata (rows) by systems (columns): stronger colour is better; or differences, as gains and losses."""
+    """Strata (rows) by systems (columns): their differences as gains and losses."""
+
+    with_sign: ClassVar[bool] = True
 
     measure: str
     better: Better = "higher"
-    difference: bool = False
 
     @classmethod
     def from_comparison(cls, comparison: Comparison) -> StrataChart:
@@ -115,31 +116,19 @@ class StrataChart(HeatChart):
             title=f"Difference in {comparison.primary} by stratum",
             measure=comparison.primary,
             better=better_of(comparison.scores, comparison.primary),
-            difference=True,
             subtitle=", ".join(filter(None, (group.name, level))),
             prefix=identifier("strata", group.name or ""),
         )
 
-    def numbers(self, cell: HeatCell) -> str:
-        return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.difference)
-
     def alt(self) -> str:
-        what = f"Differences in {self.measure}" if self.difference else self.measure
-        return f"{what} by stratum and system: {self.words()}."
+        return f"Differences in {self.measure} by stratum and system: {self.words()}."
 
     def draw(self, drawing: Drawing) -> None:
-        if self.difference:
-            plain = swatch(fill=MUTED, fill_opacity=0.04)
-            drawing.legend([shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")])
-        else:
-            worst, best = self.extents[None] if self.better == "higher" else self.extents[None][::-1]
-            scale = f"{self.measure} from {n.shown(worst)} to {n.shown(best)}"
-            drawing.legend([shade_key(GOOD, f"{scale}: the stronger the colour, the better")])
+        plain = swatch(fill=MUTED, fill_opacity=0.04)
+        drawing.legend([shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")])
         self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        if not self.difference:
-            return GOOD, share_of(cell.value, self.extents[None], self.better), False
         is_gain = (cell.value > 0) == (self.better == "higher")
         fill = MUTED if cell.value == 0 else GOOD if is_gain else BAD
         return fill, abs(cell.value) / (max(map(abs, self.extents[None])) or 1), False
@@ -148,7 +137,8 @@ class StrataChart(HeatChart):
 class SystemsChart(HeatChart):
     """Systems (rows) by measures (columns): stronger colour is better within a measure, its best value is bold."""
 
-    better: Better | Mapping[str, Better] = "higher"
+    better: Mapping[str, Better] = {}
+    """By measure; higher where nothing is said."""
 
     @classmethod
     def from_scores(
@@ -187,16 +177,11 @@ class SystemsChart(HeatChart):
         self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        better = self.better if isinstance(self.better, str) else self.better.get(cell.column, "higher")
-        low, high = self.extents[cell.column]
-        is_best = cell.value == (high if better == "higher" else low)
-        return GOOD, share_of(cell.value, (low, high), better), is_best
-
-
-def share_of(value: float, extent: Extent, better: Better) -> float:
-    low, high = extent
-    share = (value - low) / (high - low) if high > low else 0.5
-    return share if better == "higher" else 1 - share
+        worst, best = self.extents[cell.column]
+        if self.better.get(cell.column) == "lower":
+            worst, best = best, worst
+        share = (cell.value - worst) / (best - worst) if best != worst else 0.5
+        return GOOD, share, cell.value == best
 
 
 class CellLook(Record):

@@ -204,9 +204,7 @@ class QualityLatencyChart(MapChart):
     is_log: ClassVar[bool] = True
 
     measure: str
-    unit: str = "ms"
     better: Better = "higher"
-    x_label: str = "latency"
 
     @classmethod
     def from_collection(cls, result: CollectionResult, measure: str) -> QualityLatencyChart:
@@ -220,8 +218,7 @@ class QualityLatencyChart(MapChart):
                 points.append(MapPoint(system.name, latency.p50, mean.value, n.NAN, n.NAN, *mean.ends))
                 better = better_of(scores, measure)
         subtitle = f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both"
-        names = {"title": "Quality and latency", "subtitle": subtitle, "x_label": "median latency"}
-        return cls(points, measure, better=better, **names)
+        return cls(points, measure, better=better, title="Quality and latency", subtitle=subtitle)
 
     def checked(self) -> Self:
         chart = super().checked()
@@ -235,7 +232,7 @@ class QualityLatencyChart(MapChart):
 
     @property
     def axis_labels(self) -> tuple[str, str]:
-        return f"{self.x_label} ({self.unit})", self.measure
+        return "median latency (ms)", self.measure
 
 
 def around(point: svg.Point, width: float, size: float) -> Iterator[Box]:

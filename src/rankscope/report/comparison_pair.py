@@ -164,7 +164,15 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:
         blocks += figures("scatter", "comparison", comparison, pair)
-    blocks += [*rank_blocks(comparison, pair), *also_blocks(pair)]
+    blocks += rank_blocks(comparison, pair)
+    if pair.also_tested:
+        items = []
+        for test in pair.also_tested:
+            p = p_text(test.p)
+            is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+            items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
+        items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
+        blocks.append(Bullets("Other tests, not adjusted, which decide nothing", tuple(items)))
     for title, changes in (("Largest losses", pair.worst), ("Largest gains", pair.best)):
         if changes:
             blocks.append(Bullets(title, tuple(f"{c.query}: {c.delta:+.3f} ({c.a:.3f} to {c.b:.3f})" for c in changes)))
@@ -183,17 +191,6 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
     counts = [count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))) for values in scores]
     rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(RANK_BANDS, *counts, strict=True)]
     yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))
-
-
-def also_blocks(pair: PairResult) -> Iterator[Block]:
-    if pair.also_tested:
-        items = []
-        for test in pair.also_tested:
-            p = p_text(test.p)
-            is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
-            items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
-        items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
-        yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
 
 
 def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Charts as SVG, one kind per file: its numbers are collected, checked, put into words and drawn there.
+"""Charts as SVG, related kinds in one file: their numbers are collected, checked, put into words and drawn there.
 
 To add a kind, write a file with a class derived from `chart.Chart` and one line below. A chart is imported when it is
 asked for, so a text report loads none.

@@ -19,10 +19,11 @@ from rankscope.measures.listing import by_family
 from rankscope.measures.parameters import show_value
 from rankscope.measures.profiles import PROFILES, Profile
 from rankscope.measures.registry import REGISTRY
+from rankscope.measures.scores_record import scores_schema
 from rankscope.predecessors.importers import test_case_schema
 from rankscope.records import field_docs, json_schema
 from rankscope.registry import Registry
-from rankscope.report import benchmark_json, comparison_json, evaluation
+from rankscope.report import benchmark_json, comparison_json
 from rankscope.report.measure_help import measure_markdown, usual_name
 from rankscope.systems.encoders import PACKAGED
 from rankscope.systems.fusion import METHODS
@@ -48,7 +49,7 @@ def pages() -> dict[str, str]:
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the schema of every JSON record that is printed, and of the files that are checked."""
     return {
-        "evaluate": evaluation.json_schema(),
+        "evaluate": scores_schema(),
         "compare": comparison_json.json_schema(),
         "validate": json_schema(ValidationReport),
         "diagnose": json_schema(Diagnosis),

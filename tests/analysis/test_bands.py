@@ -14,7 +14,7 @@ import pytest
 from rankscope.analysis.bands import BANDS, Band, band_of, find_bands, parse_bands
 from rankscope.errors import MeasureError, OptionError
 from rankscope.measures.registry import REGISTRY
-from rankscope.report.bands import load_bands
+from rankscope.report.evaluation import load_bands
 
 OURS = """\
 description = "what our shop calls good"

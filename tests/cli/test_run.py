@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from rankscope.cli.run import progress_bars
+from rankscope.measures.scores_record import scores_schema as evaluate_schema
 from rankscope.report.benchmark_json import run_schema
-from rankscope.report.evaluation import json_schema as evaluate_schema
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project

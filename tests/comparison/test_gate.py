@@ -11,8 +11,7 @@ from rankscope.comparison.gate import GatePolicy, gate_of
 from rankscope.errors import OptionError
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.records import replace
-from rankscope.report.comparison_cases import cases
-from rankscope.report.render.junit import to_junit
+from rankscope.report.render.junit import cases, to_junit
 
 STEADY = np.random.default_rng(0).normal(0, 0.01, 40)
 STEADY -= STEADY.mean()

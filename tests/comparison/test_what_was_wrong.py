@@ -328,7 +328,7 @@ def test_pages_of_many_systems_give_their_reasons():
 
 
 def test_a_forest_without_a_margin():
-    from rankscope.report.figures import figure
+    from rankscope.report.charts import figure
 
     scores = scores_of({"a": np.arange(30.0), "b": np.arange(30.0) + 0.2 + np.arange(30) % 3 / 10}, measure="DCG")
     found = compare_scores(scores)

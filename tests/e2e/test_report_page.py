@@ -3,9 +3,9 @@
 import pytest
 from report_samples import LONG, many_systems, nasty, two_systems
 
-from rankscope.report.charts.forest import ForestChart, ForestRow
+from rankscope.report.charts import figure_of
+from rankscope.report.charts.rows import ForestChart, ForestRow
 from rankscope.report.document import Report, Section
-from rankscope.report.figures import figure_of
 from rankscope.report.render import render
 
 WIDTHS = (1280, 390)

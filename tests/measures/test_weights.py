@@ -14,7 +14,7 @@ from rankscope.data.queries import load_queries, query_weights
 from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.measures.score_files import read_scores, with_measures
 from rankscope.measures.scores import summarise
-from rankscope.report.evaluation import json_schema
+from rankscope.measures.scores_record import scores_schema as json_schema
 
 # reciprocal ranks 1, 1/2 and 1/4, asked 6, 3 and 1 times
 QRELS = {"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 1}}

@@ -116,7 +116,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
     from rankscope.data.loading import name_of
     from rankscope.measures.parse import parse_measures
     from rankscope.measures.scoring import DEFAULT_MEASURES
-    from rankscope.report.comparison_cases import error_case
+    from rankscope.report.render.junit import error_case
 
     names = [name_of(path) for path in (args.files if args.scores else args.files[1:])]
     baseline = args.baseline or next(iter(names), "baseline")
@@ -205,7 +205,7 @@ def write(comparison: Comparison, form: str, stream: TextIO, args: argparse.Name
 
         stream.write(to_csv(comparison_table(comparison)))
     elif form == "junit":
-        from rankscope.report.comparison_cases import cases
+        from rankscope.report.render.junit import cases
 
         if gate is None:
             raise OptionError("test cases need a baseline, but all pairs are compared", hint="leave --all-pairs out")

@@ -124,7 +124,7 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
     if args.bands is not None:
         if form not in FORMATS_WITH_WORDS:
             raise OptionError(f"--bands does not go with --format {form}", hint=f"use {', '.join(FORMATS_WITH_WORDS)}")
-        from rankscope.report.bands import load_bands
+        from rankscope.report.evaluation import load_bands
 
         bands = load_bands(args.bands)
     if form in {"trec", "html"}:
@@ -194,7 +194,7 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:
     """Evaluate, print, and return the exit code that the limits give; what they are about is shown with the rest."""
     from rankscope.comparison.gate import GatePolicy, GateResult
-    from rankscope.report.comparison_cases import cases
+    from rankscope.report.render.junit import cases
 
     if not args.fail_under:
         option = "--allow-missing" if form != "junit" else "--format junit"

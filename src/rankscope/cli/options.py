@@ -186,7 +186,7 @@ def write_cases(cases: Iterable[JUnitCase], stream: TextIO, *, command: str) -> 
 
 def write_error_case(error: Exception, output: str | None, *, command: str) -> None:
     """Write a build server's file that says what is wrong: an older one would say passed."""
-    from rankscope.report.comparison_cases import error_case
+    from rankscope.report.render.junit import error_case
 
     with output_to(output) as stream:
         write_cases([error_case(command, str(error), command=command)], stream, command=command)
@@ -291,7 +291,7 @@ def one_stdin(paths: Sequence[str]) -> None:
 def save_chart(kind: str, source: ChartSource, output: str | None, *data: Any, **options: Any) -> None:
     """Draw a kind of chart from its source and write it; the file's extension chooses SVG or PNG."""
     from rankscope.report.charts import CHARTS, charts_from
-    from rankscope.report.charts.files import write_chart
+    from rankscope.report.charts.chart import write_chart
 
     builder = getattr(CHARTS[kind], f"from_{source}", None) if kind in CHARTS else None
     if builder is None:

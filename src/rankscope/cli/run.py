@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
     if form == "junit" and gate is not None:
-        from rankscope.report.comparison_cases import cases
+        from rankscope.report.render.junit import cases
 
         options.write_cases(cases(gate, command="run"), stream, command="run")
     elif form == "json":

@@ -12,10 +12,10 @@ from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Co
 from rankscope.measures.scores import show
 from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
+from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
 from rankscope.report.evaluation import best_values, number_cell, queries
-from rankscope.report.figures import figure_of, figures
 from rankscope.report.table import Cell, Table
 
 SHOWN_FAILURES = 20
@@ -70,7 +70,12 @@ def size_words(result: CollectionResult) -> str:
 def collection_report(
     result: CollectionResult, benchmark: Benchmark, *, with_figures: bool, every_pair: bool
 ) -> Report:
-    base = base_report(result, with_figures=with_figures, every_pair=every_pair)
+    nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
+    base = Report(result.name, () if result.left_out else (nothing,), (), ())
+    if result.comparison is not None:
+        base = comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
+    elif result.scores is not None:
+        base = evaluation_report.report_of(result.scores, with_figures=with_figures)
     first: list[Block] = []
     for system in result.left_out:
         if system.finding is not None:
@@ -94,48 +99,40 @@ def collection_report(
     return replace(base, first_screen=tuple(first), sections=sections)
 
 
-def base_report(result: CollectionResult, *, with_figures: bool, every_pair: bool) -> Report:
-    """Return the report of the comparison, or of the evaluation where there is one system."""
-    if result.comparison is not None:
-        return comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
-    if result.scores is None:
-        nothing = VerdictBlock("Nothing was retrieved.", "No query has an answer.", "bad", result.name)
-        return Report(result.name, () if result.left_out else (nothing,), (), ())
-    return evaluation_report.report_of(result.scores, with_figures=with_figures)
+def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
+    words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
+    rest = system.primary_over_answered
+    if rest is not None:
+        words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
+    return f"{words} Running again asks only for these."
 
 
 def named_after(report: Report, name: str) -> Report:
     """Return a part of the report in which all headings and charts differ by the collection's name."""
+    prefix = f"c-{identifier(name)}-"
 
-    def named(blocks: Sequence[Block]) -> tuple[Block, ...]:
-        return tuple(named_block(block, name) for block in blocks)
+    def named(block: Block) -> Block:
+        if isinstance(block, VerdictBlock):
+            return replace(block, subject=f"{name} · {block.subject}" if block.subject else name)
+        if isinstance(block, Figure):  # the page may hold the same chart of another collection
+            svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}", block.svg)
+            labels = r'(?<=aria-labelledby=")[^"]*'
+            return replace(block, svg=re.sub(labels, lambda found: " ".join(prefix + i for i in found[0].split()), svg))
+        return block
 
     shared = ("seed", "rankscope", "policies")
     return replace(
         report,
-        first_screen=named(report.first_screen),
+        first_screen=tuple(map(named, report.first_screen)),
         sections=tuple(
-            replace(section, title=f"{name} · {section.title}", blocks=named(section.blocks))
+            replace(section, title=f"{name} · {section.title}", blocks=tuple(map(named, section.blocks)))
             for section in report.sections
         ),
         footer=tuple((key if key in shared else f"{name} · {key}", value) for key, value in report.footer),
     )
 
 
-def named_block(block: Block, name: str) -> Block:
-    """Return a block that names its collection where it could be taken for that of another."""
-    if isinstance(block, VerdictBlock):
-        return replace(block, subject=f"{name} · {block.subject}" if block.subject else name)
-    if isinstance(block, Figure):  # the page may hold the same chart of another collection
-        prefix = f"c-{identifier(name)}-"
-        svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}", block.svg)
-        labels = r'(?<=aria-labelledby=")[^"]*'
-        return replace(block, svg=re.sub(labels, lambda found: " ".join(prefix + i for i in found[0].split()), svg))
-    return block
-
-
 def quality_table(result: CollectionResult) -> Table:
-    """Return every system's measures with what a query costs."""
     scores = result.scores
     measures = () if scores is None else scores.measures
     best = {} if scores is None else best_values(scores)
@@ -166,7 +163,6 @@ def amount_cell(value: float | None, unit: float = 1) -> Cell:
 
 
 def costs_table(result: CollectionResult) -> Table:
-    """Return all that was measured of the costs."""
     names = ("mean", "p50", "p95", "p99", "max")
     rows = []
     for system in result.systems:
@@ -185,36 +181,30 @@ def costs_table(result: CollectionResult) -> Table:
 
 
 def choice_section(choice: Choice, result: CollectionResult, *, with_figures: bool) -> Section:
-    """Say what was chosen, by what, on what."""
+    """Say what was chosen, by what, on what, and what each combination scored on the train queries."""
     chosen = ", ".join(f"{name} = {value_words(value)}" for name, value in choice.chosen.items())
     words = (
         f"{chosen} had the best {choice.measure} of {len(choice.trials)} tried, {show(or_nan(choice.best.score))} over "
         f"{queries(choice.n_queries)} to choose on. On other queries the best of several usually does worse."
     )
-    blocks: list[Block] = [Paragraph(words), TableBlock("What was tried", choice_table(choice, result))]
+    names, rows = list(choice.trials[0].options), []
+    for trial in choice.trials:
+        raw = "" if trial.score is None else repr(trial.score)
+        score = Cell(show(or_nan(trial.score)), raw=raw, best=trial is choice.best)
+        rows.append([*(Cell(value_words(trial.options[name])) for name in names), score])
+    same = "the same that all results are about" if result.split.how == "train" else "no result elsewhere is about them"
+    note = f"mean {choice.measure} over the {choice.n_queries} train queries; {same}"
+    table = Table([*names, choice.measure], rows, n_name_columns=len(names), notes=(note,))
+    blocks: list[Block] = [Paragraph(words), TableBlock("What was tried", table)]
     if with_figures:
         blocks += choice_figure(choice)
     return Section(f"Chosen: {choice.system}", tuple(blocks))
 
 
 def value_words(value: object) -> str:
-    """Return the value of an option as one writes it."""
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(value_words, value)) + "]"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def choice_table(choice: Choice, result: CollectionResult) -> Table:
-    """Return what each combination scored on the train queries."""
-    names, best = list(choice.trials[0].options), choice.best
-    rows = []
-    for trial in choice.trials:
-        score, raw = show(or_nan(trial.score)), "" if trial.score is None else repr(trial.score)
-        options = [Cell(value_words(trial.options[name])) for name in names]
-        rows.append([*options, Cell(score, raw=raw, best=trial is best)])
-    same = "the same that all results are about" if result.split.how == "train" else "no result elsewhere is about them"
-    note = f"mean {choice.measure} over the {choice.n_queries} train queries; {same}"
-    return Table([*names, choice.measure], rows, n_name_columns=len(names), notes=(note,))
 
 
 def choice_figure(choice: Choice) -> Iterator[Figure]:
@@ -226,7 +216,8 @@ def choice_figure(choice: Choice) -> Iterator[Figure]:
 
     trials, names = choice.trials, list(choice.trials[0].options)
     axes = {name: [trial.options[name] for trial in trials] for name in names}
-    x_name = next((name for name, values in axes.items() if len(names) <= 2 and is_axis(values)), "")
+    numeric = [name for name, values in axes.items() if {*map(type, values)} <= {int, float} and len({*values}) > 1]
+    x_name = numeric[0] if numeric and len(names) <= 2 else ""
     if names == ["weights"] and all(len(weights) == 2 for weights in axes["weights"]):
         x_name = "weight of the first system"
         axes = {x_name: [weights[0] for weights in axes["weights"]]}
@@ -251,23 +242,7 @@ def choice_figure(choice: Choice) -> Iterator[Figure]:
     yield figure_of(chart)
 
 
-def is_axis(values: Sequence[object]) -> bool:
-    """Tell whether values are numbers, and not all the same."""
-    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return are_numbers and len(set(values)) > 1
-
-
-def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
-    """Say how many queries of a system failed, and what that does to the numbers."""
-    words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
-    rest = system.primary_over_answered
-    if rest is not None:
-        words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
-    return f"{words} Running again asks only for these."
-
-
 def failure_sections(result: CollectionResult) -> Iterator[Section]:
-    """List the queries that failed, with the most common reasons."""
     rows: list[list[Cell]] = []
     reasons: list[str] = []
     for system in result.systems:

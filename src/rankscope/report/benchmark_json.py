@@ -9,7 +9,6 @@ from rankscope.records import json_schema, to_json
 
 
 def json_text(benchmark: Benchmark) -> str:
-    """Return the JSON record as text."""
     return to_json(benchmark_record(benchmark), indent=1) + "\n"
 
 

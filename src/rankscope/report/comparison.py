@@ -5,51 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from rankscope._version import __version__
+from rankscope.comparison import verdict as wording
 from rankscope.comparison.records import Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
-from rankscope.comparison.verdict import (
-    CAUTION_UNITS,
-    MIN_UNITS,
-    WORDS,
-    count_words,
-    decimals,
-    interval_words,
-    level_words,
-    measure_words,
-    short_words,
-    unit_word,
-    with_sign,
-)
+from rankscope.measures.scores import Scores
 from rankscope.records import or_nan
-from rankscope.report.comparison_pair import (
-    difference_cells,
-    effect_cells,
-    in_group,
-    measures_table,
-    missing_words,
-    pair_section,
-    power_words,
-    raw,
-    verdict_block,
-    whose_margin,
-)
-from rankscope.report.document import (
-    Block,
-    Bullets,
-    Estimate,
-    Estimates,
-    Paragraph,
-    Report,
-    Section,
-    Signal,
-    Signals,
-    TableBlock,
-    Tone,
-    VerdictBlock,
-    marked,
-)
-from rankscope.report.evaluation import number_cell, queries, summary_table
-from rankscope.report.figures import figures
+from rankscope.report import comparison_pair as parts
+from rankscope.report import document as doc
+from rankscope.report.charts import figures
+from rankscope.report.evaluation import footer, number_cell, queries, summary_table
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 
@@ -74,7 +37,7 @@ WAYS = {
     "worse than": ("worse", "probably_worse"),
 }
 """How the leader stands to others, by the verdicts on it against them."""
-CHECKED: dict[str, tuple[Tone, str]] = {
+CHECKED: dict[str, tuple[doc.Tone, str]] = {
     "stands": ("good", "The verdict would survive relevant docs among the others."),
     "cautious": ("caution", "The verdict would not survive unusually many relevant docs among the others."),
     "not_safe": ("bad", "A common share of relevant docs among the others would change it."),
@@ -84,10 +47,10 @@ CHECKED: dict[str, tuple[Tone, str]] = {
 
 def report_of(
     comparison: Comparison, *, command: str = "", with_figures: bool = True, every_pair: bool = True
-) -> Report:
+) -> doc.Report:
     """Return the report; without figures where the medium shows none, and without a section per pair where asked."""
-    first: list[Block] = []
-    sections: list[Section] = []
+    first: list[doc.Block] = []
+    sections: list[doc.Section] = []
     for group in comparison.groups:
         first += first_screen(comparison, group)
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
@@ -96,11 +59,11 @@ def report_of(
     others = [name for name in comparison.systems if name != comparison.baseline]
     what = others[0] if len(others) == 1 else f"{len(others)} systems"
     against = "each with each" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
-    return Report(
+    return doc.Report(
         title=f"{comparison.primary} · {what}{',' if comparison.baseline is None else ''} {against}",
         first_screen=tuple(first),
         sections=(*sections, method_section(comparison)),
-        footer=tuple(footer(comparison, command)),
+        footer=(("seed", str(comparison.settings.seed)), *footer(comparison.scores, command)),
     )
 
 
@@ -114,69 +77,68 @@ def notebook_html(comparison: Comparison) -> str:
     return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
 
 
-def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[Block]:
-    """Yield the answer, the estimate, whether to trust it, and the table of measures."""
+def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[doc.Block]:
     if len(group.compared) == 1:
         pair = group.compared[0]
-        yield verdict_block(pair, group)
+        yield parts.verdict_block(pair, group)
         yield estimates_of(comparison, group)
-        yield Signals("Can I trust it?", tuple(signals(comparison, pair)))
-        yield TableBlock(in_group("All measures", group), measures_table(comparison, group, pair))
-        yield Paragraph(power_words(comparison, pair))
+        yield doc.Signals("Can I trust it?", tuple(signals(comparison, pair)))
+        yield doc.TableBlock(parts.in_group("All measures", group), parts.measures_table(comparison, group, pair))
+        yield doc.Paragraph(parts.power_words(comparison, pair))
         return
     yield leader_block(comparison, group)
     if len(group.compared) <= LONG_FIGURE:
         yield estimates_of(comparison, group)
     if len(group.compared) > TOO_MANY_ROWS:
-        yield Paragraph(f"The {len(group.compared):,} verdicts are in the JSON record and the CSV table (-o FILE.csv).")
+        stored = "in the JSON record and the CSV table (-o FILE.csv)"
+        yield doc.Paragraph(f"The {len(group.compared):,} verdicts are {stored}.")
         return
     table = verdict_table(comparison, group.compared)
-    yield TableBlock(in_group("Verdicts", group), table, folded=len(group.compared) > MANY_ROWS)
+    yield doc.TableBlock(parts.in_group("Verdicts", group), table, folded=len(group.compared) > MANY_ROWS)
     reasons = tuple(reason_lines(group))
     if reasons:
-        yield Bullets(in_group("Why, where the interval alone does not say", group), reasons)
+        yield doc.Bullets(parts.in_group("Why, where the interval alone does not say", group), reasons)
     if any(part.asked_for for part in group.compared[0].strata or ()):
-        yield TableBlock(in_group(f"{comparison.primary} by stratum", group), strata_table(comparison, group))
+        yield doc.TableBlock(parts.in_group(f"{comparison.primary} by stratum", group), strata_table(comparison, group))
 
 
 def reason_lines(group: QueryGroup) -> Iterator[str]:
     """Yield what the table of verdicts cannot show: what unjudged docs do to them, and what is left out."""
-    shown = 0
+    said = []
     for item in group.compared:
         verdict, words = item.final_verdict, []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
             words.append(f"{verdict.text} {verdict.reason}")
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
-        words += missing_words(item)
+        words += parts.missing_words(item)
         if words:
-            shown += 1
-            if shown <= MOST_REASONS:
-                yield f"{item.b} vs {item.a}: {' '.join(words)}"
-    if shown > MOST_REASONS:
-        yield f"{shown - MOST_REASONS} more are in the JSON record."
+            said.append(f"{item.b} vs {item.a}: {' '.join(words)}")
+    yield from said[:MOST_REASONS]
+    if len(said) > MOST_REASONS:
+        yield f"{len(said) - MOST_REASONS} more are in the JSON record."
     n_units = max(item.n_units for item in group.compared)
-    if MIN_UNITS <= n_units < CAUTION_UNITS:
-        yield f"Only {n_units} {unit_word(group.compared[0])}: intervals from so few are rough."
+    if wording.MIN_UNITS <= n_units < wording.CAUTION_UNITS:
+        yield f"Only {n_units} {wording.unit_word(group.compared[0])}: intervals from so few are rough."
 
 
-def leader_block(comparison: Comparison, group: QueryGroup) -> VerdictBlock:
+def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     """Return the answer where there are many systems, from the verdicts on their pairs and nothing else."""
     board = group.leaderboard
-    subject = f"{comparison.primary} · {len(board)} systems · {in_group(queries(len(group.query_ids)), group)}"
+    subject = f"{comparison.primary} · {len(board)} systems · {parts.in_group(queries(len(group.query_ids)), group)}"
     if not board:
-        return VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
+        return doc.VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
     top = board[0]
     interval = f" ({top.ci.level * 100:.4g}% CI {top.ci.low:.3f} to {top.ci.high:.3f})" if top.ci else ""
     ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{interval}"
     if comparison.baseline is not None:
         found = [pair.final_verdict.code for pair in group.compared]
-        counts = ", ".join(f"{found.count(code)} {words}" for code, words in WORDS.items() if code in found)
+        counts = ", ".join(f"{found.count(code)} {words}" for code, words in wording.WORDS.items() if code in found)
         headline = f"Of {len(found)} systems against {comparison.baseline}: {counts}."
-        return VerdictBlock(headline, f"{ahead}.", "neutral", subject)
+        return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
     n_units = max(item.n_units for item in group.compared)
-    if n_units < MIN_UNITS:
-        word = unit_word(group.compared[0])
-        return VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
+    if n_units < wording.MIN_UNITS:
+        word = wording.unit_word(group.compared[0])
+        return doc.VerdictBlock(f"Too few {word} to call (n={n_units}).", f"{ahead}.", "caution", subject)
     codes = codes_against(top.system, group)
     ways = {way: [name for name, code in codes.items() if code in which] for way, which in WAYS.items()}
     named = [
@@ -187,43 +149,45 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> VerdictBlock:
     n_better = sum(code == "better" for code in codes.values())
     reason = f"{ahead}. It is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
     if n_better == len(codes):
-        return VerdictBlock(f"{top.system} is the best.", f"{ahead}, better than each of the others.", "good", subject)
+        reason = f"{ahead}, better than each of the others."
+        return doc.VerdictBlock(f"{top.system} is the best.", reason, "good", subject)
     if n_better + len(ways["probably better than"]) == len(codes):
-        return VerdictBlock(f"{top.system} is probably the best.", reason, "good", subject)
+        return doc.VerdictBlock(f"{top.system} is probably the best.", reason, "good", subject)
     n_open = len(codes) - n_better - len(ways["probably better than"])
     headline = f"{top.system} leads, but is not shown to be better than {n_open} of {len(codes)} others."
     if board[1].mean == top.mean:
         headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
-    return VerdictBlock(headline, reason, "caution", subject)
+    return doc.VerdictBlock(headline, reason, "caution", subject)
 
 
 def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
     """Return the verdict on a system against each other one, as if it were the challenger."""
-    turned = {"better": "worse", "worse": "better", "probably_better": "probably_worse"}
-    turned["probably_worse"] = "probably_better"
+    turned = {"better": "worse", "probably_better": "probably_worse"}
+    turned |= {after: before for before, after in turned.items()}
     found: dict[str, str] = {}
     for item in group.compared:
+        code = item.final_verdict.code
         if item.b == system:
-            found[item.a] = item.final_verdict.code
+            found[item.a] = code
         elif item.a == system:
-            found[item.b] = turned.get(item.final_verdict.code, item.final_verdict.code)
+            found[item.b] = turned.get(code, code)
     return found
 
 
-def estimates_of(comparison: Comparison, group: QueryGroup) -> Estimates:
+def estimates_of(comparison: Comparison, group: QueryGroup) -> doc.Estimates:
     first = group.compared[0]
-    marks = f"zero and {whose_margin(comparison)} are marked" if first.margin else "zero is marked"
-    level = level_words(first).replace("CI", "interval")
+    marks = f"zero and {parts.whose_margin(comparison)} are marked" if first.margin else "zero is marked"
+    level = wording.level_words(first).replace("CI", "interval")
     against = f" from {comparison.baseline}" if comparison.baseline else ""
-    return Estimates(
-        in_group(f"Difference{against} with its {level}; {marks}", group),
+    return doc.Estimates(
+        parts.in_group(f"Difference{against} with its {level}; {marks}", group),
         tuple(
-            Estimate(
+            doc.Estimate(
                 c.b if comparison.baseline else f"{c.b} - {c.a}",
                 c.delta,
                 or_nan(c.ci.low),
                 or_nan(c.ci.high),
-                f"{with_sign(c.delta, c)} ({interval_words(c)})",
+                f"{wording.with_sign(c.delta, c)} ({wording.interval_words(c)})",
             )
             for c in group.compared
             if c.delta is not None
@@ -232,57 +196,56 @@ def estimates_of(comparison: Comparison, group: QueryGroup) -> Estimates:
     )
 
 
-def signals(comparison: Comparison, pair: PairResult) -> Iterator[Signal]:
+def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     """Answer, one by one, what a careful reader asks before believing a verdict."""
     worth = min(float(pair.n_units), pair.n_effective)
-    enough: Tone = "good" if worth >= CAUTION_UNITS else "caution" if worth >= MIN_UNITS else "bad"
+    enough: doc.Tone = "good" if worth >= wording.CAUTION_UNITS else "caution" if worth >= wording.MIN_UNITS else "bad"
     counted = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
     if pair.clustered:
         counted += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
         counted += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
-    yield Signal("Queries", enough, f"{counted}.")
+    yield doc.Signal("Queries", enough, f"{counted}.")
     if pair.mde.value is not None and pair.differs:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
-        found = f"Differences from {mde:.{decimals(pair)}f} up are found with {chance} chance"
+        found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
         if not pair.margin:
-            yield Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
+            yield doc.Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
         elif mde <= pair.margin:
-            yield Signal("Sensitivity", "good", f"{found}, which is within {whose_margin(comparison)}.")
+            yield doc.Signal("Sensitivity", "good", f"{found}, which is within {parts.whose_margin(comparison)}.")
         else:
-            times = f"{mde / pair.margin:.1f} times {whose_margin(comparison)}"
-            yield Signal("Sensitivity", "caution", f"{found}: {times}.")
+            times = f"{mde / pair.margin:.1f} times {parts.whose_margin(comparison)}"
+            yield doc.Signal("Sensitivity", "caution", f"{found}: {times}.")
     yield judged_signal(pair)
 
 
-def judged_signal(pair: PairResult) -> Signal:
-    """Say how much of the results is judged, and what the rest could do."""
+def judged_signal(pair: PairResult) -> doc.Signal:
     judged, check = pair.judged, pair.unjudged
     if judged is None:
-        return Signal("Judgments", "neutral", "How much is judged is not known here.")
+        return doc.Signal("Judgments", "neutral", "How much is judged is not known here.")
     among = "results" if judged.depth is None else f"first {judged.depth} results"
     share_a, share_b = or_nan(judged.a), or_nan(judged.b)
     words = f"Judged: {share_b:.0%} of {pair.b}'s {among}, {share_a:.0%} of {pair.a}'s."
     if min(share_a, share_b) >= 1:
-        return Signal("Judgments", "good", words)
+        return doc.Signal("Judgments", "good", words)
     if check is None:
-        return Signal("Judgments", "neutral", f"{words} The others count as not relevant.")
+        return doc.Signal("Judgments", "neutral", f"{words} The others count as not relevant.")
     tone, outcome = CHECKED[check.strength]
-    return Signal("Judgments", tone, f"{words} {outcome}")
+    return doc.Signal("Judgments", tone, f"{words} {outcome}")
 
 
 def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     other = [] if comparison.baseline else ["against"]
     pair = pairs[0]
-    header = ["system", *other, "verdict", "mean", "Δ", level_words(pair), "p (adj.)", "d_z", "W / T / L"]
+    header = ["system", *other, "verdict", "mean", "Δ", wording.level_words(pair), "p (adj.)", "d_z", "W / T / L"]
     rows = [
         [
             Cell(c.b),
             *(Cell(c.a) for _ in other),
-            Cell(short_words(c.final_verdict.code, c)),
+            Cell(wording.short_words(c.final_verdict.code, c)),
             number_cell(or_nan(c.mean.b), None),
-            *difference_cells(c, comparison.settings.alpha),
-            *effect_cells(c),
+            *parts.difference_cells(c, comparison.settings.alpha),
+            *parts.effect_cells(c),
         ]
         for c in pairs
     ]
@@ -290,19 +253,16 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     counted = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     if pair.clustered:
         counted += f" in {max(c.n_units for c in pairs)} clusters"
-    note = (
-        f"Δ against {comparison.baseline or 'the other'}, {measure_words(pair)}, {counted}; verdict, interval and p "
-        f"come from one critical value: {CORRECTIONS.summary(comparison.correction)}, "
-        f"{count_words(pair.p.family_size, 'comparison')}"
-    )
+    family = f"{CORRECTIONS.summary(comparison.correction)}, {wording.count_words(pair.p.family_size, 'comparison')}"
+    against = f"Δ against {comparison.baseline or 'the other'}, {wording.measure_words(pair)}, {counted}"
+    notes = [f"{against}; verdict, interval and p come from one critical value: {family}"]
     still = sum(not c.differs for c in pairs)
-    notes = (note, f"{count_words(still, 'pair')} without any difference take no part in it") if still else (note,)
-    optional = ("W / T / L", "d_z", "mean")
-    return Table(header, rows, n_name_columns=2 + len(other), notes=notes, optional=optional)
+    if still:
+        notes.append(f"{wording.count_words(still, 'pair')} without any difference take no part in it")
+    return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z", "mean"))
 
 
 def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
-    """Return every system's mean within each stratum, with how many queries there are."""
     means: dict[tuple[str, str], dict[str, float]] = {}
     sizes: dict[tuple[str, str], int] = {}
     for pair in group.compared:
@@ -319,7 +279,7 @@ def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
         best = better(known) if len(set(known)) > 1 else None
         cells = [number_cell(of_system.get(name, math.nan), best) for name in comparison.systems]
         rows.append([Cell(place[0]), Cell(place[1]), Cell(str(sizes[place])), *cells])
-    few = [" ".join(place) for place, n in sizes.items() if n < MIN_UNITS]
+    few = [" ".join(place) for place, n in sizes.items() if n < wording.MIN_UNITS]
     notes = (
         "exploratory; the sections on pairs hold intervals and tests",
         *(f"too few queries: {name}" for name in few),
@@ -329,19 +289,25 @@ def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
 
 def group_sections(
     comparison: Comparison, group: QueryGroup, *, with_figures: bool, every_pair: bool
-) -> Iterator[Section]:
-    """Yield the sections of one group: the systems, then each pair, then the queries."""
-    yield systems_section(comparison, group, with_figures=with_figures)
+) -> Iterator[doc.Section]:
+    title = "Leaderboard" if comparison.baseline is None else "Means"
+    blocks: list[doc.Block] = [doc.TableBlock(title, leaderboard_table(comparison, group.leaderboard))]
+    if not comparison.isolated_by:
+        blocks.append(doc.TableBlock("All measures", means_table(comparison.scores)))
+        if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
+            for kind in ("systems", "distribution"):
+                blocks += figures(kind, "comparison", comparison)
+    yield doc.Section(parts.in_group("Systems", group), tuple(blocks))
     most = DETAILED if with_figures else DETAILED_IN_TEXT
     top = group.leaderboard[0].system if group.leaderboard else ""
     ordered = sorted(group.compared, key=lambda item: top not in (item.a, item.b))
     detailed = ordered[: most if every_pair or len(ordered) == 1 else 0]
     for pair in detailed:
-        yield pair_section(comparison, group, pair, with_figures=with_figures)
+        yield parts.pair_section(comparison, group, pair, with_figures=with_figures)
     if len(ordered) > len(detailed):
         left = f"{len(ordered) - len(detailed)} more pairs are in the tables above, and in full in the JSON record"
-        how = "; --details prints them here" if not every_pair else ""
-        yield Section(in_group("Other pairs" if detailed else "Pairs", group), (Paragraph(f"{left}{how}."),))
+        words = doc.Paragraph(f"{left}{'' if every_pair else '; --details prints them here'}.")
+        yield doc.Section(parts.in_group("Other pairs" if detailed else "Pairs", group), (words,))
     columns = {
         name: dict(zip(run.query_ids, run.column(comparison.primary).tolist(), strict=True))
         for name, run in comparison.scores.items()
@@ -350,21 +316,9 @@ def group_sections(
         [Cell(query), *(number_cell(column.get(query, math.nan), None) for column in columns.values())]
         for query in group.query_ids
     ]
-    table = TableBlock(
-        in_group(f"{comparison.primary} of every query", group), Table(["query", *columns], rows), folded=True
-    )
-    yield Section(in_group("Every query", group), (table,))
-
-
-def systems_section(comparison: Comparison, group: QueryGroup, *, with_figures: bool) -> Section:
-    title = "Leaderboard" if comparison.baseline is None else "Means"
-    blocks: list[Block] = [TableBlock(title, leaderboard_table(comparison, group.leaderboard))]
-    if not comparison.isolated_by:
-        blocks.append(TableBlock("All measures", means_table(comparison)))
-        if with_figures and len(comparison.systems) <= MANY_SYSTEMS:
-            blocks += figures("systems", "comparison", comparison)
-            blocks += figures("distribution", "comparison", comparison)
-    return Section(in_group("Systems", group), tuple(blocks))
+    title = parts.in_group(f"{comparison.primary} of every query", group)
+    table = doc.TableBlock(title, Table(["query", *columns], rows), folded=True)
+    yield doc.Section(parts.in_group("Every query", group), (table,))
 
 
 def leaderboard_table(comparison: Comparison, board: Sequence[LeaderboardRow]) -> Table:
@@ -381,7 +335,7 @@ def leaderboard_table(comparison: Comparison, board: Sequence[LeaderboardRow]) -
             [
                 *rank,
                 Cell(f"{i} {place.system}" if numbered else place.system),
-                Cell(marked(f"{place.mean:.4f}", marks), raw=repr(place.mean)),
+                Cell(doc.marked(f"{place.mean:.4f}", marks), raw=repr(place.mean)),
                 Cell(interval),
                 Cell(str(place.n_queries)),
             ]
@@ -398,9 +352,8 @@ def leaderboard_table(comparison: Comparison, board: Sequence[LeaderboardRow]) -
     return Table(header, rows, n_name_columns=len(header) - 3, notes=notes)
 
 
-def means_table(comparison: Comparison) -> Table:
+def means_table(scores: Scores) -> Table:
     """Return every system's mean of every measure; other tools' scores have no policies to tell of."""
-    scores = comparison.scores
     if scores.policies:
         return summary_table(scores)
     summary = scores.mean()
@@ -408,14 +361,14 @@ def means_table(comparison: Comparison) -> Table:
     return Table(["system", *scores.measures], rows, notes=(f"{scores.qrels.n_queries} queries; scores as given",))
 
 
-def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> TableBlock:
+def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBlock:
     languages = list(spreads[0].by_language)
     rows = [
         [
             Cell(spread.system),
             *(number_cell(or_nan(value), None) for value in spread.by_language.values()),
             number_cell(or_nan(spread.mean), None),
-            Cell(f"{or_nan(spread.variance):.6f}", raw=raw(spread.variance)),
+            Cell(f"{or_nan(spread.variance):.6f}", raw=parts.raw(spread.variance)),
         ]
         for spread in spreads
     ]
@@ -423,12 +376,11 @@ def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> TableBlock:
         f"languages are not pooled here: the mean is that of the {len(languages)} means, each counting the same; "
         "the variance is between them, divided by their number"
     )
-    return TableBlock(
-        f"Across languages, {measure}", Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
-    )
+    table = Table(["system", *languages, "mean", "variance"], rows, notes=(note,))
+    return doc.TableBlock(f"Across languages, {measure}", table)
 
 
-def method_section(comparison: Comparison) -> Section:
+def method_section(comparison: Comparison) -> doc.Section:
     s = comparison.settings
     flips = max((item.p.n_resamples for item in comparison), default=s.n_resamples)
     unit = "cluster" if comparison.cluster else "query"
@@ -437,7 +389,7 @@ def method_section(comparison: Comparison) -> Section:
         missing = "a query of the qrels that a system does not answer counts as empty"
     margin = f"{'A margin of 0' if s.margin_given else 'No margin'}: any difference counts."
     if s.margin:
-        margin = f"Smallest difference that matters: {whose_margin(comparison)}."
+        margin = f"Smallest difference that matters: {parts.whose_margin(comparison)}."
     items = [
         f"Primary measure: {comparison.primary}; the verdict rests on it alone. Others are exploratory.",
         f"Pairing: by query id; {missing}.",
@@ -455,19 +407,4 @@ def method_section(comparison: Comparison) -> Section:
         items.append(f"Queries are weighted by {comparison.weights}.")
     if comparison.isolated_by:
         items.append("All groups of this comparison are one family: their verdicts hold together.")
-    return Section("How this was computed", (Bullets("Method", (*items, *comparison.notes)),))
-
-
-def footer(comparison: Comparison, command: str) -> Iterator[tuple[str, str]]:
-    scores = comparison.scores
-    yield "seed", str(comparison.settings.seed)
-    if scores.qrels.origin is not None:
-        yield "qrels", f"{scores.qrels.origin.path} sha256:{scores.qrels.origin.sha256}"
-    for run in scores.values():
-        if run.origin is not None:
-            yield run.name, f"{run.origin.path} sha256:{run.origin.sha256}"
-    if scores.policies:
-        yield "policies", ", ".join(f"{name}={value}" for name, value in scores.policies.items() if value is not None)
-    yield "rankscope", __version__
-    if command:
-        yield "command", command
+    return doc.Section("How this was computed", (doc.Bullets("Method", (*items, *comparison.notes)),))

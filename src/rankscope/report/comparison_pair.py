@@ -11,10 +11,10 @@ from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.comparison.records import Code, Comparison, DocToJudge, MovedDoc, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
 from rankscope.records import or_nan
-from rankscope.report.charts.sources import all_queries, column_of, differences_of
+from rankscope.report.charts import figures
+from rankscope.report.charts.sources import pair_scores
 from rankscope.report.document import Block, Bullets, Paragraph, Section, TableBlock, Tone, VerdictBlock
 from rankscope.report.evaluation import number_cell, queries
-from rankscope.report.figures import figures
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 
@@ -94,7 +94,6 @@ def p_text(p: float | None, alpha: float | None = None) -> str:
 
 
 def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Table:
-    """Return one row per measure, the primary one first."""
     rows, alpha = [], comparison.settings.alpha
     for each in (pair, *group.exploratory(pair)):
         digits, tested, is_primary = decimals(each), each.p.adjusted is not None, each.role == "primary"
@@ -165,7 +164,15 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:
         blocks += figures("scatter", "comparison", comparison, pair)
-    blocks += [*rank_blocks(comparison, pair), *also_blocks(pair)]
+    blocks += rank_blocks(comparison, pair)
+    if pair.also_tested:
+        items = []
+        for test in pair.also_tested:
+            p = p_text(test.p)
+            is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
+            items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
+        items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
+        blocks.append(Bullets("Other tests, not adjusted, which decide nothing", tuple(items)))
     for title, changes in (("Largest losses", pair.worst), ("Largest gains", pair.best)):
         if changes:
             blocks.append(Bullets(title, tuple(f"{c.query}: {c.delta:+.3f} ({c.a:.3f} to {c.b:.3f})" for c in changes)))
@@ -180,28 +187,13 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
     """
     if pair.measure.partition("@")[0].partition("(")[0] != "RR":
         return
-    ids, counted = all_queries(comparison.scores), ~np.isnan(differences_of(comparison, pair))
-    counts = []
-    for system in (pair.a, pair.b):
-        values = column_of(comparison.scores, system, pair.measure, ids)[counted]
-        counts.append(count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))))
+    _, *scores = pair_scores(comparison, pair)
+    counts = [count_by_band(np.rint(1 / np.where(values > 0, values, math.nan))) for values in scores]
     rows = [[Cell(band), Cell(str(a)), Cell(str(b))] for band, a, b in zip(RANK_BANDS, *counts, strict=True)]
     yield TableBlock("Rank of the first relevant doc, in queries", Table(["rank", pair.a, pair.b], rows))
 
 
-def also_blocks(pair: PairResult) -> Iterator[Block]:
-    if pair.also_tested:
-        items = []
-        for test in pair.also_tested:
-            p = p_text(test.p)
-            is_p = f"p < {p[1:]}" if p.startswith("<") else f"p = {p}"
-            items.append(f"{test.method}: {is_p}" + (f"; {test.caveat}" if test.caveat else ""))
-        items.append(f"skewness of the differences: {or_nan(pair.skew):+.2f}")
-        yield Bullets("Other tests, not adjusted, which decide nothing", tuple(items))
-
-
 def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
-    """Show the strata asked for, and where else the difference sits."""
     strata = [part for part in pair.strata or () if part.asked_for]
     if strata:
         yield TableBlock("By stratum (exploratory)", strata_rows(comparison, pair, strata))
@@ -296,7 +288,6 @@ def rank_cells(doc: MovedDoc | DocToJudge) -> list[Cell]:
 
 
 def unjudged_blocks(pair: PairResult) -> Iterator[Block]:
-    """Show what unjudged docs could change, and which judgments would settle it."""
     bounds, judged = pair.bounds, pair.judged
     if bounds is None or judged is None or min(or_nan(judged.a), or_nan(judged.b)) >= 1:
         return

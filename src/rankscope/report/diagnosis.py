@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
 from rankscope.align.finding import count_and_share
-from rankscope.analysis.diagnose.records import SEVERITIES, Diagnosis, DiagnosisFinding, Positions, QueryList
+from rankscope.analysis.diagnose.records import SEVERITIES, Diagnosis, Positions, QueryList
 from rankscope.report.findings import FindingLine, print_lines, printable
 from rankscope.report.table import Cell, Table, print_table
 
@@ -16,17 +16,6 @@ SEVERITIES_IN_WORDS = (
 )
 LABEL_WIDTH = max(map(len, SEVERITIES)) + 2
 INDENT = 2
-
-
-def finding_lines(finding: DiagnosisFinding) -> Iterator[FindingLine]:
-    """Return one finding as lines: what, for how many queries, examples, and what usually helps."""
-    concerned = count_and_share(finding.n_queries, finding.of_queries, "queries")
-    inner = INDENT + LABEL_WIDTH
-    yield FindingLine(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity)
-    yield FindingLine(concerned, indent=inner)
-    for example in finding.examples:
-        yield FindingLine(f"query {printable(example.query)}: {example.text}", indent=inner + 2, style="dim")
-    yield FindingLine(f"what usually helps: {finding.helps}", indent=inner)
 
 
 def tables_of(diagnosis: Diagnosis, *, per_query: bool) -> Iterator[Table]:
@@ -72,7 +61,6 @@ def score_cells(*values: float) -> list[Cell]:
 
 
 def positions_table(positions_of: Mapping[str, Positions], tops: Iterable[int]) -> Table:
-    """Return where the relevant docs found stand: over all queries, or query by query."""
     rows = []
     for name, one in positions_of.items():
         average = "-" if one.average is None else f"{one.average:.1f}"
@@ -101,15 +89,18 @@ def query_table(query: QueryList) -> Table:
 
 
 def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: TextIO | None = None) -> None:
-    """Draw the diagnosis: summary, findings, then the tables behind them."""
-
     def draw(*lines: FindingLine) -> None:
         print_lines(lines, label_width=LABEL_WIDTH, file=file)
 
     empty = FindingLine("")
     draw(FindingLine(f"{printable(diagnosis.run)}: {diagnosis.summary}", style="bold"), empty)
+    inner = INDENT + LABEL_WIDTH
     for finding in diagnosis.findings:
-        draw(*finding_lines(finding), empty)
+        draw(FindingLine(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity))
+        draw(FindingLine(count_and_share(finding.n_queries, finding.of_queries, "queries"), indent=inner))
+        for example in finding.examples:
+            draw(FindingLine(f"query {printable(example.query)}: {example.text}", indent=inner + 2, style="dim"))
+        draw(FindingLine(f"what usually helps: {finding.helps}", indent=inner), empty)
     for table in tables_of(diagnosis, per_query=per_query):
         print_table(table, file=file)
         draw(empty)

@@ -56,8 +56,7 @@ class Estimate(Record):
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
-            number = getattr(self, name)
-            msgspec.structs.force_setattr(self, name, None if number is None else or_none(number))
+            msgspec.structs.force_setattr(self, name, or_none(getattr(self, name)))
 
     @property
     def numbers(self) -> tuple[float, float, float] | None:

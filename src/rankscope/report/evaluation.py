@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rankscope._version import __version__
+from rankscope.errors import OptionError
 from rankscope.light import replace
 from rankscope.measures.scores import RunScores, Scores, show
 from rankscope.report.table import Cell, Table, transposed
@@ -36,7 +38,6 @@ def readable_table(scores: Scores, *, bands: BandProfile | None = None) -> Table
 
 
 def query_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
-    """Return one row per query and run."""
     single, counted = len(scores) == 1, counts_among(scores)
     header = ["query", *([] if single else ["run"]), *scores.measures]
     by_query: dict[str, list[list[Cell]]] = {}
@@ -86,8 +87,27 @@ def word_of(cell: Cell, measure: str, bands: BandProfile) -> str:
     return str(band_of(float(cell.raw), measure, bands) or "") if cell.raw else ""
 
 
+def load_bands(name_or_path: str) -> BandProfile:
+    """Return the bands of that name, or from that TOML file."""
+    from pathlib import Path
+
+    from rankscope.analysis.bands import find_bands, parse_bands
+
+    path = Path(name_or_path)
+    if path.suffix.lower() != ".toml":
+        return find_bands(name_or_path)
+    import tomllib  # not needed for bands that come with Rankscope
+
+    try:
+        record = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path} is not TOML: {error}", hint='names with @ need quotes: "nDCG@10" = …') from None
+    return parse_bands(record, name=path.stem)
+
+
 def best_values(scores: Scores) -> dict[str, float]:
-    """Return the best value of each measure where there are several runs to choose from."""
     if len(scores) == 1:
         return {}
     lower = next(iter(scores.values())).lower_is_better
@@ -152,7 +172,6 @@ def span(ordered: Iterable[str]) -> str:
 
 
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
-    """Say which queries of a run are treated specially."""
     counts = run.counts
     for n, what, policy in (
         (counts.missing, "not answered", "missing"),
@@ -171,16 +190,21 @@ def queries(n: int) -> str:
     return "1 query" if n == 1 else f"{n} queries"
 
 
+def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
+    """Yield what is needed to obtain a report again."""
+    for name, origin in [("qrels", scores.qrels.origin), *((run.name, run.origin) for run in scores.values())]:
+        if origin is not None:
+            yield name, f"{origin.path} sha256:{origin.sha256}"
+    if scores.policies:
+        yield "policies", ", ".join(f"{name}={value}" for name, value in scores.policies.items() if value is not None)
+    yield "rankscope", __version__
+    if command:
+        yield "command", command
+
+
 def json_lines(scores: Scores, *, per_query: bool) -> str:
     """Return one JSON object per run, or per run and query."""
     import json
 
     records = scores.records() if per_query else ({"run": name, **row} for name, row in scores.mean().to_dict().items())
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema of the record."""
-    from rankscope.measures.scores_record import scores_schema
-
-    return scores_schema()

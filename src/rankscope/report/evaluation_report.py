@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
-from rankscope._version import __version__
 from rankscope.errors import RankscopeError
 from rankscope.measures.scores import Scores, show
+from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Block, Paragraph, Report, Section, TableBlock
-from rankscope.report.evaluation import counts_among, notes, number_cell, query_table
-from rankscope.report.figures import figure
+from rankscope.report.evaluation import counts_among, footer, notes, number_cell, query_table
 from rankscope.report.means import interval_notes, mean_of
 from rankscope.report.table import Cell, Table
 from rankscope.stats.interval import LEVEL, percent
@@ -41,7 +39,6 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
 
 
 def interval_table(scores: Scores) -> Table:
-    """Return every run's mean of every measure with its interval."""
     counted = counts_among(scores)
     rows = []
     for name, run in scores.items():
@@ -55,16 +52,3 @@ def interval_table(scores: Scores) -> Table:
     known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
     return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums))
-
-
-def footer(scores: Scores, command: str) -> Iterator[tuple[str, str]]:
-    """Yield what is needed to obtain the report again."""
-    origins = [("qrels", scores.qrels.origin), *((run.name, run.origin) for run in scores.values())]
-    for name, origin in origins:
-        if origin is not None:
-            yield name, f"{origin.path} sha256:{origin.sha256}"
-    if scores.policies:
-        yield "policies", ", ".join(f"{name}={value}" for name, value in scores.policies.items() if value is not None)
-    yield "rankscope", __version__
-    if command:
-        yield "command", command

@@ -17,7 +17,6 @@ ROUNDING = 1e-12
 
 
 def print_explanation(explanation: Explanation, *, every_rank: bool = False, file: TextIO | None = None) -> None:
-    """Draw the ranking, the ideal beside it, and the conclusion."""
     n, judged = explanation.n_retrieved, "judged " if explanation.judged_only else ""
     docs = f"1 {judged}doc was" if n == 1 else f"{n} {judged}docs were"
     rest = "; docs without a judgment are left out" if judged else ""
@@ -93,7 +92,6 @@ def format_column(values: Sequence[float | str | None], *, signed: bool = False)
 
 
 def conclusion(explanation: Explanation) -> Iterator[str]:
-    """Say how the terms become the score."""
     name, score, total, divisor = explanation.measure, explanation.score, explanation.total, explanation.divisor
     if total is None:
         yield f"{name} is one number for all queries together, not a sum over the ranks of one of them"

@@ -29,7 +29,6 @@ class FindingLine(Record):
 
 
 def text_lines(report: ValidationReport) -> Iterator[FindingLine]:
-    """Return the report as lines: file by file, then how it ended."""
     for file in report.files:
         yield FindingLine(f"{printable(file.path)} ({file.kind}, {file.format})", style="bold")
         yield FindingLine(f"{file.n_rows:,} rows, {file.n_queries:,} queries", indent=INDENT, style="dim")
@@ -46,7 +45,6 @@ def text_lines(report: ValidationReport) -> Iterator[FindingLine]:
 
 
 def conclusion(report: ValidationReport) -> str:
-    """Return how many findings of each level there are."""
     counts = {level: sum(finding.level == level for finding in report.findings) for level in LEVELS}
     counted = ", ".join(f"{n} {level}{'' if n == 1 else 's'}" for level, n in counts.items() if n)
     if not report.is_fine:

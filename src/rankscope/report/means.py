@@ -58,7 +58,6 @@ def mean_of(run: RunScores, measure: str, *, level: float = LEVEL, cluster_of: M
 
 
 def interval_notes(scores: Scores) -> Iterator[str]:
-    """Say how the intervals came about, and where there is none."""
     by_method: dict[str, dict[str, None]] = {}
     lacking: dict[tuple[str, str], list[str]] = {}
     for name, run in scores.items():

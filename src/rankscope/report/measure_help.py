@@ -21,7 +21,6 @@ def usual_name(spec: MeasureSpec) -> str:
 
 
 def parameter_lines(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
-    """Yield each parameter with its default and meaning."""
     for name, default in spec.parameters.items():
         if default is REQUIRED:
             shown = "required"
@@ -45,7 +44,6 @@ _BRACED = r"\{((?:[^{}]|\{[^{}]*\})*)\}"
 
 
 def plain_formula(formula: str) -> str:
-    """Return a LaTeX formula as one would type it."""
     formula = re.sub(r"\\(?:mathrm|text)\{([^{}]*)\}", r"\1", formula)
     for _ in range(2):  # a script may have a script of its own
         formula = re.sub(r"(?<!\\)([_^])\{([^{}]*)\}", lambda found: found[1] + grouped(found[2]), formula)
@@ -60,7 +58,6 @@ def grouped(part: str) -> str:
 
 
 def facts(spec: MeasureSpec) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a measure: a heading and its text."""
     low, high = (format(bound, "g") if math.isfinite(bound) else "unbounded" for bound in spec.range)
     yield "formula", spec.formula
     yield "range", f"{low} to {high}, {spec.better} is better"
@@ -101,13 +98,11 @@ def measure_text(spec: MeasureSpec) -> str:
 
 
 def hanging(text: str, label: str) -> list[str]:
-    """Wrap a text that stands behind a label."""
     indent = " " * len(label)
     return textwrap.wrap(text, WIDTH, initial_indent=label, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def measure_markdown(spec: MeasureSpec) -> str:
-    """Return everything about one measure as a section of a Markdown page."""
     lines = [f"### {spec.name}", "", f"**{spec.title}.** {spec.description}", ""]
     for heading, text in facts(spec):
         shown = f"${text}$" if heading == "formula" else text.replace("\n", "; ")

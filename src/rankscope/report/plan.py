@@ -46,7 +46,6 @@ def plan_lines(plan: QueryPlan) -> Iterator[str]:
 
 
 def plan_table(plan: QueryPlan) -> Table:
-    """Return the ways of planning below one another: every pair, an interval, all systems at once."""
     rows = []
 
     def add(name: str, spread: float, found: str, needed: int | None) -> None:

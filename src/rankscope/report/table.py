@@ -62,7 +62,6 @@ def fitted(table: Table, width: int) -> Table:
 
 
 def transposed(table: Table, *, corner: str) -> Table:
-    """Return the table with rows and columns exchanged."""
     header = [corner, *(row[0].text for row in table.rows)]
     rows = [[Cell(name), *(row[i] for row in table.rows)] for i, name in enumerate(table.header) if i]
     return Table(header, rows, notes=table.notes)

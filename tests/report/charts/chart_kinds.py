@@ -1,13 +1,12 @@
 """Charts by the names of their kinds, drawn at once: `forest(rows, ...)` is `ForestChart(rows, ...).render()`."""
 
 from rankscope.report.charts import CHARTS
-from rankscope.report.charts.distribution import ScoreSpread
-from rankscope.report.charts.forest import ForestRow
 from rankscope.report.charts.heat import HeatCell
 from rankscope.report.charts.lines import ChartLine, TrendPoint
 from rankscope.report.charts.maps import MapPoint
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.charts.positions import BandCounts
+from rankscope.report.charts.rows import ForestRow, ScoreSpread
 
 __all__ = [
     "KINDS",

@@ -39,11 +39,11 @@ def test_long_words_everywhere_do_not_break_the_layout(kind):
         "distribution": lambda: charts.distribution(
             [charts.ScoreSpread(long, [1], 1, 1, 1, 1, 1)], measure=long, **base
         ),
-        "positions": lambda: charts.positions([long] * 3, [charts.BandCounts(long, [1, 2, 3])], x_label=long, **base),
+        "positions": lambda: charts.positions([long] * 3, [charts.BandCounts(long, [1, 2, 3])], **base),
         "relevance_diversity": lambda: charts.relevance_diversity(
             [charts.MapPoint(long, 1, 1)], x_measure=long, y_measure=long, **base
         ),
-        "trend": lambda: charts.trend([charts.TrendPoint(long, 1)] * 3, measure=long, x_label=long, **base),
+        "trend": lambda: charts.trend([charts.TrendPoint(long, 1)] * 3, measure=long, **base),
         "quality_latency": lambda: charts.quality_latency([charts.MapPoint(long, 1, 1)], measure=long, **base),
     }
     check_chart(charts_of[kind]())

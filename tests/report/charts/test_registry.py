@@ -10,11 +10,10 @@ import pytest
 import rankscope as rs
 from rankscope.errors import OptionError
 from rankscope.records import replace
-from rankscope.report.charts import CHARTS, charts_from
+from rankscope.report.charts import CHARTS, charts_from, figure, figures
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.chart import Chart
 from rankscope.report.charts.svg import straight
-from rankscope.report.figures import figure, figures
 
 QRELS = {f"q{i}": {"d1": 1} for i in range(6)}
 RUNS = {"old": {q: {"d2": 2.0, "d1": 1.0} for q in QRELS}, "new": {q: {"d1": 2.0, "d2": 1.0} for q in QRELS}}

@@ -150,15 +150,15 @@ def test_strata_cells_hold_value_interval_and_n():
     cells = [charts.HeatCell("en", "a", 0.5, 0.4, 0.6, 12), charts.HeatCell("de", "b", 0.25, n=3)]
     for picture in check_chart(charts.strata(cells, **COMMON)):
         words = [text.words for text in picture.texts]
-        assert {"0.500", "[0.400, 0.600]", "n = 12", "0.250", "n = 3"} <= set(words)
+        assert {"+0.500", "[+0.400, +0.600]", "n = 12", "+0.250", "n = 3"} <= set(words)
         assert words.count("\N{EN DASH}") == 2  # en of b, and de of a, were not given
         shade = {s.tip: float(s.attributes["fill-opacity"]) for s in picture.shapes if s.tip}
-        assert shade["en, a: 0.500 [0.400, 0.600] n = 12"] > shade["de, b: 0.250 n = 3"]
+        assert shade["en, a: +0.500 [+0.400, +0.600] n = 12"] > shade["de, b: +0.250 n = 3"]
 
 
 def test_strata_of_differences_differ_by_side_and_sign():
     cells = [charts.HeatCell("en", "a", 0.1), charts.HeatCell("de", "a", -0.1), charts.HeatCell("fr", "a", math.nan)]
-    picture = Picture(charts.strata(cells, difference=True, **COMMON).svg)
+    picture = Picture(charts.strata(cells, **COMMON).svg)
     fills = {s.tip: s.attributes["fill"] for s in picture.shapes if s.tip}
     assert len(set(fills.values())) == 3
     assert {"+0.100", "\N{MINUS SIGN}0.100", "undefined"} <= {text.words for text in picture.texts}
@@ -237,21 +237,18 @@ def test_latency_is_logarithmic_and_its_front_is_fast_and_good():
 
 
 def test_trend_points_stand_at_their_values_and_misses_are_marked():
-    points = [charts.TrendPoint(f"v{i}", v, at=t) for i, (v, t) in enumerate([(0.5, 0), (0.45, 10), (0.6, 40)])]
+    points = [charts.TrendPoint(f"v{i}", v) for i, v in enumerate([0.5, 0.45, 0.6])]
     for picture in both(charts.trend(points, target=0.48, **COMMON)):
         dots = [s for s in picture.shapes if re.match(r"v\d:", s.tip)]
         places = {s.tip[:2]: middle(s) for s in dots}
         read = [picture.value_at(places[name][1], "end") for name in ("v0", "v1", "v2")]
         assert read == pytest.approx([0.5, 0.45, 0.6], abs=2e-3)
-        assert (places["v1"][0] - places["v0"][0]) / (places["v2"][0] - places["v0"][0]) == pytest.approx(
-            0.25, abs=0.01
-        )
+        assert (places["v1"][0] - places["v0"][0]) / (places["v2"][0] - places["v0"][0]) == pytest.approx(0.5, abs=0.01)
         assert {s.tip[:2] for s in dots if s.name == "path"} == {"v1"}
 
 
-def test_trend_points_may_come_in_any_order():
-    points = [charts.TrendPoint("late", 0.6, at=2), charts.TrendPoint("early", 0.5, at=1)]
-    chart = charts.trend(points, **COMMON)
+def test_a_trend_is_told_from_its_first_value_to_its_last():
+    chart = charts.trend([charts.TrendPoint("early", 0.5), charts.TrendPoint("late", 0.6)], **COMMON)
     assert [row["label"] for row in chart.data] == ["early", "late"]
     assert chart.alt == "m from 0.500 at early to 0.600 at late, 2 values."
 

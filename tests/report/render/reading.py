@@ -19,7 +19,7 @@ from rankscope.report.document import (
     TableBlock,
     VerdictBlock,
 )
-from rankscope.report.render.latex_text import SPECIAL
+from rankscope.report.render.latex_table import SPECIAL
 from rankscope.report.table import Cell, Table
 
 XHTML = "{http://www.w3.org/1999/xhtml}"

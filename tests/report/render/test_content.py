@@ -9,7 +9,7 @@ from reading import READERS, report_of, squeezed, texts_of
 from report_samples import NASTY, many_systems, nasty, two_systems
 
 from rankscope.errors import OptionError
-from rankscope.report.render import FORMS, form_of, render
+from rankscope.report.render import FORMS, render
 from rankscope.report.render.texts import clean, cleaned
 
 SIGNS = "\\`*_{}[]()<>#+-.!|&~$^%\"'=:;,?@/ \t\n\r\x00\x1b\x7f\x85\u2028\u202e\u200bé€Δ\N{MINUS SIGN}¹²日אا🔎\ud800\udcff\uffff\ufdd0"
@@ -105,23 +105,6 @@ def test_the_footer_is_in_every_rendering(form):
         assert text in shown
 
 
-@pytest.mark.parametrize(
-    ("path", "form"),
-    [
-        ("a.html", "html"),
-        ("a.HTM", "html"),
-        ("b/c.md", "markdown"),
-        ("c.markdown", "markdown"),
-        ("x.tex", "latex"),
-        ("x.txt", "text"),
-    ],
-)
-def test_the_ending_says_the_form(path, form):
-    assert form_of(path) == form
-
-
 def test_other_forms_are_refused():
-    with pytest.raises(OptionError, match=r"report\.docx.*\n.*\.html"):
-        form_of("report.docx")
     with pytest.raises(OptionError, match=r"markdwn.*\n.*markdown"):
         render(two_systems(), "markdwn")

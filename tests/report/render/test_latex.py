@@ -9,7 +9,7 @@ from report_samples import LONG, many_systems, nasty, two_systems
 
 from rankscope.report.document import Paragraph, Report, TableBlock
 from rankscope.report.render import render
-from rankscope.report.render.latex_text import LATIN_LACKING, MATHS, SPECIAL, TYPOGRAPHY, breakable, latex_text
+from rankscope.report.render.latex_table import LATIN_LACKING, MATHS, SPECIAL, TYPOGRAPHY, breakable, latex_text
 from rankscope.report.table import Cell, Table
 
 

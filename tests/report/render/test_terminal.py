@@ -10,7 +10,7 @@ from report_samples import nasty, two_systems
 
 from rankscope.report.document import Estimate, Estimates, Paragraph, Report, Signal, Signals, VerdictBlock
 from rankscope.report.render import render
-from rankscope.report.render.interval import text_interval
+from rankscope.report.render.interval import text_estimate
 from rankscope.report.render.terminal import print_report, to_text, wrapped
 from rankscope.report.table import width_of
 
@@ -109,17 +109,22 @@ def test_a_long_word_is_not_cut():
     assert wrapped("a " + "x" * 50 + " b", 20) == ["a", "x" * 50, "b"]
 
 
-def test_text_interval_by_hand():
+def drawn(low, value, high, *others, margin=0.0, width=40):
+    rows = [Estimate("", *numbers, "") for numbers in ((value, low, high), *others)]
+    return text_estimate(rows[0], Estimates("", tuple(rows), margin), width=width)
+
+
+def test_an_interval_as_text_by_hand():
     # The axis goes from -0.02 to 0.08: 11 places, 0.01 each.
-    assert text_interval(0.01, 0.04, 0.08, margin=0.02, width=11) == "[-0.02 :·|━:━●━━━━ +0.08]"
-    assert text_interval(-0.02, 0.03, 0.08, width=11) == "[-0.02 ━━┿━━●━━━━━ +0.08]"
-    assert text_interval(0.02, 0.03, 0.04, width=5) == "[0 |·━●━ +0.04]"
-    assert text_interval(0.2, 0.2, 0.4, width=5, axis=(-0.4, 0.4)) == "[-0.4 ··|●━ +0.4]"
+    assert drawn(0.01, 0.04, 0.08, margin=0.02, width=11) == "[-0.02 :·|━:━●━━━━ +0.08]"
+    assert drawn(-0.02, 0.03, 0.08, width=11) == "[-0.02 ━━┿━━●━━━━━ +0.08]"
+    assert drawn(0.02, 0.03, 0.04, width=5) == "[0 |·━●━ +0.04]"
+    assert drawn(0.2, 0.2, 0.4, (0, -0.4, 0.4), width=5) == "[-0.4 ··|●━ +0.4]"
 
 
 @pytest.mark.parametrize("numbers", [(math.nan, 0.1, 0.2), (0.1, math.nan, 0.2), (-math.inf, 0, 1)])
 def test_an_undefined_interval_is_not_drawn(numbers):
-    assert text_interval(*numbers) == ""
+    assert drawn(*numbers) == ""
 
 
 finite = st.floats(-1e6, 1e6)
@@ -127,7 +132,7 @@ finite = st.floats(-1e6, 1e6)
 
 @given(st.tuples(finite, finite, finite).map(sorted), st.floats(0, 10), st.integers(5, 60))
 def test_an_interval_is_as_wide_as_asked_for_and_shows_its_value(numbers, margin, width):
-    track = text_interval(*numbers, margin=margin, width=width).split()[1]
+    track = drawn(*numbers, margin=margin, width=width).split()[1]
     assert len(track) == width
     assert track.count("●") == 1
 

@@ -100,7 +100,11 @@ def log_axis(values: Iterable[float]) -> Axis:
         stride = math.ceil((last - first) / MOST_LOG_TICKS)
         powers = [tidy(10.0**power, power) for power in range(first, last + 1, stride)]
         ticks = [fine[begin], *(power for power in powers if fine[begin] < power < fine[end]), fine[end]]
-    return Axis(tuple(ticks), tuple(map(power_label, ticks)), log=True)
+    labels = []
+    for tick in ticks:
+        plain = f"{tick:,.0f}" if tick >= 1 else f"{tick:.4f}".rstrip("0")
+        labels.append(plain if PLAIN_FROM <= tick < PLAIN_TO else short_power(f"{tick:.0e}"))
+    return Axis(tuple(ticks), tuple(labels), log=True)
 
 
 def tidy(value: float, exponent: int) -> float:
@@ -109,16 +113,9 @@ def tidy(value: float, exponent: int) -> float:
 
 
 def short_power(text: str) -> str:
-    """Return 1e6 for 1.00e+06."""
     mantissa, exponent = text.split("e")
     plain = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{plain}e{int(exponent)}".replace("-", MINUS) if float(mantissa) else "0"
-
-
-def power_label(tick: float) -> str:
-    if PLAIN_FROM <= tick < PLAIN_TO:
-        return f"{tick:,.0f}" if tick >= 1 else f"{tick:.4f}".rstrip("0")
-    return short_power(f"{tick:.0e}")
 
 
 def plot_with_axes(

@@ -1,15 +1,20 @@
-"""What all charts share: numbers that are checked, put into words, listed as rows and drawn for two widths."""
+"""What all charts share: numbers that are checked, put into words, listed as rows, drawn for two widths and written.
+
+PNG is made by resvg, which needs no browser and no libraries of the system.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from rankscope.errors import OptionError
 from rankscope.records import Record
-from rankscope.report.charts.drawing import NARROW, WIDE, Drawing
-from rankscope.report.charts.palette import NOTEBOOK_CSS
+from rankscope.report.charts.drawing import FONTS, NARROW, WIDE, Drawing
+from rankscope.report.charts.palette import NOTEBOOK_CSS, THEMES
 
 Better = Literal["higher", "lower"]
 
@@ -48,11 +53,16 @@ class Chart(Record, kw_only=True, dict=True):
     """
 
     kind: ClassVar[str]
+    """Its name: `quality_latency` of a `QualityLatencyChart`."""
 
     title: str
     subtitle: str = ""
     prefix: str | None = None
     """What the ids within the picture begin with, its kind by default; two charts on one page must not share it."""
+
+    def __init_subclass__(cls) -> None:
+        if "kind" not in cls.__dict__:
+            cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__.removesuffix("Chart")).lower()
 
     def checked(self) -> Self:
         """Return the chart with numbers that can be drawn, or raise an error that says what is wrong."""
@@ -63,7 +73,6 @@ class Chart(Record, kw_only=True, dict=True):
         raise NotImplementedError
 
     def alt(self) -> str:
-        """Say what is to be seen."""
         raise NotImplementedError
 
     def draw(self, drawing: Drawing) -> None:
@@ -89,3 +98,47 @@ class Chart(Record, kw_only=True, dict=True):
             for row in chart.records()
         )
         return DrawnChart(self.kind, self.title, wide.svg(self.title, alt), alt, data, narrow.svg(self.title, alt))
+
+
+def write_chart(chart: DrawnChart, path: str | Path) -> Path:
+    """Write a chart to a file, as SVG or PNG by its extension, and return its path."""
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in {".svg", ".png"}:
+        raise OptionError(f"a chart cannot be written as {target.name}", hint="use a name that ends in .svg or .png")
+    content = to_png(chart.svg) if kind == ".png" else f"{chart.svg}\n".encode()
+    try:
+        target.write_bytes(content)
+    except OSError as error:
+        raise OptionError(f"cannot write {target}: {error.strerror}") from None
+    return target
+
+
+def to_png(svg: str) -> bytes:
+    """Return a chart as PNG in light colours, twice as wide as the SVG, with a font of the system."""
+    if not can_write():
+        hint = "install one, e.g. the package fonts-dejavu-core; SVG needs none"
+        raise OptionError("no font was found to write a chart's text with", hint=hint)
+    plain = re.sub(r"<style>.*?</style>", "", svg, flags=re.DOTALL)
+    light = THEMES["light"]
+    return rendered(re.sub(r"var\(--rs-(\w+),[^)]*\)", lambda match: light[match[1]], plain))  # for browsers only
+
+
+@cache
+def can_write() -> bool:
+    """Tell whether letters leave a trace: without any font they would be missing in silence."""
+    frame = f'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" font-family="{FONTS}">'
+    blank, letter = (rendered(f'{frame}<text y="15">{text}</text></svg>') for text in ("", "A"))
+    return blank != letter
+
+
+def rendered(svg: str) -> bytes:
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError:
+        hint = "pip install resvg-py (or pip install 'rankscope[png]'); or write .svg"
+        raise OptionError("PNG needs resvg-py", hint=hint) from None
+    try:
+        return bytes(svg_to_bytes(svg_string=svg, zoom=2, background=THEMES["light"]["bg"]))
+    except ValueError as error:
+        raise OptionError(f"the chart cannot be drawn as PNG: {error}") from None

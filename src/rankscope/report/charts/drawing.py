@@ -113,7 +113,6 @@ class Drawing:
         return len(lines) * size * svg.LINE
 
     def paragraph(self, words: str) -> None:
-        """Write text below what stands already, in as many lines as it takes."""
         layout = self.layout
         self.y += self.lines(layout.margin, self.y, words, width=layout.inner, max_lines=4, fill=MUTED)
 

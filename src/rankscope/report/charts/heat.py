@@ -1,23 +1,26 @@
-"""Heat maps of scores: strata by systems, and systems by measures, as grids of shaded cells with numbers in them."""
+"""Heat maps, grids of shaded cells with numbers in them: strata by systems, systems by measures, pairs of systems."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar, Self
 
 from msgspec.structs import asdict
 
-from rankscope.comparison.records import Comparison, QueryGroup
+from rankscope.analysis.overview import SEEN_DOCS, run_overlap
+from rankscope.comparison.records import Comparison
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts import svg
+from rankscope.report.charts.axes import BETWEEN_LABELS, write_below
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, LegendKey, swatch
-from rankscope.report.charts.palette import AXIS, BAD, GOOD, MUTED
+from rankscope.report.charts.palette import AXIS, BAD, GOOD, GRID, MUTED, SERIES
 from rankscope.report.charts.sources import RunData, better_of, identifier, weighted_words
 from rankscope.report.means import mean_of
 from rankscope.stats.interval import LEVEL, percent
@@ -27,7 +30,9 @@ PADDING = 6
 USUAL_WIDTH = 110
 SAMPLES = 5
 DASH = "\N{EN DASH}"  # in place of a value that is not there
-Extent = tuple[float, float]  # the least and the greatest value
+UPPER, LOWER = SERIES[0], SERIES[4]
+LEVELS = 10  # where cells have no room for numbers they are drawn in so many shades
+Matrix = Sequence[Sequence[float]]
 
 
 class HeatCell(Record):
@@ -44,6 +49,7 @@ class HeatCell(Record):
 class HeatChart(Chart):
     """What both heat maps share: cells by row and column, both in the order in which they first appear."""
 
+    with_sign: ClassVar[bool] = False
     cells: Sequence[HeatCell]
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
@@ -59,8 +65,8 @@ class HeatChart(Chart):
         return replace(self, cells=cells)
 
     @cached_property
-    def extents(self) -> dict[str | None, Extent]:
-        """The extent of every column, and of all of them under None."""
+    def extents(self) -> dict[str | None, tuple[float, float]]:
+        """The least and the greatest value of every column, and of all of them under None."""
         names = {None, *(cell.column for cell in self.cells)}
         values = {name: n.finite(c.value for c in self.cells if name in {None, c.column}) for name in names}
         return {name: (min(known), max(known)) for name, known in values.items() if known}
@@ -69,13 +75,12 @@ class HeatChart(Chart):
         return [asdict(cell) for cell in self.cells]
 
     def numbers(self, cell: HeatCell) -> str:
-        return n.with_interval(cell.value, cell.low, cell.high)
+        return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.with_sign)
 
     def words(self) -> str:
         return n.list_words(self.cells, lambda c: f"{c.row}, {c.column} {self.numbers(c)}", "more cell")
 
     def draw_cells(self, drawing: Drawing) -> None:
-        """Draw the grid: values, their intervals and numbers of queries, as far as they are known."""
         looks = {}
         for cell in self.cells:
             value, _, interval = self.numbers(cell).partition(" ")
@@ -88,19 +93,17 @@ class HeatChart(Chart):
 
 
 class StrataChart(HeatChart):
-    """Strata (rows) by systems (columns): stronger colour is better; or differences, as gains and losses."""
+    """Strata (rows) by systems (columns): their differences as gains and losses."""
 
-    kind: ClassVar[str] = "strata"
+    with_sign: ClassVar[bool] = True
 
     measure: str
     better: Better = "higher"
-    difference: bool = False
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, group: QueryGroup | None = None) -> StrataChart:
-        """Return each stratum's difference for every pair of a group, by default the first."""
-        group = group or comparison.groups[0]
-        cells = []
+    def from_comparison(cls, comparison: Comparison) -> StrataChart:
+        """Return each stratum's difference for every pair of the first group."""
+        group, cells = comparison.groups[0], []
         for pair in group.compared:
             strata = pair.strata or ()
             asked_for = [part for part in strata if part.asked_for]
@@ -113,31 +116,19 @@ class StrataChart(HeatChart):
             title=f"Difference in {comparison.primary} by stratum",
             measure=comparison.primary,
             better=better_of(comparison.scores, comparison.primary),
-            difference=True,
             subtitle=", ".join(filter(None, (group.name, level))),
             prefix=identifier("strata", group.name or ""),
         )
 
-    def numbers(self, cell: HeatCell) -> str:
-        return n.with_interval(cell.value, cell.low, cell.high, with_sign=self.difference)
-
     def alt(self) -> str:
-        what = f"Differences in {self.measure}" if self.difference else self.measure
-        return f"{what} by stratum and system: {self.words()}."
+        return f"Differences in {self.measure} by stratum and system: {self.words()}."
 
     def draw(self, drawing: Drawing) -> None:
-        if self.difference:
-            plain = swatch(fill=MUTED, fill_opacity=0.04)
-            drawing.legend([shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")])
-        else:
-            worst, best = self.extents[None] if self.better == "higher" else self.extents[None][::-1]
-            scale = f"{self.measure} from {n.shown(worst)} to {n.shown(best)}"
-            drawing.legend([shade_key(GOOD, f"{scale}: the stronger the colour, the better")])
+        plain = swatch(fill=MUTED, fill_opacity=0.04)
+        drawing.legend([shade_key(GOOD, "better"), shade_key(BAD, "worse"), (plain, "undefined or zero")])
         self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        if not self.difference:
-            return GOOD, share_of(cell.value, self.extents[None], self.better), False
         is_gain = (cell.value > 0) == (self.better == "higher")
         fill = MUTED if cell.value == 0 else GOOD if is_gain else BAD
         return fill, abs(cell.value) / (max(map(abs, self.extents[None])) or 1), False
@@ -146,15 +137,13 @@ class StrataChart(HeatChart):
 class SystemsChart(HeatChart):
     """Systems (rows) by measures (columns): stronger colour is better within a measure, its best value is bold."""
 
-    kind: ClassVar[str] = "systems"
-
-    better: Better | Mapping[str, Better] = "higher"
+    better: Mapping[str, Better] = {}
+    """By measure; higher where nothing is said."""
 
     @classmethod
     def from_scores(
         cls, scores: Scores, *, level: float = LEVEL, cluster_of: Mapping[str, str] | None = None
     ) -> SystemsChart:
-        """Return every system's mean of every measure with its interval."""
         means = {
             (name, measure): mean_of(run, measure, level=level, cluster_of=cluster_of)
             for name, run in scores.items()
@@ -188,17 +177,11 @@ class SystemsChart(HeatChart):
         self.draw_cells(drawing)
 
     def shade_of(self, cell: HeatCell) -> tuple[str, float, bool]:
-        better = self.better if isinstance(self.better, str) else self.better.get(cell.column, "higher")
-        low, high = self.extents[cell.column]
-        is_best = cell.value == (high if better == "higher" else low)
-        return GOOD, share_of(cell.value, (low, high), better), is_best
-
-
-def share_of(value: float, extent: Extent, better: Better) -> float:
-    """Return how good a value is within an extent, from 0 to 1."""
-    low, high = extent
-    share = (value - low) / (high - low) if high > low else 0.5
-    return share if better == "higher" else 1 - share
+        worst, best = self.extents[cell.column]
+        if self.better.get(cell.column) == "lower":
+            worst, best = best, worst
+        share = (cell.value - worst) / (best - worst) if best != worst else 0.5
+        return GOOD, share, cell.value == best
 
 
 class CellLook(Record):
@@ -216,7 +199,6 @@ Looks = Sequence[Sequence[CellLook | None]]  # by row and column; None where the
 
 
 def opacity(shade: float, *, darkest: float = DARKEST) -> float:
-    """Return how much of its colour a cell has."""
     return LIGHTEST + shade * (darkest - LIGHTEST)
 
 
@@ -239,6 +221,20 @@ def draw_grid(drawing: Drawing, rows: Sequence[str], columns: Sequence[str], loo
         draw_heads(drawing, columns[block], layout.margin + left, width)
         draw_rows(drawing, rows, [row[block] for row in looks], left, width)
         drawing.space(14)
+
+
+def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:
+    """Write the names of the columns just above the cells: in two lines, or shortened where they have no words."""
+    layout, room = drawing.layout, width - PADDING
+    wrapped = [svg.wrapped(name, room, layout.size, max_lines=2) for name in names]
+    most = max(1, *map(len, wrapped))
+    for j, (name, lines) in enumerate(zip(names, wrapped, strict=True)):
+        shown = lines if lines[1:] else [svg.shortened(name, room, layout.size)]
+        full = name if " ".join(shown) != svg.one_line(name) else ""
+        for i, line in enumerate(shown, most - len(shown)):
+            x, y = left + (j + 0.5) * width, drawing.y + i * layout.line + layout.size
+            drawing.text(x, y, line, full=full, text_anchor="middle", fill=MUTED)
+    drawing.space(most * layout.line + 4)
 
 
 def row_label_width(drawing: Drawing, names: Sequence[str]) -> float:
@@ -266,36 +262,17 @@ def draw_rows(drawing: Drawing, names: Sequence[str], looks: Looks, label_width:
         drawing.space(height)
 
 
-def draw_heads(drawing: Drawing, names: Sequence[str], left: float, width: float) -> None:
-    """Write the names of the columns just above the cells: in two lines, or shortened where they have no words."""
-    layout = drawing.layout
-    room = width - PADDING, layout.size
-    wrapped = [svg.wrapped(name, *room, max_lines=2) for name in names]
-    heads = [lines if lines[1:] else [svg.shortened(name, *room)] for name, lines in zip(names, wrapped, strict=True)]
-    most = max(map(len, heads))
-    for j, (name, lines) in enumerate(zip(names, heads, strict=True)):
-        full = name if " ".join(lines) != svg.one_line(name) else ""
-        for i, line in enumerate(lines, most - len(lines)):
-            x, y = left + (j + 0.5) * width, drawing.y + i * layout.line + layout.size
-            drawing.text(x, y, line, full=full, text_anchor="middle", fill=MUTED)
-    drawing.space(most * layout.line + 4)
-
-
 def cell(look: CellLook | None, box: Box, size: float) -> str:
     x, y = (box.left + box.right) / 2, (box.top + box.bottom) / 2 + svg.CENTRE * size
     if look is None:
         return svg.element("text", DASH, x=x, y=y, fill=MUTED)
-    parts = [ground(box, look.fill, look.shade, look.words)]
+    sides = box.left + 1, box.top + 1, box.right - 1, box.bottom - 1
+    parts = [svg.rectangle(*sides, svg.tip(look.words), fill=look.fill, fill_opacity=opacity(look.shade))]
     first = y - (len(look.lines) - 1) * size * svg.LINE / 2
     for i, line in enumerate(look.lines):
         weight = "600" if look.bold and not i else None
         parts.append(svg.element("text", svg.escaped(line), x=x, y=first + i * size * svg.LINE, font_weight=weight))
     return "".join(parts)
-
-
-def ground(box: Box, fill: str, shade: float, words: str) -> str:
-    sides = box.left + 1, box.top + 1, box.right - 1, box.bottom - 1
-    return svg.rectangle(*sides, svg.tip(words), fill=fill, fill_opacity=opacity(shade))
 
 
 def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> LegendKey:
@@ -305,3 +282,104 @@ def shade_key(colour: str, label: str, *, darkest: float = DARKEST) -> LegendKey
     steps = [svg.rectangle(i * step, -6, (i + 1) * step, 6, fill=colour, fill_opacity=s) for i, s in enumerate(shades)]
     frame = svg.element("path", d=f"M0-6H{svg.number(SWATCH)}V6H0Z", fill="none", stroke=AXIS, stroke_width=0.5)
     return "".join([*steps, frame]), label
+
+
+class OverlapChart(Chart):
+    """Pairs of systems: above the diagonal the share of docs in common, below it rank-biased overlap."""
+
+    names: Sequence[str]
+    shared: Matrix
+    rbo: Matrix
+    depth: int
+
+    @classmethod
+    def from_runs(cls, data: RunData) -> OverlapChart:
+        if len(data.runs) < 2:
+            raise OptionError("overlap needs at least two runs")
+        depth = min(SEEN_DOCS, data.policies.depth or SEEN_DOCS)
+        found = run_overlap(data.qrels, data.runs, data.policies, depth=depth)
+        matrices = found.shared.tolist(), found.rbo.tolist()
+        return cls(found.names, *matrices, found.depth, title="What the systems have in common")
+
+    def checked(self) -> Self:
+        n.require(self.names, "systems")
+        checked = {}
+        for what, matrix in (("shared", self.shared), ("rbo", self.rbo)):
+            n.require_equal_lengths(f"systems and rows of {what}", self.names, matrix)
+            for row in matrix:
+                n.require_equal_lengths(f"systems and columns of {what}", self.names, row)
+            checked[what] = [n.numbers(row, what) for row in matrix]
+            if not all(0 <= value <= 1 for row in checked[what] for value in n.finite(row)):
+                raise OptionError(f"{what} has a value outside 0 to 1")
+        return replace(self, **checked)
+
+    @cached_property
+    def cells(self) -> list[tuple[int, int, float]]:
+        """All cells off the diagonal, row by row: row, column and value."""
+        places = product(range(len(self.names)), repeat=2)
+        return [(i, j, (self.shared if i < j else self.rbo)[i][j]) for i, j in places if i != j]
+
+    def records(self) -> list[dict[str, Any]]:
+        return [
+            {"a": self.names[i], "b": self.names[j], "shared": value, "rbo": self.rbo[j][i]}
+            for i, j, value in self.cells
+            if i < j
+        ]
+
+    def alt(self) -> str:
+        def words(pair: dict[str, Any]) -> str:
+            return f"{pair['a']} and {pair['b']} share {n.shown(pair['shared'])}, RBO {n.shown(pair['rbo'])}"
+
+        pairs = n.list_words(self.records(), words, "more pair") or "no pair"
+        return f"Overlap of the first {self.depth:,} docs between {n.counted(len(self.names), 'system')}: {pairs}."
+
+    def draw(self, drawing: Drawing) -> None:
+        """Draw the legend and the square; rows carry names and numbers, columns only the numbers."""
+        layout, n_systems = drawing.layout, len(self.names)
+        labels = [f"{i}  {name}" for i, name in enumerate(self.names, 1)]
+        label_width = min(max(svg.text_width(label, layout.size) for label in labels), layout.inner * 0.32)
+        left = layout.margin + label_width + 10
+        width = min((layout.width - layout.margin - left) / n_systems, 64)
+        has_room = width >= svg.text_width("0.00", layout.size) + 4
+        darkest = DARKEST if has_room else 1
+        upper = f"above the diagonal: share of docs in common, first {self.depth:,}"
+        lower = f"below: rank-biased overlap (RBO), first {self.depth:,}"
+        drawing.legend([shade_key(UPPER, upper, darkest=darkest), shade_key(LOWER, lower, darkest=darkest)])
+        needed = svg.text_width(str(n_systems), layout.size) + BETWEEN_LABELS
+        stride = next((stride for stride in (1, 2, 5, 10, 20, 50) if stride * width >= needed), 100)
+        numbered = range(stride, n_systems + 1, stride)
+        write_below(drawing, [left + (j - 0.5) * width for j in numbered], map(str, numbered))
+        top, height = drawing.y, min(max(width, layout.line), 36)
+        for i, label in enumerate(labels):
+            drawing.text(layout.margin, drawing.middle(top + (i + 0.5) * height), label, width=label_width)
+        right, bottom = left + width * n_systems, top + height * n_systems
+        drawing.add(svg.rectangle(left, top, right, bottom, fill="none", stroke=GRID))
+        first = left, top, width, height
+        drawing.add(self.written_cells(*first, layout.size) if has_room else self.shaded_cells(*first))
+        drawing.y = bottom + 6
+        drawing.notes([] if has_room else [f"in {LEVELS} steps from 0 to 1"])
+
+    def written_cells(self, left: float, top: float, width: float, height: float, size: float) -> str:
+        parts = []
+        for i, j, value in self.cells:
+            x, y = left + j * width, top + i * height
+            known = UPPER if i < j else LOWER, value, f"{value:.2f}"
+            fill, shade, text = known if n.finite([value]) else (MUTED, 0, DASH)
+            words = f"{self.names[i]}, {self.names[j]}: {n.shown(value)}"
+            look = CellLook((text,), fill, shade, words)
+            parts.append(cell(look, Box(x, y, x + width, y + height), size))
+        return svg.group(parts, text_anchor="middle")
+
+    def shaded_cells(self, left: float, top: float, width: float, height: float) -> str:
+        """Return cells too small for numbers: one path per shade, since there may be thousands."""
+        outlines: dict[tuple[str, int], str] = {}
+        for i, j, value in self.cells:
+            if n.finite([value]):
+                look = UPPER if i < j else LOWER, round(value * LEVELS)
+                corner = f"M{svg.number(left + j * width)} {svg.number(top + i * height + height / 2)}"
+                outlines[look] = f"{outlines.get(look, '')}{corner}h{svg.number(width - 0.5)}"
+        paths = (
+            svg.element("path", d=outline, stroke=colour, stroke_opacity=opacity(level / LEVELS, darkest=1))
+            for (colour, level), outline in sorted(outlines.items())
+        )
+        return svg.group(paths, stroke_width=height - 0.5)

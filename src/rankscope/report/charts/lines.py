@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from rankscope.analysis.overview import RECALLS, precision_by_recall, scores_by_cutoff
 from rankscope.comparison.known_measures import with_directions
@@ -54,7 +54,6 @@ class ChartLine(Record):
 
     @property
     def words(self) -> str:
-        """Where the line begins and ends."""
         known = [i for i, y in enumerate(self.y) if math.isfinite(y)]
         ends = dict.fromkeys([*known[:1], *known[-1:]])
         return f"{self.name}: {', '.join(map(self.point_words, ends)) or 'undefined'}"
@@ -79,15 +78,12 @@ class ChartLine(Record):
 class CurvesChart(Chart):
     """A measure against its cut-off, one line per system in the order given; the first seven are named."""
 
-    kind: ClassVar[str] = "curves"
-
     lines: Sequence[ChartLine]
     measure: str
     x_label: str = "k"
 
     @classmethod
     def from_runs(cls, data: RunData) -> CurvesChart:
-        """Return the first measure at many cut-offs, with intervals where there is one run."""
         cuts, scores = scores_by_cutoff(data.qrels, data.runs, data.primary, **data.options)
         lines = []
         for name, run in scores.items():
@@ -124,7 +120,6 @@ class CurvesChart(Chart):
         return f"{self.measure} by {self.x_label}, one line per system: {lines}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw the legend, the axes, then bands below lines, the first line on top."""
         named, others = self.lines[:MOST_NAMED], self.lines[MOST_NAMED:]
         keys = []
         for i, line in enumerate(named if len(self.lines) > 1 else ()):
@@ -153,14 +148,11 @@ class CurvesChart(Chart):
 class PrecisionRecallChart(CurvesChart):
     """Precision (y) against recall (x), interpolated at 11 points or in full, one line per system."""
 
-    kind: ClassVar[str] = "precision_recall"
-
     measure: str = "precision"
     x_label: str = "recall"
 
     @classmethod
     def from_runs(cls, data: RunData) -> PrecisionRecallChart:
-        """Return the mean of interpolated precision at the eleven usual levels of recall."""
         scores = precision_by_recall(data.qrels, data.runs, **data.options)
         means = {name: [aggregate.value for aggregate in run.mean().values()] for name, run in scores.items()}
         lines = [ChartLine(name, RECALLS, values) for name, values in means.items()]
@@ -206,25 +198,21 @@ def stroke_of(i: int) -> Attributes:
 
 
 class TrendPoint(Record):
-    """A value at a time or version, called `label`; `at` is its place in time, in any unit."""
+    """A value at a time or version, called `label`."""
 
     label: str
     value: float
     low: float = n.NAN
     high: float = n.NAN
-    at: float | None = None
 
 
 class TrendChart(Chart):
-    """A value over time with its band; values that miss the target are hollow squares."""
-
-    kind: ClassVar[str] = "trend"
+    """A value over time with its band, in the order given; values that miss the target are hollow squares."""
 
     points: Sequence[TrendPoint]
     measure: str
     target: float | None = None
     better: Better = "higher"
-    x_label: str = ""
 
     @classmethod
     def from_score_files(
@@ -243,30 +231,20 @@ class TrendChart(Chart):
                 raise OptionError(f"{path}: there is no system {followed!r}", hint=hint)
             mean = mean_of(scores[followed], name)
             points.append(TrendPoint(Path(path).stem, mean.value, *mean.ends))
-        return cls(
-            points, str(name), title=f"{name} over time", target=target, better=better, subtitle=str(system or "")
-        )
+        words = {"title": f"{name} over time", "subtitle": str(system or "")}
+        return cls(points, str(name), target=target, better=better, **words)
 
     def checked(self) -> Self:
         n.require(self.points, "points")
-        placed = [point.at is not None for point in self.points]
-        if any(placed) != all(placed):
-            hint = "give `at` for all or for none"
-            raise OptionError("some points have a place in time and some have none", hint=hint)
-        points = []
-        for i, point in enumerate(self.points):
-            at = n.checked(i if point.at is None else point.at, point.label)
-            if math.isnan(at):
-                raise OptionError("a point has no place in time (NaN)", hint="leave the point out")
-            points.append(replace(n.checked_estimate(point, point.label), at=at))
+        points = [n.checked_estimate(point, point.label) for point in self.points]
         n.require_defined((point.value for point in points), "value")
         target = None if self.target is None else n.checked(self.target, "target")
-        return replace(self, points=sorted(points, key=lambda point: point.at or 0), target=target)
+        return replace(self, points=points, target=target)
 
     @cached_property
     def line(self) -> ChartLine:
-        columns = [[getattr(point, name) for point in self.points] for name in ("at", "value", "low", "high")]
-        return ChartLine("", *columns)
+        columns = [[getattr(point, name) for point in self.points] for name in ("value", "low", "high")]
+        return ChartLine("", range(len(self.points)), *columns)
 
     def misses(self, value: float) -> bool:
         if self.target is None:
@@ -289,7 +267,6 @@ class TrendChart(Chart):
         )
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw axes, band, target, line and points; labels that have no room are left out, the latest is kept."""
         line, layout = self.line, drawing.layout
         covered = [*line.y, *(line.low or ()), *(line.high or ())]
         if self.target is not None:
@@ -301,9 +278,7 @@ class TrendChart(Chart):
             drawing.legend(keys)
         height = 260 if layout.is_wide else 220
         box, scale = axes.draw_y_axis(drawing, linear_axis(covered), self.measure, height=height)
-        first, last = line.x[0], line.x[-1]
-        if first == last:  # a lone point stands in the middle
-            first, last = first - 1 - abs(first), first + 1 + abs(first)
+        first, last = (0, len(line.x) - 1) if len(line.x) > 1 else (-1, 1)  # a lone point stands in the middle
         plot = Plot(box, Scale(first, last, box.left + 10, box.right - 10), scale)
         if self.target is not None:
             drawing.add(straight(box.left, scale(self.target), box.right, scale(self.target), **TARGET))
@@ -314,12 +289,12 @@ class TrendChart(Chart):
         drawing.y = box.bottom + 4
         labels = [shortened(point.label, layout.inner / 3, layout.size) for point in self.points]
         axes.write_below(drawing, [plot.x(x) for x in reversed(line.x)], reversed(labels))
-        axes.axis_name(drawing, self.x_label, box)
+        drawing.space(4)
 
     def markers(self, plot: Plot) -> list[str]:
         """Return a marker per value, as long as they have room; those that miss the target always have one."""
         reached, missed = [], []
-        for x, point in zip(self.line.x, self.points, strict=True):
+        for x, point in enumerate(self.points):
             if not math.isfinite(point.value):
                 continue
             words = tip(f"{point.label}: {n.with_interval(point.value, point.low, point.high)}")

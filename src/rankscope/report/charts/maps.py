@@ -90,7 +90,6 @@ class MapChart(Chart):
 
     @cached_property
     def front(self) -> list[int]:
-        """The positions of the systems that no other beats."""
         return front_of(self.placed, x_better="higher", y_better="higher")
 
     def records(self) -> list[dict[str, Any]]:
@@ -173,8 +172,6 @@ class MapChart(Chart):
 class RelevanceDiversityChart(MapChart):
     """Systems by relevance (x) and diversity (y), higher being better, and the line of those that none beats."""
 
-    kind: ClassVar[str] = "relevance_diversity"
-
     x_measure: str
     y_measure: str
 
@@ -204,13 +201,10 @@ class RelevanceDiversityChart(MapChart):
 class QualityLatencyChart(MapChart):
     """Systems by latency (x, logarithmic, lower is better) and quality (y), and those that none beats."""
 
-    kind: ClassVar[str] = "quality_latency"
     is_log: ClassVar[bool] = True
 
     measure: str
-    unit: str = "ms"
     better: Better = "higher"
-    x_label: str = "latency"
 
     @classmethod
     def from_collection(cls, result: CollectionResult, measure: str) -> QualityLatencyChart:
@@ -224,8 +218,7 @@ class QualityLatencyChart(MapChart):
                 points.append(MapPoint(system.name, latency.p50, mean.value, n.NAN, n.NAN, *mean.ends))
                 better = better_of(scores, measure)
         subtitle = f"with {percent(LEVEL)} intervals; the line joins systems that none beats in both"
-        names = {"title": "Quality and latency", "subtitle": subtitle, "x_label": "median latency"}
-        return cls(points, measure, better=better, **names)
+        return cls(points, measure, better=better, title="Quality and latency", subtitle=subtitle)
 
     def checked(self) -> Self:
         chart = super().checked()
@@ -239,7 +232,7 @@ class QualityLatencyChart(MapChart):
 
     @property
     def axis_labels(self) -> tuple[str, str]:
-        return f"{self.x_label} ({self.unit})", self.measure
+        return "median latency (ms)", self.measure
 
 
 def around(point: svg.Point, width: float, size: float) -> Iterator[Box]:

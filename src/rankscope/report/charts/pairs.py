@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import Any, ClassVar, Literal, Self
-
-import numpy as np
+from typing import Any, Literal, Self
 
 from rankscope.comparison.records import Comparison, PairResult
 from rankscope.records import Record, replace
@@ -17,8 +15,9 @@ from rankscope.report.charts.axes import Plot, Scale, axis_name, draw_y_axis, li
 from rankscope.report.charts.chart import Better, Chart
 from rankscope.report.charts.drawing import SWATCH, Box, Drawing, swatch
 from rankscope.report.charts.palette import AXIS, BAD, BG, GOOD, MUTED, marker
-from rankscope.report.charts.sources import all_queries, better_of, column_of, differences_of, identifier
+from rankscope.report.charts.sources import better_of, identifier, pair_scores
 from rankscope.report.charts.svg import Attributes, element, group, number, rectangle, straight, tip
+from rankscope.stats.units import paired_differences
 
 MOST_BARS = 300  # beyond it bars are thinner than a pixel, and are merged into an outline of so many steps
 MOST_POINTS = 300  # with more different points, those that lie close together are merged on a grid
@@ -43,18 +42,29 @@ class PairChart(Chart, kw_only=True):
     names: tuple[str, str] = ("A", "B")
     better: Better = "higher"
 
+    @property
+    def counts(self) -> dict[BetterSide, int]:
+        raise NotImplementedError
+
     def side_of(self, difference: float) -> BetterSide:
         return "equal" if not difference else "second" if (difference > 0) == (self.better == "higher") else "first"
 
-    def tally(self, n_second: int, n_first: int, n_equal: int) -> str:
-        a, b = self.names
-        total = n.counted_queries(n_second + n_first + n_equal)
-        return f"{b} is better on {n_second:,}, {a} on {n_first:,}, equal on {n_equal:,} of {total}"
+    @property
+    def tally(self) -> str:
+        (a, b), counts = self.names, self.counts
+        second, first, equal = (f"{counts[side]:,}" for side in ("second", "first", "equal"))
+        total = n.counted_queries(sum(counts.values()))
+        return f"{b} is better on {second}, {a} on {first}, equal on {equal} of {total}"
+
+    @property
+    def undefined(self) -> str:
+        """How many queries have no place in the chart; nothing where all have."""
+        n_undefined = len(self.records()) - sum(self.counts.values())
+        return f"{n.counted_queries(n_undefined)} undefined, not drawn" if n_undefined else ""
 
 
-def pair_options(comparison: Comparison, pair: PairResult, kind: str, title: str) -> dict[str, Any]:
+def pair_options(comparison: Comparison, pair: PairResult, kind: str) -> dict[str, Any]:
     return {
-        "title": title,
         "measure": pair.measure,
         "names": (pair.a, pair.b),
         "better": better_of(comparison.scores, pair.measure),
@@ -63,27 +73,19 @@ def pair_options(comparison: Comparison, pair: PairResult, kind: str, title: str
     }
 
 
-def undefined_words(n_undefined: int) -> str:
-    """Say how many queries have no place in a chart, or nothing where all have."""
-    return f"{n.counted_queries(n_undefined)} undefined, not drawn" if n_undefined else ""
-
-
 class DifferencesChart(PairChart):
     """The differences of the queries, second system minus first, from the largest gain to the largest loss."""
-
-    kind: ClassVar[str] = "differences"
 
     queries: Sequence[str]
     values: Sequence[float]
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> DifferencesChart:
-        """Return the differences of a pair, by default the first."""
         pair = pair or next(iter(comparison))
-        values = zip(all_queries(comparison.scores), differences_of(comparison, pair).tolist(), strict=True)
-        known = {query: value for query, value in values if not math.isnan(value)}
-        options = pair_options(comparison, pair, "differences", f"{pair.b} minus {pair.a}, query by query")
-        return cls(list(known), list(known.values()), **options)
+        queries, a, b = pair_scores(comparison, pair)
+        title = f"{pair.b} minus {pair.a}, query by query"
+        options = pair_options(comparison, pair, cls.kind)
+        return cls(queries, paired_differences(a, b).tolist(), title=title, **options)
 
     def checked(self) -> Self:
         n.require(self.queries, "queries")
@@ -93,41 +95,36 @@ class DifferencesChart(PairChart):
         return replace(self, values=values)
 
     @cached_property
-    def sides(self) -> tuple[list[Difference], list[Difference], list[Difference]]:
+    def sides(self) -> dict[BetterSide, list[Difference]]:
         """The defined differences: gains, the largest first; queries that are equal; losses, the largest last."""
+        sides: dict[BetterSide, list[Difference]] = {"second": [], "equal": [], "first": []}
         known = [pair for pair in zip(self.queries, self.values, strict=True) if math.isfinite(pair[1])]
-        known.sort(key=lambda pair: -pair[1] if self.better == "higher" else pair[1])
-        gains, equal, losses = (
-            [pair for pair in known if self.side_of(pair[1]) == side] for side in ("second", "equal", "first")
-        )
-        return gains, equal, losses
+        for pair in sorted(known, key=lambda pair: -pair[1] if self.better == "higher" else pair[1]):
+            sides[self.side_of(pair[1])].append(pair)
+        return sides
+
+    @property
+    def counts(self) -> dict[BetterSide, int]:
+        return {side: len(members) for side, members in self.sides.items()}
 
     @property
     def extremes(self) -> str:
-        """The queries with the largest gain and the largest loss, in words."""
-        gains, _, losses = self.sides
+        gains, losses = self.sides["second"], self.sides["first"]
         gain = f"largest gain {n.signed(gains[0][1])} (query {gains[0][0]})" if gains else "no gain"
         loss = f"largest loss {n.signed(losses[-1][1])} (query {losses[-1][0]})" if losses else "no loss"
         return f"{gain}, {loss}"
-
-    @property
-    def undefined(self) -> str:
-        return undefined_words(len(self.queries) - sum(map(len, self.sides)))
 
     def records(self) -> list[dict[str, Any]]:
         return [{"query": query, "difference": value} for query, value in zip(self.queries, self.values, strict=True)]
 
     def alt(self) -> str:
         a, b = self.names
-        gains, equal, losses = map(len, self.sides)
-        end = f"; {self.undefined}" if self.undefined else ""
-        tally = self.tally(gains, losses, equal)
-        return f"Differences in {self.measure} by query, {b} minus {a}: {tally}; {self.extremes}{end}."
+        found = "; ".join(filter(None, (self.tally, self.extremes, self.undefined)))
+        return f"Differences in {self.measure} by query, {b} minus {a}: {found}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw the legend with its counts, then the bars, or above some hundreds their outline."""
         a, b = self.names
-        gains, equal, losses = self.sides
+        gains, equal, losses = self.sides.values()
         ordered = [*gains, *equal, *losses]
         hatch = drawing.hatched("loss", BAD)
         drawing.legend(
@@ -179,21 +176,16 @@ class ScatterSpot(Record):
 class ScatterChart(PairChart):
     """The scores of two systems on the same queries; larger points stand for several queries."""
 
-    kind: ClassVar[str] = "scatter"
-
     queries: Sequence[str]
     a: Sequence[float]
     b: Sequence[float]
 
     @classmethod
     def from_comparison(cls, comparison: Comparison, pair: PairResult | None = None) -> ScatterChart:
-        """Return the scores of a pair, by default the first, on the queries that count."""
         pair = pair or next(iter(comparison))
-        ids, known = all_queries(comparison.scores), ~np.isnan(differences_of(comparison, pair))
-        a, b = (column_of(comparison.scores, name, pair.measure, ids)[known] for name in (pair.a, pair.b))
-        queries = [query for query, counts in zip(ids, known.tolist(), strict=True) if counts]
-        options = pair_options(comparison, pair, "scatter", f"{pair.b} against {pair.a}")
-        return cls(queries, a.tolist(), b.tolist(), **options)
+        queries, a, b = pair_scores(comparison, pair)
+        options = pair_options(comparison, pair, cls.kind)
+        return cls(queries, a.tolist(), b.tolist(), title=f"{pair.b} against {pair.a}", **options)
 
     def checked(self) -> Self:
         n.require(self.queries, "queries")
@@ -211,30 +203,26 @@ class ScatterChart(PairChart):
         ]
 
     @cached_property
-    def n_points(self) -> dict[BetterSide, int]:
+    def counts(self) -> dict[BetterSide, int]:
         sides = [point.side for point in self.points]
         return {side: sides.count(side) for side in SIDE_LOOKS}
-
-    @property
-    def undefined(self) -> str:
-        return undefined_words(len(self.queries) - len(self.points))
 
     def records(self) -> list[dict[str, Any]]:
         return [{"query": query, "a": a, "b": b} for query, a, b in zip(self.queries, self.a, self.b, strict=True)]
 
     def alt(self) -> str:
         a, b = self.names
-        end = f"; {self.undefined}" if self.undefined else ""
-        return f"{self.measure} of {b} against {a}, query by query: {self.tally(*self.n_points.values())}{end}."
+        found = "; ".join(filter(None, (self.tally, self.undefined)))
+        return f"{self.measure} of {b} against {a}, query by query: {found}."
 
     def draw(self, drawing: Drawing) -> None:
         a, b = self.names
         words = {"second": f"{b} better", "first": f"{a} better", "equal": "equal"}
         drawing.legend(
             [
-                (marker(shape, SWATCH / 2, 0, RADIUS, **look), f"{words[side]}: {self.n_points[side]:,}")
+                (marker(shape, SWATCH / 2, 0, RADIUS, **look), f"{words[side]}: {self.counts[side]:,}")
                 for side, (shape, look) in SIDE_LOOKS.items()
-                if self.n_points[side]
+                if self.counts[side]
             ]
         )
         axis = linear_axis(value for point in self.points for value in (point.a, point.b))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.errors import OptionError
@@ -22,6 +22,7 @@ MOST_SIDE_BY_SIDE = 3
 LEAST_BAND = 3
 """A band less wide than so many letters has no room for a name of its own."""
 PERCENT = tuple(range(0, 101, 20))
+X_LABEL = "rank of the first relevant doc"
 
 
 class BandCounts(Record):
@@ -44,11 +45,8 @@ class BandCounts(Record):
 class PositionsChart(Chart):
     """How many queries have their first relevant doc in each band of ranks, e.g. 1, 2-3, 4-10, not found."""
 
-    kind: ClassVar[str] = "positions"
-
     bands: Sequence[str]
     systems: Sequence[BandCounts]
-    x_label: str = "rank of the first relevant doc"
 
     @classmethod
     def from_runs(cls, data: RunData) -> PositionsChart:
@@ -80,10 +78,9 @@ class PositionsChart(Chart):
             shares = ", ".join(f"{band} {system.share(i):.0%}" for i, band in enumerate(self.bands[:8]))
             return f"{system.name} ({n.counted_queries(system.total)}): {shares}"
 
-        return f"Queries by {self.x_label}. {n.list_words(self.systems, words, 'more system')}."
+        return f"Queries by {X_LABEL}. {n.list_words(self.systems, words, 'more system')}."
 
     def draw(self, drawing: Drawing) -> None:
-        """Draw few systems as columns side by side, more of them as one bar each."""
         if len(self.systems) <= MOST_SIDE_BY_SIDE:
             self.draw_columns(drawing)
         else:
@@ -114,7 +111,7 @@ class PositionsChart(Chart):
                     drawing.text((left + right) / 2, scale(count) - 4, f"{int(count):,}", text_anchor="middle")
         drawing.y = box.bottom + 4
         self.write_bands(drawing, box)
-        axis_name(drawing, self.x_label, box)
+        axis_name(drawing, X_LABEL, box)
 
     def column_place(self, box: Box, system: int, band: int) -> tuple[float, float]:
         """Return left and right of a column: bands share the width, systems share four fifths of their band."""
@@ -140,7 +137,7 @@ class PositionsChart(Chart):
         """Draw one bar per system, cut into its bands, the first one darkest; shares are written where they fit."""
         layout, systems = drawing.layout, self.systems
         shades = [0.85 - 0.77 * i / max(len(self.bands) - 1, 1) for i in range(len(self.bands))]
-        drawing.paragraph(self.x_label)
+        drawing.paragraph(X_LABEL)
         drawing.legend(
             [
                 (swatch(fill=SERIES[0], fill_opacity=shade, stroke=SERIES[0]), band)

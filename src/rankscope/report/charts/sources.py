@@ -21,7 +21,6 @@ from rankscope.light import names_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scores import Scores
 from rankscope.records import Record
-from rankscope.stats.units import paired_differences
 
 if TYPE_CHECKING:
     from rankscope.comparison.records import Comparison, PairResult
@@ -68,23 +67,17 @@ def better_of(scores: Scores, measure: str) -> Better:
     return "lower" if measure in next(iter(scores.values())).lower_is_better else "higher"
 
 
-def all_queries(scores: Scores) -> tuple[str, ...]:
-    """Return the queries in the order in which differences are stored."""
-    return tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
-
-
-def column_of(scores: Scores, name: str, measure: str, ids: Sequence[str]) -> Floats:
-    values = dict(zip(scores[name].query_ids, scores[name].column(measure).tolist(), strict=True))
-    return np.array([values.get(query, math.nan) for query in ids])
-
-
-def differences_of(comparison: Comparison, pair: PairResult) -> Floats:
-    """Return what every query says of a pair, in the order of `all_queries`; NaN where it takes no part."""
-    ids = all_queries(comparison.scores)
+def pair_scores(comparison: Comparison, pair: PairResult) -> tuple[list[str], Floats, Floats]:
+    """Return the queries on which a pair is compared, in the order of the scores, and what both systems score there."""
     group = next(group for group in comparison.groups if group.name == pair.group)
     counted = set(group.query_ids).difference(group.uncounted)
-    a, b = (column_of(comparison.scores, name, pair.measure, ids) for name in (pair.a, pair.b))
-    return np.where([query in counted for query in ids], paired_differences(a, b), math.nan)
+    runs = [comparison.scores[name] for name in (pair.a, pair.b)]
+    columns = [dict(zip(run.query_ids, run.column(pair.measure).tolist(), strict=True)) for run in runs]
+    stored = dict.fromkeys(query for run in comparison.scores.values() for query in run.query_ids)
+    rows = [(query, *(column.get(query, math.nan) for column in columns)) for query in stored if query in counted]
+    known = [row for row in rows if not any(map(math.isnan, row[1:]))]
+    a, b = (np.array([row[i] for row in known]) for i in (1, 2))
+    return [row[0] for row in known], a, b
 
 
 def weighted_words(scores: Scores) -> str:
@@ -93,5 +86,4 @@ def weighted_words(scores: Scores) -> str:
 
 
 def identifier(*parts: str) -> str:
-    """Return a prefix for ids that is its own on a page."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", "-".join(part for part in parts if part))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -10,8 +9,6 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.registry import Entry, Registry
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rankscope.report.document import Report
     from rankscope.report.table import Table
 
@@ -29,14 +26,6 @@ TABLE_RENDERERS: Registry[Callable[[Table], str]] = Registry(
         "csv": Entry("rankscope.report.table:to_csv"),
     },
 )
-ENDINGS: dict[str, Form] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".tex": "latex",
-    ".txt": "text",
-}
 
 
 def render(report: Report, form: Form) -> str:
@@ -49,12 +38,3 @@ def render(report: Report, form: Form) -> str:
 
 def render_table(table: Table, form: str) -> str:
     return TABLE_RENDERERS[form](table)
-
-
-def form_of(path: str | Path) -> Form:
-    """Return the form that the ending of a file's name asks for."""
-    try:
-        return ENDINGS[os.path.splitext(path)[1].lower()]  # noqa: PTH122 (pathlib takes long to load)
-    except KeyError:
-        endings = ", ".join(ENDINGS)
-        raise OptionError(f"{path}: the ending does not say what to write", hint=f"use one of {endings}") from None

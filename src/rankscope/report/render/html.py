@@ -102,9 +102,21 @@ def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
         case doc.TableBlock():
             return table_block(block, ids, level)
         case doc.Figure():
-            return figure_part(block, ids, level)
+            name = new_id(ids, "figure", block.title)  # a chart draws its title itself, so the heading is only heard
+            title = f'<h{level} class="label" id="{name}">{escape(block.title)}</h{level}>' if block.title else ""
+            svg = re.sub(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", "", block.svg)
+            caption = f"<figcaption>{escape(block.alt)}</figcaption>"
+            return f'<figure {labelled(block.title, name)}>{title}<div class="chart">{svg}</div>{caption}</figure>'
         case doc.Estimates():
-            inside = estimates_part(block)
+            axis = shared_axis(block)
+            rows = [
+                f"<li><b>{escape(row.name)}</b>{drawn_estimate(row, block, axis)}<span>{escape(row.words)}</span>"
+                for row in block.estimates
+            ]
+            key = "The line is zero" + (f", the band the margin of ±{block.margin:g}" if block.margin else "")
+            ends = f"<span>{signed(axis[0])}</span><span>{signed(axis[1])}</span>"
+            rows.append(f'<li class="ends" aria-hidden="true"><div>{ends}</div>')
+            inside = f'<ul class="estimates">{"".join(rows)}</ul><p class="note">{key}.</p>'
         case doc.Bullets():
             inside = f'<ul class="bullets">{"".join(f"<li>{escape(item)}" for item in block.items)}</ul>'
         case doc.Signals():
@@ -129,7 +141,6 @@ def labelled(title: str, name: str) -> str:
 
 
 def shape(tone: doc.Tone) -> str:
-    """Return the shape of a tone; its meaning stands beside it in words."""
     return f'<svg class="shape" viewBox="0 0 16 16" aria-hidden="true">{SHAPES[tone]}</svg>'
 
 
@@ -146,28 +157,15 @@ def verdict_part(verdict: doc.VerdictBlock, level: int) -> str:
     )
 
 
-def estimates_part(block: doc.Estimates) -> str:
-    """Return estimates on one axis, the ends of which are printed below."""
-    axis = shared_axis(block)
-    rows = [
-        f"<li><b>{escape(row.name)}</b>{drawn_estimate(row, block.margin, axis)}<span>{escape(row.words)}</span>"
-        for row in block.estimates
-    ]
-    key = "The line is zero" + (f", the band the margin of ±{block.margin:g}" if block.margin else "")
-    ends = f"<span>{signed(axis[0])}</span><span>{signed(axis[1])}</span>"
-    rows.append(f'<li class="ends" aria-hidden="true"><div>{ends}</div>')
-    return f'<ul class="estimates">{"".join(rows)}</ul><p class="note">{key}.</p>'
-
-
-def drawn_estimate(row: doc.Estimate, margin: float, axis: Axis) -> str:
+def drawn_estimate(row: doc.Estimate, block: doc.Estimates, axis: Axis) -> str:
     """Draw an estimate; its numbers stand beside it in words."""
 
     def place(number: float) -> float:
         return round((number - axis[0]) / (axis[1] - axis[0]) * TRACK, 1)
 
-    left, right, zero = map(place, (-margin, margin, 0.0))
+    left, right, zero = map(place, (-block.margin, block.margin, 0.0))
     parts = [f'<path class="axis" d="M0 14H{TRACK}"/>', f'<path class="zero" d="M{zero} 1V27"/>']
-    if margin:
+    if block.margin:
         parts.insert(0, f'<rect class="margin" x="{left}" y="1" width="{right - left:g}" height="26"/>')
     if row.numbers:
         low, value, high = map(place, row.numbers)
@@ -176,15 +174,6 @@ def drawn_estimate(row: doc.Estimate, margin: float, axis: Axis) -> str:
             f'<circle class="value" cx="{value}" cy="14" r="6"/>',
         ]
     return f'<svg class="track" viewBox="-8 0 {TRACK + 16} 28" aria-hidden="true">{"".join(parts)}</svg>'
-
-
-def figure_part(figure: doc.Figure, ids: set[str], level: int) -> str:
-    """Return a chart with what it shows in words below; it draws its title itself, so the heading is only heard."""
-    name = new_id(ids, "figure", figure.title)
-    title = f'<h{level} class="label" id="{name}">{escape(figure.title)}</h{level}>' if figure.title else ""
-    svg = re.sub(r"^\s*(<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|\s)*", "", figure.svg)
-    caption = f"<figcaption>{escape(figure.alt)}</figcaption>"
-    return f'<figure {labelled(figure.title, name)}>{title}<div class="chart">{svg}</div>{caption}</figure>'
 
 
 def table_block(block: doc.TableBlock, ids: set[str], level: int) -> str:

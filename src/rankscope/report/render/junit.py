@@ -1,12 +1,18 @@
-"""Test cases as JUnit XML, as Jenkins, GitHub and GitLab read it."""
+"""Gates as test cases in JUnit XML, as Jenkins, GitHub and GitLab read it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from rankscope.records import Record
+from rankscope.records import Record, or_nan
 from rankscope.report.render.texts import clean
+
+if TYPE_CHECKING:
+    from rankscope.comparison.gate import GateResult
+
+NO_TIME = {"time": "0.000"}
 
 
 class JUnitCase(Record):
@@ -16,9 +22,6 @@ class JUnitCase(Record):
     classname: str
     failed: str | None = None
     """Why it failed; None where it did not."""
-    time_s: float = 0.0
-    skipped: str | None = None
-    """Why it was not checked; None where it was."""
     error: str | None = None
     """Why it could not be checked, which is no less bad than failing; None where it could."""
     message: str | None = None
@@ -27,32 +30,55 @@ class JUnitCase(Record):
     """What else is known, printed as the case's output: the schema of Jenkins has no other place for it."""
 
 
+def cases(result: GateResult, *, command: str = "compare") -> Iterator[JUnitCase]:
+    """Yield one case per check: what the exit code says of all of them is said here of each."""
+    for check in result.checks:
+        measure = "" if check.compared is None else f".{check.compared.measure}"
+        is_open = check.outcome == "inconclusive"
+        fails = check.outcome == "failed" or (is_open and result.policy.on_inconclusive == "fail")
+        properties: dict[str, str] = {"gate": check.outcome}
+        if pair := check.compared:
+            properties |= {
+                "verdict": pair.final_verdict.code,
+                "delta": repr(or_nan(pair.delta)),
+                "ci": "none" if pair.ci.low is None else f"{pair.ci.low!r} to {pair.ci.high!r}",
+                "p_adjusted": repr(or_nan(pair.p.adjusted)),
+                "n_queries": str(pair.n_queries),
+                "n_left_out": str(pair.n_undefined),
+            }
+        yield JUnitCase(
+            name=check.name,
+            classname=f"rankscope.{command}{measure}",
+            failed=check.words if fails else None,
+            error=check.words if check.outcome == "error" else None,
+            message=check.words if is_open and not fails else None,
+            properties=properties,
+        )
+
+
+def error_case(name: str, message: str, *, command: str = "compare", measure: str = "") -> JUnitCase:
+    classname = f"rankscope.{command}" + (f".{measure}" if measure else "")
+    return JUnitCase(name=name, classname=classname, error=message, properties={"gate": "error"})
+
+
 def to_junit(cases: Iterable[JUnitCase], *, suite: str = "rankscope") -> str:
     listed = list(cases)
     n_errors = sum(case.error is not None for case in listed)
     n_failed = sum(case.failed is not None and case.error is None for case in listed)
-    n_skipped = sum(case.skipped is not None and case.failed is None and case.error is None for case in listed)
     counts = {"tests": str(len(listed)), "failures": str(n_failed), "errors": str(n_errors)}
-    attributes = {"name": clean(suite), **counts, "time": f"{sum(case.time_s for case in listed):.3f}"}
+    attributes = {"name": clean(suite), **counts, **NO_TIME}
     root = Element("testsuites", attributes)
-    element = SubElement(root, "testsuite", {**attributes, "skipped": str(n_skipped)})
+    parent = SubElement(root, "testsuite", {**attributes, "skipped": "0"})
     for case in listed:
-        add_case(element, case)
+        names = {"classname": clean(case.classname), "name": clean(case.name)}
+        element = SubElement(parent, "testcase", {**names, **NO_TIME})
+        kind, problem = ("failure", case.failed) if case.error is None else ("error", case.error)
+        if problem is not None:
+            part = SubElement(element, kind, {"type": kind, "message": clean(problem)})
+            part.text = "\n".join(map(clean, problem.splitlines()))
+        lines = [] if case.message is None else [clean(case.message)]
+        lines += (f"{clean(name)}: {clean(value)}" for name, value in case.properties.items())
+        if lines:
+            SubElement(element, "system-out").text = "\n".join(lines)
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
-
-
-def add_case(suite: Element, case: JUnitCase) -> None:
-    names = {"classname": clean(case.classname), "name": clean(case.name)}
-    element = SubElement(suite, "testcase", {**names, "time": f"{case.time_s:.3f}"})
-    kind, problem = ("failure", case.failed) if case.error is None else ("error", case.error)
-    if problem is not None:
-        part = SubElement(element, kind, {"type": kind, "message": clean(problem)})
-        part.text = "\n".join(map(clean, problem.splitlines()))
-    elif case.skipped is not None:
-        SubElement(element, "skipped", {"message": clean(case.skipped)})
-    lines = [f"{clean(name)}: {clean(value)}" for name, value in case.properties.items()]
-    if case.message is not None:
-        lines.insert(0, clean(case.message))
-    if lines:
-        SubElement(element, "system-out").text = "\n".join(lines)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rankscope.report import document as doc
-from rankscope.report.render.latex_table import LONGEST_WORD, floating_tables
-from rankscope.report.render.latex_text import FOREIGN, breakable, latex_text
+from rankscope.report.render.latex_table import FOREIGN, LONGEST_WORD, breakable, floating_tables, latex_text
 from rankscope.report.render.texts import TONE_WORDS, cleaned
 
 PREAMBLE = r"""\documentclass[a4paper]{article}
@@ -32,28 +31,17 @@ END = "% ---- the report ends ----"
 def to_latex(report: doc.Report) -> str:
     """Return the report as a document; charts are given in words, since LaTeX cannot take in SVG."""
     report = cleaned(report)
-    footer = [f"{latex_text(name)}: {breakable(value, LONGEST_WORD)}" for name, value in report.footer]
-    parts = [
-        PREAMBLE,
-        r"\begin{document}",
-        BEGIN,
-        FOREIGN,
-        rf"\section*{{{latex_text(report.title)}}}",
-        *(part for block in report.first_screen for part in block_parts(block)),
-        *(part for section in report.sections for part in section_parts(section)),
-        *([r"\subsection*{How to obtain this report again}", list_part("", footer)] if footer else []),
-        END,
-        r"\end{document}",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def section_parts(section: doc.Section) -> Iterator[str]:
-    yield rf"\subsection*{{{latex_text(section.title)}}}"
-    if section.intro:
-        yield latex_text(section.intro)
-    for block in section.blocks:
-        yield from block_parts(block)
+    parts = [PREAMBLE, r"\begin{document}", BEGIN, FOREIGN, rf"\section*{{{latex_text(report.title)}}}"]
+    parts += (part for block in report.first_screen for part in block_parts(block))
+    for section in report.sections:
+        parts.append(rf"\subsection*{{{latex_text(section.title)}}}")
+        if section.intro:
+            parts.append(latex_text(section.intro))
+        parts += (part for block in section.blocks for part in block_parts(block))
+    if report.footer:
+        footer = (f"{latex_text(name)}: {breakable(value, LONGEST_WORD)}" for name, value in report.footer)
+        parts += [r"\subsection*{How to obtain this report again}", list_part("", footer)]
+    return "\n\n".join([*parts, END, r"\end{document}"]) + "\n"
 
 
 def block_parts(block: doc.Block) -> Iterator[str]:

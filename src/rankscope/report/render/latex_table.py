@@ -1,13 +1,82 @@
-"""Tables in LaTeX: with booktabs rules, small where they are wide, over pages where they are long."""
+"""Text and tables in LaTeX.
+
+Text is printed as it is: with commands for what is special, and a way out for letters that the fonts lack. Tables have
+booktabs rules; they are small where they are wide, and run over pages where they are long.
+"""
+# ruff: noqa: RUF001 (letters that look alike)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from rankscope.light import LightRecord
-from rankscope.report.render.latex_text import FOREIGN, breakable, latex_text, latex_width
-from rankscope.report.render.texts import cleaned
+from rankscope.report.render.texts import DIGITS, MARKS, cleaned, pairs
 from rankscope.report.table import Cell, Table
+
+MATHS = pairs(r"""
+    Δ \Delta Γ \Gamma Θ \Theta Λ \Lambda Σ \Sigma Φ \Phi Ω \Omega
+    α \alpha β \beta γ \gamma δ \delta ε \varepsilon η \eta θ \theta κ \kappa λ \lambda μ \mu π \pi
+    ρ \rho σ \sigma τ \tau φ \varphi χ \chi ψ \psi ω \omega
+    − - ≤ \leq ≥ \geq ≠ \neq ≈ \approx ∞ \infty √ \surd ∩ \cap ∪ \cup ∈ \in ∑ \sum
+    → \rightarrow ← \leftarrow ↑ \uparrow ↓ \downarrow ● \bullet ○ \circ
+""")
+"""Letters and signs that text fonts lack and mathematics has."""
+
+# After the end of a row, a bracket or a star would be taken for an option of the line break.
+SPECIAL = pairs(r"""
+    & \& % \% $ \$ # \# _ \_ { \{ } \} \ \textbackslash{} ~ \textasciitilde{} ^ \textasciicircum{} | \textbar{}
+    < \textless{} > \textgreater{} " \textquotedbl{} ' \textquotesingle{} ` \textasciigrave{} [ {[} ] {]} * {*}
+""")
+SPECIAL |= {"\xa0": "~", "\u2009": r"\,", "\u202f": r"\,", "\u200b": r"\hspace{0pt}", "\xad": r"\-"}
+SPECIAL |= {char: rf"\ensuremath{{{command}}}" for char, command in MATHS.items()}
+LATIN = "¡-·¹-ſ"
+LATIN_LACKING = "ĦħĸĿŀŉŦŧſ"  # letters of that range that the usual fonts lack
+TYPOGRAPHY = "ȘșȚț–—‘’‚“”„†‡•…‰‹›€™"
+
+MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
+PIECES = re.compile(
+    rf"(?P<marks>{MARKS.pattern})"
+    rf"|(?P<special>[{re.escape(''.join(SPECIAL))}])"
+    r"|(?P<ligature>-(?=-)|,(?=,))"
+    rf"|(?P<foreign>(?:(?![ -~{LATIN}{TYPOGRAPHY}{re.escape(''.join(SPECIAL))}⁰⁴-⁹])[\s\S]|[{LATIN_LACKING}])+)"
+)
+
+CODE_WIDTH = len("U+0000 ")
+
+FOREIGN = r"""\ifdefined\rankscopeforeign\else
+  % pdfLaTeX prints letters that its fonts lack as code points, XeLaTeX and LuaLaTeX in the font of the document.
+  \protected\def\rankscopeforeign#1#2{\ifdefined\XeTeXversion#1\else\ifdefined\directlua#1\else\texttt{{[}#2{]}}\fi\fi}
+\fi"""
+
+
+def latex_text(text: str) -> str:
+    r"""Return a text as LaTeX prints it: `50%` as `50\%`, a hyphen before a number as a minus."""
+    return PIECES.sub(latex_piece, MINUS.sub("−", text.strip()))
+
+
+def latex_piece(match: re.Match[str]) -> str:
+    piece = match[0]
+    if match["marks"]:
+        return rf"\textsuperscript{{{piece.translate(DIGITS)}}}"
+    if match["special"]:
+        return SPECIAL[piece]
+    if match["ligature"]:  # two of them in a row would be printed as one other sign
+        return f"{piece}{{}}"
+    codes = " ".join(f"U+{ord(char):04X}" for char in piece)
+    return rf"\rankscopeforeign{{{piece}}}{{{codes}}}"
+
+
+def breakable(text: str, longest: int) -> str:
+    """Return a text as LaTeX prints it in a narrow column: a long word may be broken behind its signs, or anywhere."""
+    pieces = re.findall(rf"[^-_./:,+ ]{{1,{longest}}}[-_./:,+]*|[-_./:,+]+|\s+", text.strip())
+    return "".join(latex_text(piece) + r"\allowbreak{}" if piece.strip() else " " for piece in pieces)
+
+
+def latex_width(text: str) -> int:
+    """Return about how many characters are printed; a letter that the fonts lack takes as many as its code point."""
+    return len(text) + sum((CODE_WIDTH - 1) * len(match["foreign"] or "") for match in PIECES.finditer(text))
+
 
 SIZES = {"normalsize": 82, "small": 90, "footnotesize": 100, "scriptsize": 116}
 """How many characters of a table fit into a line, by the size of the letters."""
@@ -77,7 +146,6 @@ def floating_tables(table: Table, title: str) -> Iterator[str]:
 
 
 def table_part(table: Table, columns: Sequence[LatexColumn], title: str) -> str:
-    """Return a table: one that floats, or where it is long, one that runs over pages."""
     total = sum(column.taken for column in columns)
     size = next((name for name, room in SIZES.items() if total <= room), "scriptsize")
     rows = row_parts(table, columns)

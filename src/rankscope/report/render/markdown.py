@@ -13,7 +13,6 @@ from rankscope.report.render.texts import TONE_SHAPES, TONE_WORDS, cleaned
 
 
 def to_markdown(report: doc.Report) -> str:
-    """Return the report as Markdown; charts are given in words."""
     report = cleaned(report)
     blocks = list(heading(report.title, 1))
     blocks += (text for block in report.first_screen for text in block_texts(block))

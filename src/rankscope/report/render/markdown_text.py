@@ -18,7 +18,6 @@ def markdown_table(table: Table) -> str:
 
 
 def table_parts(table: Table) -> Iterator[str]:
-    """Yield a table and its notes; the best values are bold."""
     rules = [" --- " if i < table.n_name_columns else " ---: " for i in range(len(table.header))]
     cells = [map(inline, table.header), *(map(cell_text, row) for row in table.rows)]
     header, *rows = (f"| {' | '.join(row)} |" for row in cells)

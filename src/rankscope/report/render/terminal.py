@@ -45,10 +45,23 @@ def print_report(report: doc.Report, *, file: TextIO | None = None, details: boo
     stream = file or sys.stdout
     encoding = stream.encoding or "utf-8"
     spelt = with_texts(cleaned(report), lambda text: encodable(text, encoding))
-    if stream.isatty() or os.environ.get("FORCE_COLOR"):
-        print_rich_report(spelt, stream, encoding, details=details)
-    else:
+    if not stream.isatty() and not os.environ.get("FORCE_COLOR"):
         stream.write(encodable(plain_text(report_items(spelt, PIPE_WIDTH, details=details)), encoding))
+        return
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console, indent = Console(highlight=False, file=stream), (0, 0, 0, len(MARGIN))
+    for item in report_items(spelt, min(console.width, LONGEST_LINE), details=details):
+        if isinstance(item, Table):
+            shown = fitted(item, console.width - len(MARGIN))
+            console.print(Padding(rich_table(shown), indent))
+            for note in shown_notes(shown):
+                console.print(Padding(Text(encodable(note, encoding), style="dim"), indent))
+        else:
+            label, text = encodable(item.label, encoding), encodable(item.text, encoding)
+            console.print(Text.assemble((label, item.style), text), soft_wrap=True)
 
 
 def plain_text(items: Iterator[Item]) -> str:
@@ -60,23 +73,6 @@ def plain_text(items: Iterator[Item]) -> str:
         else:
             lines.append(item.label + item.text)
     return "".join(f"{line.rstrip()}\n" for line in lines)
-
-
-def print_rich_report(report: doc.Report, stream: TextIO, encoding: str, *, details: bool) -> None:
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = Console(highlight=False, file=stream)
-    for item in report_items(report, min(console.width, LONGEST_LINE), details=details):
-        if isinstance(item, Table):
-            shown = fitted(item, console.width - len(MARGIN))
-            console.print(Padding(rich_table(shown), (0, 0, 0, len(MARGIN))))
-            for note in shown_notes(shown):
-                console.print(Padding(Text(encodable(note, encoding), style="dim"), (0, 0, 0, len(MARGIN))))
-        else:
-            label, text = encodable(item.label, encoding), encodable(item.text, encoding)
-            console.print(Text.assemble((label, item.style), text), soft_wrap=True)
 
 
 def report_items(report: doc.Report, width: int, *, details: bool) -> Iterator[Item]:
@@ -123,7 +119,6 @@ def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item
 
 
 def verdict_lines(verdict: doc.VerdictBlock, width: int) -> Iterator[TextLine]:
-    """Yield what it is about, the answer, and what limits it."""
     if verdict.subject:
         yield TextLine(verdict.subject)
         yield TextLine()

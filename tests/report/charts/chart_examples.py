@@ -151,7 +151,7 @@ def trend(n_systems, seed, prefix):
     points = [
         c.TrendPoint(name, (value := rng.random()), *interval(value, 0.02)) for i, name in enumerate(names(n_systems))
     ]
-    return c.trend(points, title="Trend", measure="nDCG@10", target=0.5, prefix=prefix)
+    return c.trend(points, title="Trend", measure="nDCG@10", target=0.5, x_label="version", prefix=prefix)
 
 
 DRAW = {

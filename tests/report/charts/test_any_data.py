@@ -113,9 +113,11 @@ def test_maps(rows):
 
 
 @few
-@given(st.lists(st.tuples(texts, wild), min_size=1, max_size=20), st.none() | plain)
+@given(st.lists(st.tuples(texts, wild, st.floats(-1e12, 1e12)), min_size=1, max_size=20), st.none() | plain)
 def test_trend(rows, target):
-    drawn(lambda: charts.trend([charts.TrendPoint(n, v, *ends(v, 0.1)) for n, v in rows], target=target, **COMMON))
+    drawn(lambda: charts.trend([charts.TrendPoint(n, v, *ends(v, 0.1)) for n, v, _ in rows], target=target, **COMMON))
+    placed = [charts.TrendPoint(name, value, at=at) for name, value, at in rows]
+    drawn(lambda: charts.trend(placed, target=target, **COMMON))
 
 
 @given(
@@ -176,6 +178,8 @@ WRONG = {
     "counts that are none": lambda: charts.positions(["1"], [charts.BandCounts("a", [-1])], title="t"),
     "has no queries": lambda: charts.positions(["1"], [charts.BandCounts("a", [0])], title="t"),
     "not above 0": lambda: charts.quality_latency([charts.MapPoint("a", 0, 1)], **COMMON),
+    "for all or for none": lambda: charts.trend([charts.TrendPoint("a", 1), charts.TrendPoint("b", 1, at=1)], **COMMON),
+    "no place in time": lambda: charts.trend([charts.TrendPoint("a", 1, at=NAN)], **COMMON),
     "cannot begin an id": lambda: charts.trend([charts.TrendPoint("a", 1)], prefix="1 x", **COMMON),
 }
 

@@ -43,7 +43,7 @@ def test_long_words_everywhere_do_not_break_the_layout(kind):
         "relevance_diversity": lambda: charts.relevance_diversity(
             [charts.MapPoint(long, 1, 1)], x_measure=long, y_measure=long, **base
         ),
-        "trend": lambda: charts.trend([charts.TrendPoint(long, 1)] * 3, measure=long, **base),
+        "trend": lambda: charts.trend([charts.TrendPoint(long, 1)] * 3, measure=long, x_label=long, **base),
         "quality_latency": lambda: charts.quality_latency([charts.MapPoint(long, 1, 1)], measure=long, **base),
     }
     check_chart(charts_of[kind]())

@@ -237,18 +237,21 @@ def test_latency_is_logarithmic_and_its_front_is_fast_and_good():
 
 
 def test_trend_points_stand_at_their_values_and_misses_are_marked():
-    points = [charts.TrendPoint(f"v{i}", v) for i, v in enumerate([0.5, 0.45, 0.6])]
+    points = [charts.TrendPoint(f"v{i}", v, at=t) for i, (v, t) in enumerate([(0.5, 0), (0.45, 10), (0.6, 40)])]
     for picture in both(charts.trend(points, target=0.48, **COMMON)):
         dots = [s for s in picture.shapes if re.match(r"v\d:", s.tip)]
         places = {s.tip[:2]: middle(s) for s in dots}
         read = [picture.value_at(places[name][1], "end") for name in ("v0", "v1", "v2")]
         assert read == pytest.approx([0.5, 0.45, 0.6], abs=2e-3)
-        assert (places["v1"][0] - places["v0"][0]) / (places["v2"][0] - places["v0"][0]) == pytest.approx(0.5, abs=0.01)
+        assert (places["v1"][0] - places["v0"][0]) / (places["v2"][0] - places["v0"][0]) == pytest.approx(
+            0.25, abs=0.01
+        )
         assert {s.tip[:2] for s in dots if s.name == "path"} == {"v1"}
 
 
-def test_a_trend_is_told_from_its_first_value_to_its_last():
-    chart = charts.trend([charts.TrendPoint("early", 0.5), charts.TrendPoint("late", 0.6)], **COMMON)
+def test_trend_points_may_come_in_any_order():
+    points = [charts.TrendPoint("late", 0.6, at=2), charts.TrendPoint("early", 0.5, at=1)]
+    chart = charts.trend(points, **COMMON)
     assert [row["label"] for row in chart.data] == ["early", "late"]
     assert chart.alt == "m from 0.500 at early to 0.600 at late, 2 values."
 

@@ -198,21 +198,23 @@ def stroke_of(i: int) -> Attributes:
 
 
 class TrendPoint(Record):
-    """A value at a time or version, called `label`."""
+    """A value at a time or version, called `label`; `at` is its place in time, in any unit."""
 
     label: str
     value: float
     low: float = n.NAN
     high: float = n.NAN
+    at: float | None = None
 
 
 class TrendChart(Chart):
-    """A value over time with its band, in the order given; values that miss the target are hollow squares."""
+    """A value over time with its band; values that miss the target are hollow squares."""
 
     points: Sequence[TrendPoint]
     measure: str
     target: float | None = None
     better: Better = "higher"
+    x_label: str = ""
 
     @classmethod
     def from_score_files(
@@ -231,20 +233,30 @@ class TrendChart(Chart):
                 raise OptionError(f"{path}: there is no system {followed!r}", hint=hint)
             mean = mean_of(scores[followed], name)
             points.append(TrendPoint(Path(path).stem, mean.value, *mean.ends))
-        words = {"title": f"{name} over time", "subtitle": str(system or "")}
-        return cls(points, str(name), target=target, better=better, **words)
+        return cls(
+            points, str(name), title=f"{name} over time", target=target, better=better, subtitle=str(system or "")
+        )
 
     def checked(self) -> Self:
         n.require(self.points, "points")
-        points = [n.checked_estimate(point, point.label) for point in self.points]
+        placed = [point.at is not None for point in self.points]
+        if any(placed) != all(placed):
+            hint = "give `at` for all or for none"
+            raise OptionError("some points have a place in time and some have none", hint=hint)
+        points = []
+        for i, point in enumerate(self.points):
+            at = n.checked(i if point.at is None else point.at, point.label)
+            if math.isnan(at):
+                raise OptionError("a point has no place in time (NaN)", hint="leave the point out")
+            points.append(replace(n.checked_estimate(point, point.label), at=at))
         n.require_defined((point.value for point in points), "value")
         target = None if self.target is None else n.checked(self.target, "target")
-        return replace(self, points=points, target=target)
+        return replace(self, points=sorted(points, key=lambda point: point.at or 0), target=target)
 
     @cached_property
     def line(self) -> ChartLine:
-        columns = [[getattr(point, name) for point in self.points] for name in ("value", "low", "high")]
-        return ChartLine("", range(len(self.points)), *columns)
+        columns = [[getattr(point, name) for point in self.points] for name in ("at", "value", "low", "high")]
+        return ChartLine("", *columns)
 
     def misses(self, value: float) -> bool:
         if self.target is None:
@@ -278,7 +290,9 @@ class TrendChart(Chart):
             drawing.legend(keys)
         height = 260 if layout.is_wide else 220
         box, scale = axes.draw_y_axis(drawing, linear_axis(covered), self.measure, height=height)
-        first, last = (0, len(line.x) - 1) if len(line.x) > 1 else (-1, 1)  # a lone point stands in the middle
+        first, last = line.x[0], line.x[-1]
+        if first == last:  # a lone point stands in the middle
+            first, last = first - 1 - abs(first), first + 1 + abs(first)
         plot = Plot(box, Scale(first, last, box.left + 10, box.right - 10), scale)
         if self.target is not None:
             drawing.add(straight(box.left, scale(self.target), box.right, scale(self.target), **TARGET))
@@ -289,12 +303,12 @@ class TrendChart(Chart):
         drawing.y = box.bottom + 4
         labels = [shortened(point.label, layout.inner / 3, layout.size) for point in self.points]
         axes.write_below(drawing, [plot.x(x) for x in reversed(line.x)], reversed(labels))
-        drawing.space(4)
+        axes.axis_name(drawing, self.x_label, box)
 
     def markers(self, plot: Plot) -> list[str]:
         """Return a marker per value, as long as they have room; those that miss the target always have one."""
         reached, missed = [], []
-        for x, point in enumerate(self.points):
+        for x, point in zip(self.line.x, self.points, strict=True):
             if not math.isfinite(point.value):
                 continue
             words = tip(f"{point.label}: {n.with_interval(point.value, point.low, point.high)}")

@@ -12,12 +12,14 @@ from rankscope.errors import FormatError
 from rankscope.io import trec
 from rankscope.io.columns import QRELS_COLUMNS, RUN_COLUMNS
 from rankscope.io.delimited import BEIR_HEADER, DELIMITERS
-from rankscope.io.formats import BUILT_IN, FORMATS, format_in_name
+from rankscope.io.formats import FORMATS, format_in_name
 from rankscope.io.numbers import number_in
 from rankscope.io.source import BYTE_ORDER_MARK, PathLike, StoredFile, source_of
 from rankscope.io.table import KINDS, format_of_magic, lowered, rows_in
 from rankscope.light import LightRecord
 
+_BY_CONTENT = frozenset({"trec", "beir", "json", "jsonl", "csv", "tsv", "parquet", "arrow"})
+"""The formats that are detected from the content of a file; all others follow from its name."""
 _HEAD_BYTES = 1 << 18
 _FIRST_KEY = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*')
 _QRELS_ONLY = {name for role in ("grade", "subtopic", "rater", "time") for name in QRELS_COLUMNS[role]} - {"score"}
@@ -70,7 +72,7 @@ def layout_of(
     if not head.removeprefix(BYTE_ORDER_MARK).strip():
         raise empty(source.name)
     named = format_name or format_in_name(source.name)
-    name = format_name or (None if named in BUILT_IN else named) or format_of_magic(head)
+    name = format_name or (None if named in _BY_CONTENT else named) or format_of_magic(head)
     if name is not None and FORMATS[name].magic:
         return FileLayout(name)
     check_is_text(head, source.name)

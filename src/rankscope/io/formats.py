@@ -50,8 +50,6 @@ FORMATS: Registry[Format] = Registry(
     entry_points="rankscope.formats",
 )
 """Every format by name, with a sentence that describes it and the endings of its files."""
-BUILT_IN = frozenset(FORMATS.entries)
-"""The formats that are detected from the content of a file; all others follow from its name."""
 
 
 def check_format(name: str | None) -> None:

@@ -30,7 +30,7 @@ from rankscope.comparison.request import Settings
 from rankscope.records import Record, or_none, replace
 from rankscope.stats.effect import bayesian_bootstrap
 from rankscope.stats.estimates import PairEstimates, estimate_pairs
-from rankscope.stats.family import CORRECTIONS, MAX_T, NO_CORRECTION, SLACK, Correction, Family, FamilyResult
+from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, Family, FamilyResult
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.units import Units, UnitSums, paired_differences
@@ -128,6 +128,7 @@ def compare_contests(
                 result,
                 settings=settings,
                 units=units,
+                how=how,
                 correction=correction if is_primary else EXPLORATORY,
                 adjusted=float(adjusted[i]),
                 family_size=result.size if is_primary else len(tested),
@@ -233,6 +234,7 @@ def tested_pair(
     *,
     settings: Settings,
     units: Units,
+    how: Correction,
     correction: str,
     adjusted: float,
     family_size: int,
@@ -241,7 +243,6 @@ def tested_pair(
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
     from scipy.special import stdtrit
 
-    how = MAX_T if correction == EXPLORATORY else CORRECTIONS[correction]
     differences = contest.differences
     delta, error = float(numbers.delta[i]), float(numbers.error[i])
     n_units, skew = int(numbers.moments.n_units[i]), float(numbers.skew[i])

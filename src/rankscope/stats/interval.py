@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ _SLACK = 1e-9
 """How far a score may lie beyond its range: sums of fractions do not always end at 1."""
 _LARGEST_LOG = 700.0
 """Beyond it there is no number to write the end of an interval with."""
+_LARGEST = sys.float_info.max
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Takes resamples as rows and returns one number each."""
@@ -114,7 +116,7 @@ def inside_range(mean: float, half: float, ends: tuple[float, float], level: flo
     low, high = ends
     if math.isinf(high) or math.isinf(low):
         away = mean - low if math.isinf(high) else high - mean
-        near, far = (away * math.exp(sign * min(half / away, _LARGEST_LOG)) for sign in (-1, 1))
+        near, far = (min(_LARGEST, away * math.exp(sign * min(half / away, _LARGEST_LOG))) for sign in (-1, 1))
         if math.isinf(high):
             return Interval(low + near, low + far, level, "log-t")
         return Interval(high - far, high - near, level, "log-t")

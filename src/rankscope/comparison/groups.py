@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -39,8 +40,7 @@ from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_none, replace
 from rankscope.stats.interval import mean_interval
 from rankscope.stats.multiple import benjamini_hochberg
-from rankscope.stats.paired import ON_REQUEST
-from rankscope.stats.slices import contrast_p, counted_bins
+from rankscope.stats.paired import ON_REQUEST, contrast_p
 from rankscope.stats.units import Units
 
 LANGUAGE = ("language", "lang")
@@ -107,17 +107,15 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     tested = compare_contests(
         contests, given.settings, correction=request.correction, units=given.units, systems=systems
     )
-    by_group: dict[str | None, list[TestedContest]] = {name: [] for name in masks}
-    for each in tested:
-        by_group[each.contest.group].append(each)
-    contrasts = contrasts_of(given, by_group, parts)
+    contrasts = contrasts_of(given, tested, parts)
     groups, weights = [], given.units.weights
     for name, mask in masks.items():
         inside = given.ids_in(mask)
         found = None
         if evidence is not None:
             found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
-        results = tuple(pair_results(given, by_group[name], parts[name], contrasts, found))
+        of_group = [each for each in tested if each.contest.group == name]
+        results = tuple(pair_results(given, of_group, parts[name], contrasts, found))
         groups.append(
             QueryGroup(
                 name=name,
@@ -222,6 +220,14 @@ def numbers_first(text: str) -> tuple[float, str]:
     return (float(head), "") if head.replace(".", "", 1).isdigit() else (math.inf, text)
 
 
+def counted_bins(values: Iterable[int], edges: tuple[int, ...]) -> list[str]:
+    """Return words for whole numbers by range: with edges 2, 5 these are `1`, `2-4` and `5+`."""
+    lows = [1, *edges]
+    names = [f"{low}" if low == high - 1 else f"{low}-{high - 1}" for low, high in zip(lows, edges, strict=False)]
+    names.append(f"{edges[-1]}+")
+    return ["0" if value < 1 else names[bisect_right(edges, value)] for value in values]
+
+
 def other_attributes(given: ComparisonInput) -> dict[str, Mapping[str, Any]]:
     """Return what else is known of queries: their other attributes, length, and number of relevant docs."""
     found: dict[str, Mapping[str, Any]] = {}
@@ -280,26 +286,21 @@ def contests_of(
                 )
 
 
-Place: TypeAlias = tuple[str | None, str, str, str]
-"""Group, system, other system and label of a stratum."""
-
-
 def contrasts_of(
-    given: ComparisonInput,
-    by_group: Mapping[str | None, Sequence[TestedContest]],
-    parts: Mapping[str | None, Sequence[StratumMask]],
-) -> dict[Place, Contrast]:
-    """Return whether strata differ from all other queries; false discoveries are controlled over all of all pairs."""
-    p_of: dict[Place, float] = {}
-    for group, tested in by_group.items():
-        for each in tested:
-            if each.contest.role == "primary":
-                differences = each.contest.differences
-                for part in parts[group]:
-                    place = group, each.contest.a, each.contest.b, part.label
-                    p_of[place] = contrast_p(differences, part.mask, given.units)
-    can_test = [place for place, p in p_of.items() if not math.isnan(p)]
-    adjusted = dict(zip(can_test, benjamini_hochberg(np.array([p_of[p] for p in can_test])).tolist(), strict=True))
+    given: ComparisonInput, tested: Sequence[TestedContest], parts: Mapping[str | None, Sequence[StratumMask]]
+) -> dict[tuple[Contest, str], Contrast]:
+    """Return whether strata differ from all other queries, by contest and label of the stratum.
+
+    False discoveries are controlled over all strata of all pairs.
+    """
+    p_of = {
+        (each.contest, part.label): contrast_p(each.contest.differences, part.mask, given.units)
+        for each in tested
+        if each.contest.role == "primary"
+        for part in parts[each.contest.group]
+    }
+    known = [place for place, p in p_of.items() if not math.isnan(p)]
+    adjusted = dict(zip(known, benjamini_hochberg(np.array([p_of[place] for place in known])).tolist(), strict=True))
     return {place: Contrast(or_none(p), adjusted.get(place)) for place, p in p_of.items()}
 
 
@@ -307,7 +308,7 @@ def pair_results(
     given: ComparisonInput,
     tested: Sequence[TestedContest],
     parts: Sequence[StratumMask],
-    contrasts: Mapping[Place, Contrast],
+    contrasts: Mapping[tuple[Contest, str], Contrast],
     evidence: GroupEvidence | None,
 ) -> Iterator[PairResult]:
     """Yield every pair of a group by the primary measure, with its verdict, followed by the other measures."""
@@ -326,7 +327,7 @@ def pair_results(
         labelled = {each.contest.label: each.result for each in found if each.contest.label}
         strata = []
         for part in parts:
-            inside, contrast = labelled[part.label], contrasts[main.contest.group, a, b, part.label]
+            inside, contrast = labelled[part.label], contrasts[main.contest, part.label]
             too_few = inside.n_units < MIN_UNITS
             differs = contrast.adjusted is not None and contrast.adjusted <= given.settings.false_discoveries
             same = ("n_queries", "mean", "delta", "ci", "n_units", "wins", "ties", "losses", "standard_error")

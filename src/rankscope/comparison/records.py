@@ -16,9 +16,8 @@ from rankscope.comparison.request import Settings
 from rankscope.errors import InputError
 from rankscope.records import Record, or_nan, or_none, replace, to_json
 from rankscope.registry import Entry, Registry
-from rankscope.stats.effect import Chances
 from rankscope.stats.interval import Interval
-from rankscope.stats.paired import Test
+from rankscope.stats.paired import Chances, Test
 
 if TYPE_CHECKING:
     from rankscope.measures.scores import Scores

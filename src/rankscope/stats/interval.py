@@ -126,27 +126,20 @@ def inside_range(mean: float, half: float, ends: tuple[float, float], level: flo
     return Interval(from_end, min(to_end, high), level, "logit-t")
 
 
-def t_interval(values: Floats, *, level: float = LEVEL) -> Interval:
+def t_interval(values: Floats, *, level: float = LEVEL, clusters: np.ndarray | None = None) -> Interval:
     """Return Student's interval of the mean: deterministic, and as good as the bootstrap in simulation."""
+    from scipy.special import stdtrit
+
     _check(values, level, at_least=2)
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return _around(values, error, len(values) - 1, level, "t")
+    mean, error, df = mean_and_error(values, clusters, None)
+    _check_clusters(df + 1)
+    half = float(stdtrit(df, (1 + level) / 2)) * error
+    return Interval(mean - half, mean + half, level, "t" if clusters is None else "cluster t")
 
 
 def cluster_t_interval(values: Floats, clusters: np.ndarray, *, level: float = LEVEL) -> Interval:
     """Return the interval of the mean where values come in groups that are not independent (Miller 2024)."""
-    _check(values, level, at_least=2)
-    sums = sums_by_member(values - values.mean(), members_of(clusters, len(values)))
-    n = len(sums)
-    _check_clusters(n)
-    return _around(values, math.sqrt(n / (n - 1) * float((sums**2).sum())) / len(values), n - 1, level, "cluster t")
-
-
-def _around(values: Floats, error: float, df: int, level: float, method: str) -> Interval:
-    from scipy.special import stdtrit
-
-    mean, half = float(values.mean()), float(stdtrit(df, (1 + level) / 2)) * error
-    return Interval(mean - half, mean + half, level, method)
+    return t_interval(values, level=level, clusters=clusters)
 
 
 def wilson_interval(successes: int, n: int, *, level: float = LEVEL) -> Interval:

@@ -18,7 +18,7 @@ from rankscope.arrays import Bools, Floats, safe_divide
 from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
 from rankscope.comparison.records import Bounds, DocToJudge, JudgedShares, PairMovement, PairResult, UnjudgedCheck
 from rankscope.comparison.request import CompareRequest
-from rankscope.comparison.verdict import VerdictContext, decide, is_claim
+from rankscope.comparison.verdict import CLAIMS, VerdictContext, decide
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.measures.spec import Measure
@@ -107,7 +107,7 @@ class GroupEvidence:
         context = replace(context, identical=identical, judged=judged)
         if self.tipping is not None:
             code, counted = decide(pair, context), ~np.isnan(tested.contest.differences)[self.places]
-            if is_claim(code):
+            if code in CLAIMS:
                 check = self.claim_check(pair, self.tipping, counted)
             elif code == "same" and pair.differs:
                 check = self.same_check(pair, self.tipping, counted)

@@ -100,12 +100,14 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
     systems = None
     if request.all_pairs and len(masks) == 1:
         matrix = np.column_stack([given.columns[name, given.primary] for name in scores])
-        matrix = np.where(next(iter(masks.values()))[:, None], matrix, math.nan)
         undefined = np.isnan(matrix)
         systems = matrix if (undefined.all(axis=1) == undefined.any(axis=1)).all() else None
-    contests = list(contests_of(given, masks, parts))
     tested = compare_contests(
-        contests, given.settings, correction=request.correction, units=given.units, systems=systems
+        list(contests_of(given, masks, parts)),
+        given.settings,
+        correction=request.correction,
+        units=given.units,
+        systems=systems,
     )
     contrasts = contrasts_of(given, tested, parts)
     groups, weights = [], given.units.weights
@@ -120,7 +122,7 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
             QueryGroup(
                 name=name,
                 n_queries=len(inside),
-                pooled=bool(isolated_by) and name == POOLED,
+                pooled=name == POOLED,
                 leaderboard=leaderboard_of(given, mask, results),
                 comparisons=results,
                 query_ids=inside,

@@ -197,23 +197,18 @@ class StratumMask(Record, eq=False):
 
 def stratum_masks(given: ComparisonInput, group: Bools) -> Iterator[StratumMask]:
     """Yield the strata asked for, then other parts of the queries in which a difference might sit."""
-
-    def by_value(name: str, values: Mapping[str, Any], *, asked_for: bool) -> list[StratumMask]:
-        present = {str(values[query]) for query in given.ids_in(group) if query in values}
-        return [
-            StratumMask(name, value, members(given.ids, values, value) & group, asked_for, f"{name}={value}")
-            for value in sorted(present, key=numbers_first)
-        ]
-
+    wanted: list[tuple[str, Mapping[str, Any], bool]] = []
     if given.queries is not None:
-        for name in given.request.strata:
-            yield from by_value(name, given.queries.attribute(name), asked_for=True)
-    if len(given.pairs) > MANY_PAIRS:
-        return
-    for name, values in other_attributes(given).items():
-        found = by_value(name, values, asked_for=False)
-        if 2 <= len(found) <= MANY_VALUES:
-            yield from (part for part in found if part.mask.sum() >= SMALLEST_SLICE)
+        wanted += [(name, given.queries.attribute(name), True) for name in given.request.strata]
+    if len(given.pairs) <= MANY_PAIRS:
+        wanted += [(name, values, False) for name, values in other_attributes(given).items()]
+    inside = given.ids_in(group)
+    for name, values, asked_for in wanted:
+        present = {str(values[query]) for query in inside if query in values}
+        for value in sorted(present, key=numbers_first) if asked_for or 2 <= len(present) <= MANY_VALUES else ():
+            mask = members(given.ids, values, value) & group
+            if asked_for or mask.sum() >= SMALLEST_SLICE:
+                yield StratumMask(name, value, mask, asked_for, f"{name}={value}")
 
 
 def numbers_first(text: str) -> tuple[float, str]:

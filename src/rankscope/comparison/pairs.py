@@ -7,8 +7,7 @@ value: that of its family of comparisons (`stats/family.py`), on its units of ev
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from rankscope.comparison.records import (
 )
 from rankscope.comparison.request import Settings
 from rankscope.records import Record, or_none, replace
-from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, Family, FamilyResult
+from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, FamilyResult
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import bayesian_bootstrap
@@ -136,17 +135,15 @@ def compare_contests(
         if not family:
             continue
         is_primary = role == "primary"
-        numbers = estimate_pairs(family, units)
         given: dict[str, Any] = {"how": how, "settings": settings, "units": units}
-        test = partial(run_tests, **given)
-        result = test(family, numbers, systems=sums if is_primary else None)
+        numbers, result = run_family(family, systems=sums if is_primary else None, **given)
         if not is_primary:
             result = replace(result, p=benjamini_hochberg(result.p), size=len(family))
         called = (numbers.moments.n_units > 2) & (np.abs(numbers.delta) > result.critical * numbers.error)
         for i, contest in enumerate(family):
             in_full = contest.in_full and few_pairs
             pair = tested_pair(contest, numbers, i, result, correction=name, in_full=in_full, **given)
-            rest = leave_out(i, family, numbers, result, units=units, test=test) if is_primary and called[i] else None
+            rest = leave_out(i, family, numbers, result, **given) if is_primary and called[i] else None
             found[id(contest)] = TestedContest(contest, pair, rest)
     return tuple(found[id(contest)] for contest in contests)
 
@@ -198,37 +195,28 @@ def estimate_some(differences: Floats, units: Units) -> PairEstimates:
         )
 
 
-def run_tests(
-    family: Sequence[Contest],
-    numbers: PairEstimates,
-    *,
-    how: Correction,
-    settings: Settings,
-    units: Units,
-    systems: UnitSums | None = None,
-) -> FamilyResult:
-    together = Family(
-        differences=lambda: units.sums(np.column_stack([contest.differences for contest in family])),
-        moments=numbers.moments,
-        systems=systems,
+def run_family(
+    family: Sequence[Contest], *, how: Correction, settings: Settings, units: Units, systems: UnitSums | None = None
+) -> tuple[PairEstimates, FamilyResult]:
+    numbers = estimate_pairs(family, units)
+    result = how.test(
+        lambda: units.sums(np.column_stack([contest.differences for contest in family])),
+        None if systems is None else (systems, numbers.moments),
+        alpha=settings.alpha,
+        n_resamples=settings.n_resamples,
+        seed=settings.seed,
     )
-    return how.test(together, alpha=settings.alpha, n_resamples=settings.n_resamples, seed=settings.seed)
+    return numbers, result
 
 
 def leave_out(
-    i: int,
-    family: Sequence[Contest],
-    numbers: PairEstimates,
-    result: FamilyResult,
-    *,
-    units: Units,
-    test: Callable[..., FamilyResult],
+    i: int, family: Sequence[Contest], numbers: PairEstimates, result: FamilyResult, *, units: Units, **given: Any
 ) -> WithoutTopUnit:
     """Return a pair without the unit that carries most of it; for a family that is not large, all is made anew."""
     unit, is_exact = int(numbers.top_unit[i]), len(family) <= ANEW_UP_TO
     if is_exact:
         rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
-        result = test(rest, estimate_pairs(rest, units))
+        _, result = run_family(rest, units=units, **given)
     columns = (numbers.delta_without, numbers.error_without, result.critical, result.critical_equivalence)
     return WithoutTopUnit(unit, *(float(column[i]) for column in columns), is_exact)
 

@@ -289,9 +289,8 @@ def decimals(pair: PairResult | Stratum) -> int:
     low, high = pair.ci.low, pair.ci.high
     half = (or_nan(high) - or_nan(low)) / 2
     digits = min(6, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
-    ends = [end for end in (low, high) if end is not None]
-    while digits < 9 and any(
-        end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in pair.edges
-    ):
+    margin = pair.margin if isinstance(pair, PairResult) and pair.role == "primary" else 0.0
+    close = [(end, edge) for end in (low, high) if end is not None for edge in (0.0, margin, -margin) if end != edge]
+    while digits < 9 and any(round(end, digits) == round(edge, digits) for end, edge in close):
         digits += 1
     return digits

@@ -66,7 +66,7 @@ def p_values(sorted_maxima: Floats, t_squared: Floats) -> Floats:
 
 
 def joint_test(
-    units: UnitSums, *, alpha: float, n_resamples: int, seed: int, pairs: Moments | None = None
+    units: UnitSums, pairs: Moments | None = None, *, alpha: float, n_resamples: int, seed: int
 ) -> FamilyResult:
     """Return max t over all columns; with the moments of `pairs` columns are systems, the family all pairs of them.
 
@@ -178,22 +178,13 @@ def bonferroni_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: i
     )
 
 
-class Family(Record, eq=False):
-    """Pairs that are tested together."""
-
-    differences: Callable[[], UnitSums]
-    """Sums of differences by unit, a column per pair; made when they are needed, as they are many."""
-    moments: Moments
-    """Those of the pairs."""
-    systems: UnitSums | None = None
-    """Sums of scores by unit, a column per system, where the pairs are all pairs of them on the same queries."""
-
-
 class Correction(Record, eq=False):
     """A way to keep the error rate of several comparisons: what tests them, and what the results are called."""
 
     test: Callable[..., FamilyResult]
-    """Takes the family, and alpha, n_resamples and seed by name."""
+    """Takes a function that returns sums of differences by unit, a column per pair, as these are many; sums of scores
+    by unit, a column per system, with the moments of the pairs, where these are all pairs of the systems on the same
+    queries, else None; and alpha, n_resamples and seed by name."""
     interval_method: str
     p_method: str
     simultaneous: bool
@@ -201,21 +192,19 @@ class Correction(Record, eq=False):
 
 
 MAX_T = Correction(
-    lambda family, **options: joint_test(
-        family.systems or family.differences(), pairs=family.moments if family.systems else None, **options
-    ),
+    lambda differences, systems, **options: joint_test(*(systems or [differences()]), **options),
     "max t by sign flips",
     "sign-flip permutation",
     simultaneous=True,
 )
 BONFERRONI = Correction(
-    lambda family, **options: bonferroni_tests(family.differences(), **options),
+    lambda differences, _, **options: bonferroni_tests(differences(), **options),
     "t, Bonferroni",
     "t",
     simultaneous=True,
 )
 NO_CORRECTION = Correction(
-    lambda family, **options: separate_tests(family.differences(), **options),
+    lambda differences, _, **options: separate_tests(differences(), **options),
     "sign flips",
     "sign-flip permutation",
     simultaneous=False,

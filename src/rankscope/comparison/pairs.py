@@ -217,8 +217,9 @@ def leave_out(
     if is_exact:
         rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
         _, result = run_family(rest, units=units, **given)
-    columns = (numbers.delta_without, numbers.error_without, result.critical, result.critical_equivalence)
-    return WithoutTopUnit(unit, *(float(column[i]) for column in columns), is_exact)
+    delta, error = float(numbers.delta_without[i]), float(numbers.error_without[i])
+    critical, narrow = float(result.critical[i]), float(result.critical_equivalence[i])
+    return WithoutTopUnit(unit, delta, error, critical, narrow, is_exact)
 
 
 def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any) -> PairResult:

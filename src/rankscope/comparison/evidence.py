@@ -90,7 +90,7 @@ class GroupEvidence:
             self.judged_shares[name] = None if np.isnan(shares).all() else or_none(float(np.nanmean(shares)))
 
     def of(self, tested: TestedContest, context: VerdictContext) -> tuple[VerdictContext, dict[str, Any]]:
-        """Return what is known of a pair beyond its scores: for its verdict, and as fields of its record."""
+        """Say whether the rankings are identical, for the verdict, and what else is known, as fields of the record."""
         pair, source = tested.result, self.source
         a, b = self.runs[pair.a], self.runs[pair.b]
         effect = moved = check = None
@@ -104,7 +104,7 @@ class GroupEvidence:
             depth = self.policies.depth or LOOKED_AT
             identical = a.leading(self.qrels.query_ids, depth) == b.leading(self.qrels.query_ids, depth)
         judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], self.depth)
-        context = replace(context, identical=identical, judged=judged)
+        context = replace(context, identical=identical)
         if self.tipping is not None:
             code, counted = decide(pair, context), ~np.isnan(tested.contest.differences)[self.places]
             if code in CLAIMS:
@@ -125,7 +125,7 @@ class GroupEvidence:
                     DocToJudge(doc.query_id, doc.doc_id, or_none(doc.swing), doc.rank_a, doc.rank_b)
                     for doc in effect.docs(effect.n_certain)
                 )
-        return replace(context, unjudged=check), more
+        return context, more
 
     def claim_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck | None:
         check = tipping.check(pair.a, pair.b, counted=counted, weights=self.weights)

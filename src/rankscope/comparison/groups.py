@@ -340,11 +340,11 @@ def pair_results(
                     **{name: getattr(inside, name) for name in same},
                 )
             )
-        result = replace(main.result, **query_details(given, main))
         more: dict[str, Any] = {"settle": (), "sensitivity": {}}
         if evidence is not None:
-            context, more = evidence.of(replace(main, result=result), context)
-        yield replace(result, verdict=verdict_of(result, context), strata=tuple(strata), **more)
+            context, more = evidence.of(main, context)
+        result = replace(main.result, strata=tuple(strata), **query_details(given, main), **more)
+        yield replace(result, verdict=verdict_of(result, context))
         yield from (each.result for each in found if each.contest.role == "exploratory" and not each.contest.label)
 
 

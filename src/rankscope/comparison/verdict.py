@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from rankscope.comparison.pairs import WithoutTopUnit
-from rankscope.comparison.records import Code, JudgedShares, PairResult, Stratum, UnjudgedCheck, Verdict
+from rankscope.comparison.records import Code, PairResult, Stratum, UnjudgedCheck, Verdict
 from rankscope.records import Record, or_nan
 from rankscope.stats.family import CORRECTIONS
 
@@ -48,15 +48,13 @@ class VerdictContext(Record, kw_only=True):
     """Whether both return the same docs in the same order."""
     problem: str = ""
     """Why the two cannot be compared at all; empty where they can."""
-    unjudged: UnjudgedCheck | None = None
-    judged: JudgedShares | None = None
     unit_names: Sequence[str] = ()
     without_top_unit: WithoutTopUnit | None = None
 
 
 def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
     """Return the verdict on B: what the first rule says, weakened where unjudged docs could change it."""
-    code, unjudged = decide(pair, known), known.unjudged
+    code, unjudged = decide(pair, known), pair.unjudged
     because: Because = "margin" if code in ("probably_better", "probably_worse") else None
     if unjudged is not None and (code in CLAIMS or code == "same"):
         if unjudged.strength == "not_safe":
@@ -66,7 +64,7 @@ def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
     return Verdict(
         code=code,
         because=because,
-        text=sentence(code, because, pair, known),
+        text=sentence(code, because, pair),
         reason=reason(code, because, pair, known),
         cautions=tuple(cautions(code, pair, known)),
     )
@@ -105,10 +103,10 @@ def short_words(code: Code, pair: PairResult) -> str:
     return "no score differs" if code == "same" and not pair.differs else WORDS[code]
 
 
-def sentence(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
+def sentence(code: Code, because: Because, pair: PairResult) -> str:
     unless = ""
-    if because == "unjudged" and known.unjudged is not None:
-        unless = f"unless {known.unjudged.behind}'s unjudged results are unusually good"
+    if because == "unjudged" and pair.unjudged is not None:
+        unless = f"unless {pair.unjudged.behind}'s unjudged results are unusually good"
     return {
         "not_comparable": "Not comparable.",
         "identical": "The rankings are identical.",
@@ -132,7 +130,7 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code in ("identical", "same") and not pair.differs:
         return f"Both have the same {pair.measure} on each of {count_words(pair.n_queries, 'query')}."
     if code == "not_safe":
-        return "" if known.unjudged is None else not_safe_words(pair, known.unjudged, margin)
+        return "" if pair.unjudged is None else not_safe_words(pair, pair.unjudged, margin)
     side = f"Its {pair.measure} is {direction(pair)}"
     where = f"{side} ({interval_words(pair)})"
     if code == "too_few":
@@ -243,12 +241,12 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             f"The differences are lopsided (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
             "the interval is rough."
         )
-    yield from unjudged_words(code, pair, known)
+    yield from unjudged_words(code, pair)
 
 
-def unjudged_words(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
+def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:
     """Say how much is unjudged, and what that could do to the verdict."""
-    check, judged = known.unjudged, known.judged
+    check, judged = pair.unjudged, pair.judged
     if judged is None or check is None or code == "not_safe":
         return
     share_a, share_b = or_nan(judged.a), or_nan(judged.b)

@@ -284,24 +284,18 @@ def field_docs(kind: type[Any]) -> dict[str, str]:
 
 
 def _records_in(kind: Any) -> list[type[Any]]:
-    found: dict[type[Any], None] = {}
-
-    def visit(info: Any) -> None:
+    found: list[type[Any]] = []
+    waiting: list[Any] = [msgspec.inspect.type_info(kind)]
+    while waiting:
+        info = waiting.pop()
         if isinstance(info, msgspec.inspect.StructType):
-            if info.cls in found:
-                return
-            found[info.cls] = None
-            for field in info.fields:
-                visit(field.type)
-        for name in ("item_type", "key_type", "value_type", "type"):
-            if isinstance(inner := getattr(info, name, None), msgspec.inspect.Type):
-                visit(inner)
-        for several in ("types", "item_types"):
-            for inner in getattr(info, several, ()):
-                visit(inner)
-
-    visit(msgspec.inspect.type_info(kind))
-    return list(found)
+            if info.cls not in found:
+                found.append(info.cls)
+                waiting += [field.type for field in info.fields]
+        elif isinstance(info, msgspec.inspect.Type):
+            inside = [getattr(info, name) for name in info.__struct_fields__]
+            waiting += [inner for each in inside for inner in (each if isinstance(each, tuple) else [each])]
+    return found
 
 
 def as_clause(text: str) -> str:

@@ -30,10 +30,7 @@ USUAL_MARGIN = 0.01
 
 
 def compare(
-    qrels: QrelsLike,
-    runs: RunsLike,
-    measures: MeasuresLike = None,
-    **options: Unpack[CompareOptions],
+    qrels: QrelsLike, runs: RunsLike, measures: MeasuresLike = None, **options: Unpack[CompareOptions]
 ) -> Comparison:
     """Tell which of several runs is better, how sure that is, and where the difference sits.
 

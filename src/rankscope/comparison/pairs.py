@@ -226,11 +226,9 @@ def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any
     """Return the record of a contest: what holds of every one, and what was found."""
     known = ~np.isnan(contest.differences)
     a, b = (or_none(weighted_mean(scores, known, units)) for scores in (contest.scores_a, contest.scores_b))
-    common: dict[str, Any] = {
+    same = ("measure", "role", "group", "lower_is_better", "hashes")
+    common: dict[str, Any] = {name: getattr(contest, name) for name in same} | {
         "systems": Both(contest.a, contest.b),
-        "measure": contest.measure,
-        "role": contest.role,
-        "group": contest.group,
         "n_queries": int(known.sum()),
         "n_effective": units.effective(known),
         "clustered": units.clustered,
@@ -238,10 +236,8 @@ def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any
         "n_undefined": int(contest.mask.sum() - known.sum()),
         "mean": Both(a, b),
         "delta": None if a is None or b is None else b - a,
-        "lower_is_better": contest.lower_is_better,
         "margin": settings.margin,
         "seed": settings.seed,
-        "hashes": contest.hashes,
     }
     return PairResult(**common | found)
 
@@ -309,7 +305,6 @@ def tested_pair(
         bayes = bayesian_bootstrap(units.sums(gains[:, None]).column(0), margin, seed=settings.seed)
     if margin > 0 and math.isfinite(mde):
         n_needed = max(2, math.ceil(n_units * (mde / margin) ** 2))
-    results = {"wins": wins, "ties": ties, "losses": losses}
     return pair_result(
         contest,
         settings,
@@ -332,11 +327,11 @@ def tested_pair(
         ),
         p_alone=UnadjustedPValues(p_alone, p_t),
         effect=Effect(
-            d_z=or_none(gain / spread) if spread > 0 else None,
-            superiority=(wins + ties / 2) / n if n else None,
-            **results,
+            or_none(gain / spread) if spread > 0 else None, (wins + ties / 2) / n if n else None, wins, ties, losses
         ),
-        **results,
+        wins=wins,
+        ties=ties,
+        losses=losses,
         mde=DetectableDifference(settings.power, or_none(critical), or_none(mde)),
         critical_equivalence=or_none(narrow),
         n_needed=n_needed,

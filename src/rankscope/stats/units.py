@@ -50,11 +50,9 @@ class Units(Record, eq=False):
             raise OptionError(f"there are {len(weights)} weights for {n} queries", hint="give one weight per query")
         if clusters is None:
             return cls(np.arange(n, dtype=np.int64), weights)
-        member = members_of(clusters, n)
-        _, first = np.unique(member, return_index=True)
-        in_order = np.empty(len(first), dtype=np.int64)
-        in_order[np.argsort(first, kind="stable")] = np.arange(len(first))
-        return cls(in_order[member], weights, clustered=True)
+        seen: dict[int, int] = {}
+        in_order = [seen.setdefault(unit, len(seen)) for unit in members_of(clusters, n).tolist()]
+        return cls(np.array(in_order, dtype=np.int64), weights, clustered=True)
 
     @property
     def are_plain(self) -> bool:

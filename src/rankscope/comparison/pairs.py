@@ -44,6 +44,14 @@ EXPLORATORY = "benjamini-hochberg"
 """How the p-values of exploratory comparisons are adjusted: false discoveries are controlled."""
 
 
+class StratumName(Record):
+    """What some queries share."""
+
+    attribute: str
+    value: str
+    asked_for: bool
+
+
 class Contest(Record, eq=False):
     """Two systems on the same queries by one measure, before anything is computed."""
 
@@ -58,8 +66,8 @@ class Contest(Record, eq=False):
     """Which queries are part of it."""
     lower_is_better: bool = False
     group: str | None = None
-    label: str = ""
-    """The stratum of queries it is about, where that is not all of the group."""
+    stratum: StratumName | None = None
+    """The stratum of queries it is about; None where it is about all of the group."""
     in_full: bool = True
     """Whether to add what needs resamples of its own: the bootstrap interval, and the chances."""
     can_test: bool = True

@@ -54,9 +54,8 @@ def sign_flip_test(
         raise OptionError("a paired test needs numbers; leave undefined scores out first")
     units = Units.of(len(differences), clusters, weights).sums(differences[:, None])
     result = joint_test(units, alpha=0.05, n_resamples=n_resamples, seed=seed)
-    if result.is_exact:
-        return Test(float(result.p[0]), "exact sign-flip permutation")
-    return Test(float(result.p[0]), "sign-flip permutation", n_resamples)
+    exact = "exact " if result.is_exact else ""
+    return Test(float(result.p[0]), f"{exact}sign-flip permutation", None if exact else n_resamples)
 
 
 def bootstrap_shift_test(units: UnitSums, *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> Test:
@@ -78,9 +77,8 @@ def wilcoxon_test(units: UnitSums, **_: int) -> Test:
     values = units.sums[:, 0]
     if units.weighted:
         raise OptionError("Wilcoxon's test knows no weights", hint=NO_WEIGHTS)
-    if not values.any():
-        return Test(1.0, "Wilcoxon signed-rank", caveat=SYMMETRY)
-    return Test(float(wilcoxon(values, zero_method="wilcox").pvalue), "Wilcoxon signed-rank", caveat=SYMMETRY)
+    p = float(wilcoxon(values, zero_method="wilcox").pvalue) if values.any() else 1.0
+    return Test(p, "Wilcoxon signed-rank", caveat=SYMMETRY)
 
 
 def sign_test(units: UnitSums, **_: int) -> Test:

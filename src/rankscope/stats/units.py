@@ -78,10 +78,8 @@ class Units(Record, eq=False):
         return float(w.sum() ** 2 / (w**2).sum()) if len(w) and w.any() else 0.0
 
     def names(self, query_ids: tuple[str, ...]) -> list[str]:
-        found: dict[int, str] = {}
-        for unit, query in zip(self.member.tolist(), query_ids, strict=True):
-            found.setdefault(unit, query)
-        return [found[unit] for unit in sorted(found)]
+        first = np.unique(self.member, return_index=True)[1]
+        return [query_ids[i] for i in first.tolist()]
 
 
 class UnitSums(Record, eq=False):

@@ -274,6 +274,18 @@ def test_the_direction_of_a_measure_survives_a_file(tmp_path):
     assert found.scores["quick"].lower_is_better == {"FirstRel"}
 
 
+def test_scores_that_are_given_a_direction_keep_all_else_that_is_known_of_them():
+    from rankscope.light import replace
+
+    qrels, runs = two_qrels()
+    scores = rs.evaluate(qrels, runs, "FirstRel")
+    unturned = tuple(replace(run, lower_is_better=frozenset()) for run in scores.values())
+    found = compare_scores(replace(scores, runs=unturned, notes=("one run is short",))).scores
+    assert found["first"].lower_is_better == {"FirstRel"}
+    assert found.versions == scores.versions
+    assert found.notes == ("one run is short",)
+
+
 def test_being_non_inferior_needs_a_verdict():
     from rankscope.comparison.gate import GatePolicy, gate_of
 

@@ -27,9 +27,7 @@ def with_directions(scores: Scores) -> Scores:
     if all(lower <= run.lower_is_better for run in scores.values()):
         return scores
     runs = tuple(replace(run, lower_is_better=run.lower_is_better | lower) for run in scores.values())
-    return Scores(
-        runs, qrels=scores.qrels, policies=scores.policies, profile=scores.profile, weighted_by=scores.weighted_by
-    )
+    return replace(scores, runs=runs)
 
 
 def range_of(name: str) -> tuple[float, float]:

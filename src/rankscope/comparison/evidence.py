@@ -73,7 +73,6 @@ class GroupEvidence:
             }
         self.source, self.qrels, self.runs, self.n_pairs = source, qrels, runs, n_pairs
         self.measure, self.policies = source.measure, source.policies
-        self.depth: int | None = self.measure.options.get("k") or self.policies.depth
         place = {query: i for i, query in enumerate(all_ids)}
         self.places = np.array([place[query] for query in qrels.query_ids], dtype=np.int64)
         self.weights: Floats | None = None
@@ -101,9 +100,10 @@ class GroupEvidence:
                 moved = movement_of(source.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
         identical = False
         if not pair.differs and pair.n_queries > 0:
-            depth = self.policies.depth or LOOKED_AT
-            identical = a.leading(self.qrels.query_ids, depth) == b.leading(self.qrels.query_ids, depth)
-        judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], self.depth)
+            first, second = (run.leading(self.qrels.query_ids, self.policies.depth or LOOKED_AT) for run in (a, b))
+            identical = first == second
+        depth = self.measure.options.get("k") or self.policies.depth
+        judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], depth)
         context = replace(context, identical=identical)
         if self.tipping is not None:
             code, counted = decide(pair, context), ~np.isnan(tested.contest.differences)[self.places]

@@ -77,7 +77,6 @@ class GateResult(Record):
 
 
 def gate_of(comparison: Comparison, policy: GatePolicy, *, collection: str = "") -> GateResult:
-    """Return what the gate says of every system that is compared with the baseline."""
     if comparison.baseline is None:
         raise OptionError("a gate needs a baseline, but all pairs are compared", hint="compare with a baseline instead")
     checks = []

@@ -31,6 +31,5 @@ def with_directions(scores: Scores) -> Scores:
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """Return between which numbers the scores of a measure lie."""
     found = known_measure(name)
     return (-math.inf, math.inf) if found is None else found.spec.range

@@ -124,7 +124,6 @@ class Moments(Record, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[Moments]) -> Moments:
-        """Return the columns of all parts, one after the other."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__))
 
     def of(self, columns: slice) -> Moments:

@@ -130,9 +130,8 @@ def t_interval(values: Floats, *, level: float = LEVEL, clusters: np.ndarray | N
     """Return Student's interval of the mean: deterministic, and as good as the bootstrap in simulation."""
     from scipy.special import stdtrit
 
-    _check(values, level, at_least=2)
+    _check(values, level, at_least=2, clusters=clusters)
     mean, error, df = mean_and_error(values, clusters, None)
-    _check_clusters(df + 1)
     half = float(stdtrit(df, (1 + level) / 2)) * error
     return Interval(mean - half, mean + half, level, "t" if clusters is None else "cluster t")
 
@@ -168,7 +167,7 @@ def percentile_interval(
 
     With `clusters` whole groups of queries are drawn, not single ones.
     """
-    _check(values, level, at_least=2)
+    _check(values, level, at_least=2, clusters=clusters)
     draws = bootstrap(values, statistic or row_means, n_resamples=n_resamples, seed=seed, clusters=clusters)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, f"{'' if clusters is None else 'cluster '}percentile bootstrap")
@@ -190,7 +189,7 @@ def bca_interval(
     """
     from scipy.special import ndtr, ndtri
 
-    _check(values, level, at_least=2)
+    _check(values, level, at_least=2, clusters=clusters)
     statistic = statistic or row_means
     method = "BCa bootstrap" if clusters is None else "cluster BCa bootstrap"
     observed = float(statistic(values[None, :])[0])
@@ -244,7 +243,6 @@ def _by_unit(values: Floats, statistic: Statistic, clusters: np.ndarray | None) 
         sums, sizes = _sums_and_sizes(values, clusters)
         return lambda rows: sums.take(rows).sum(axis=1) / sizes.take(rows).sum(axis=1), len(sums)
     member = members_of(clusters, len(values))
-    _check_clusters(int(member.max()) + 1)
     groups = np.split(values[np.argsort(member, kind="stable")], np.cumsum(np.bincount(member))[:-1])
 
     def one_by_one(rows: Ints) -> Floats:
@@ -260,19 +258,15 @@ def _sums_and_sizes(values: Floats, clusters: np.ndarray | None) -> tuple[Floats
         return values, np.ones(len(values))
     columns = np.column_stack([values, np.ones(len(values))])
     sums, sizes = sums_by_member(columns, members_of(clusters, len(values))).T
-    _check_clusters(len(sums))
     return sums, sizes
 
 
-def _check(values: Floats, level: float, *, at_least: int = 0) -> None:
+def _check(values: Floats, level: float, *, at_least: int = 0, clusters: np.ndarray | None = None) -> None:
     if len(values) < at_least:
         raise OptionError(f"an interval needs at least two queries, not {len(values)}")
     if np.isnan(values).any():
         raise OptionError("an interval needs numbers; leave undefined scores out first")
     if not 0 < level < 1:
         raise OptionError(f"level = {level} is not between 0 and 1")
-
-
-def _check_clusters(n_clusters: int) -> None:
-    if n_clusters < 2:
+    if clusters is not None and members_of(clusters, len(values)).max() < 1:
         raise OptionError("an interval needs at least two clusters")

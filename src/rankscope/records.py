@@ -13,8 +13,9 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from itertools import pairwise
+from operator import getitem
 from pathlib import Path, PurePath
 from typing import Any, Literal, TypeVar, dataclass_transform, get_type_hints
 
@@ -133,21 +134,24 @@ def find_misfit(kind: type[Any], data: Any, error: msgspec.ValidationError) -> M
     if found := re.fullmatch(r"(.*) - at (?:`key` in )?`\$\.?(.*?)`", message, re.DOTALL):
         message, place = found[1], found[2]
     steps = _full_steps(kind, data, re.findall(r"[^.\[\]]+|\.\.\.", place))
-    path = _path_of(steps)
+    problem: Any
     named = re.fullmatch(r"Object (contains unknown|missing required) field `(.+)`", message)
     owner, n_inside, words = _innermost_record(kind, [*steps, named[2]] if named else steps)
-    known = tuple(field.encode_name for field in msgspec.structs.fields(owner)) if owner else ()
     if named and not (words and len(steps) > n_inside):
-        problem: Any = "unknown" if named[1].startswith("contains") else "missing"
-        return Misfit(problem, f"{path}.{named[2]}".removeprefix("."), known=known)
-    about = field_docs(owner).get(_field_name(owner, steps[n_inside]), "") if owner and len(steps) > n_inside else ""
+        problem = "unknown" if named[1].startswith("contains") else "missing"
+        known = tuple(field.encode_name for field in msgspec.structs.fields(owner)) if owner else ()
+        return Misfit(problem, _path_of([*steps, named[2]]), known=known)
+    about = ""
+    if owner and len(steps) > n_inside:
+        names = {field.encode_name: field.name for field in msgspec.structs.fields(owner)}
+        about = field_docs(owner).get(names.get(str(steps[n_inside]), ""), "")
+    problem, wanted = "other", f"{message[:1].lower()}{message[1:]}"
     if words:
-        steps = steps[: n_inside + 1]
-        return Misfit("wrong", _path_of(steps), _value_at(data, steps), words, about)
-    if wrong := re.fullmatch(r"Expected `([^`]+)`(.*?)(?:, got `.*`)?", message):
-        wanted = " or ".join(_WORDS.get(name, name) for name in wrong[1].split(" | ") if name != "null")
-        return Misfit("wrong", path, _value_at(data, steps), f"{wanted}{wrong[2]}", about)
-    return Misfit("other", path, _value_at(data, steps), f"{message[:1].lower()}{message[1:]}", about)
+        problem, wanted, steps = "wrong", words, steps[: n_inside + 1]
+    elif wrong := re.fullmatch(r"Expected `([^`]+)`(.*?)(?:, got `.*`)?", message):
+        types = (_WORDS.get(name, name) for name in wrong[1].split(" | ") if name != "null")
+        problem, wanted = "wrong", f"{' or '.join(types)}{wrong[2]}"
+    return Misfit(problem, _path_of(steps), reduce(getitem, steps, data), wanted, about)
 
 
 def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]:
@@ -157,7 +161,7 @@ def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]
     """
     found: list[str | int] = []
     for step in steps:
-        inside = _value_at(data, found)
+        inside = reduce(getitem, found, data)
         if step != "...":
             found.append(int(step) if isinstance(inside, list | tuple) else step)
             continue
@@ -172,12 +176,6 @@ def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]
 
 def _path_of(steps: Sequence[str | int]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
-
-
-def _value_at(data: Any, steps: Sequence[str | int]) -> Any:
-    for step in steps:
-        data = data[step]
-    return data
 
 
 def _with_value(data: Any, steps: Sequence[str | int], value: Any) -> Any:
@@ -225,10 +223,6 @@ def _words_of(info: Any) -> str:
     if isinstance(info, msgspec.inspect.UnionType):
         return next((words for one in info.types if (words := _words_of(one))), "")
     return str(extra.get("words", ""))
-
-
-def _field_name(owner: type[Any], key: str | int) -> str:
-    return next((field.name for field in msgspec.structs.fields(owner) if field.encode_name == key), str(key))
 
 
 @cache
@@ -290,24 +284,18 @@ def field_docs(kind: type[Any]) -> dict[str, str]:
 
 
 def _records_in(kind: Any) -> list[type[Any]]:
-    found: dict[type[Any], None] = {}
-
-    def visit(info: Any) -> None:
+    found: list[type[Any]] = []
+    waiting: list[Any] = [msgspec.inspect.type_info(kind)]
+    while waiting:
+        info = waiting.pop()
         if isinstance(info, msgspec.inspect.StructType):
-            if info.cls in found:
-                return
-            found[info.cls] = None
-            for field in info.fields:
-                visit(field.type)
-        for name in ("item_type", "key_type", "value_type", "type"):
-            if isinstance(inner := getattr(info, name, None), msgspec.inspect.Type):
-                visit(inner)
-        for several in ("types", "item_types"):
-            for inner in getattr(info, several, ()):
-                visit(inner)
-
-    visit(msgspec.inspect.type_info(kind))
-    return list(found)
+            if info.cls not in found:
+                found.append(info.cls)
+                waiting += [field.type for field in info.fields]
+        elif isinstance(info, msgspec.inspect.Type):
+            inside = [getattr(info, name) for name in info.__struct_fields__]
+            waiting += [inner for each in inside for inner in (each if isinstance(each, tuple) else [each])]
+    return found
 
 
 def as_clause(text: str) -> str:

@@ -59,6 +59,21 @@ def test_a_clear_win_is_called_with_all_its_numbers():
     assert board[0].beats == ("even",)
 
 
+@pytest.mark.parametrize(
+    ("correction", "method"),
+    [("maxt", "max t by sign flips"), ("bonferroni", "t, Bonferroni"), ("none", "sign flips")],
+)
+def test_only_intervals_of_the_family_are_named_after_its_correction(correction, method):
+    kinds = {query: {"kind": "ab"[i % 2]} for i, query in enumerate(QUERIES)}
+    runs = {"even": EVEN, "better": BETTER}
+    found = rs.compare(qrels_for(QUERIES), runs, "RR@10 P@1", queries=kinds, by="kind", correction=correction)
+    main, explored = found.groups[0].comparisons
+    assert (main.ci.method, main.ci_equivalence.method) == (method, method)
+    assert (explored.ci.method, explored.ci_equivalence.method) == ("sign flips", "sign flips")
+    assert {part.ci.method for part in main.strata} == {"sign flips"}
+    assert (main.p.correction, explored.p.correction) == (correction, "benjamini-hochberg")
+
+
 def test_identical_runs_say_so():
     found = rs.compare(qrels_for(QUERIES), {"a": EVEN, "b": dict(EVEN)}, "nDCG@10")
     assert next(iter(found)).verdict.text == "The rankings are identical."

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from rankscope.comparison.pairs import Contest, compare_contests
+from rankscope.comparison.groups import counted_bins
+from rankscope.comparison.pairs import Contest, compare_contests, estimate_some
 from rankscope.comparison.request import Settings
 from rankscope.errors import OptionError
-from rankscope.stats.paired import sign_flip_test
-from rankscope.stats.slices import contrast_p, counted_bins
+from rankscope.stats.paired import contrast_p, sign_flip_test
 from rankscope.stats.units import Units
 
 QUICK = Settings(n_resamples=999)
@@ -203,16 +203,20 @@ def test_a_slice_is_tested_against_the_rest_as_scipy_does(noisy):
     members = np.arange(60) < 20
     shifted = noisy + np.where(members, 0.2, 0)
     theirs = scipy_stats.ttest_ind(shifted[members], shifted[~members], equal_var=False).pvalue
-    assert contrast_p(shifted, members) == pytest.approx(theirs)
-    assert math.isnan(contrast_p(noisy[:3], np.array([True, False, False])))
+    assert contrast_p(shifted, members, Units.of(60)) == pytest.approx(theirs)
+    assert math.isnan(contrast_p(noisy[:3], np.array([True, False, False]), Units.of(3)))
 
 
 def test_a_slice_of_clusters_counts_clusters(noisy):
     members = np.arange(60) < 20
     copies, inside = np.repeat(noisy, 5), np.repeat(members, 5)
     clustered = contrast_p(copies, inside, Units.of(300, np.repeat(np.arange(60), 5)))
-    assert clustered == pytest.approx(contrast_p(noisy, members), abs=0.02)
-    assert contrast_p(copies, inside) < clustered - 0.1
+    assert clustered == pytest.approx(contrast_p(noisy, members, Units.of(60)), abs=0.02)
+    assert contrast_p(copies, inside, Units.of(300)) < clustered - 0.1
+
+
+def test_skewness_is_scipys(noisy):
+    assert estimate_some(noisy[:, None], Units.of(60)).skew[0] == pytest.approx(scipy_stats.skew(noisy))
 
 
 def test_counts_are_put_into_ranges():

@@ -86,7 +86,7 @@ def test_a_new_correction_is_one_line(monkeypatch):
     monkeypatch.setattr(family.CORRECTIONS, "entries", dict(family.CORRECTIONS.entries))
     monkeypatch.setattr(family.CORRECTIONS, "_loaded", dict(family.CORRECTIONS._loaded))
     halved = family.Correction(
-        lambda family_, *, alpha, **options: family.separate_tests(family_.differences(), alpha=alpha / 2, **options),
+        lambda differences, _, *, alpha, **options: family.separate_tests(differences(), alpha=alpha / 2, **options),
         "half of alpha",
         "sign-flip permutation",
         simultaneous=True,

@@ -27,9 +27,10 @@ def pair_of(differences, **options):
     return run_contest(differences, **options).result
 
 
-def verdict(differences, known=None, **options):
+def verdict(differences, known=None, unjudged=None, **options):
     found = run_contest(differences, **options)
-    return verdict_of(found.result, replace(known or VerdictContext(), without_top_unit=found.without_top_unit))
+    known = replace(known or VerdictContext(), without_top_unit=found.without_top_unit)
+    return verdict_of(replace(found.result, unjudged=unjudged, judged=JUDGED if unjudged else None), known)
 
 
 # differences made so that the interval lies where the rule wants it
@@ -118,7 +119,7 @@ JUDGED = JudgedShares(0.97, 0.88, 10)
 
 def test_unjudged_docs_weaken_a_verdict_step_by_step():
     def after(strength, shift, **more):
-        return verdict(STEADY + shift, VerdictContext(unjudged=check(strength, **more), judged=JUDGED))
+        return verdict(STEADY + shift, unjudged=check(strength, **more))
 
     assert after("stands", 0.05).code == "better"
     weakened = after("cautious", 0.05)
@@ -135,8 +136,7 @@ def test_unjudged_docs_weaken_a_verdict_step_by_step():
 
 
 def test_a_verdict_that_stands_says_what_it_survives():
-    known = VerdictContext(unjudged=check("stands", tipping_point_known=True), judged=JUDGED)
-    (caution,) = verdict(STEADY + 0.05, known).cautions
+    (caution,) = verdict(STEADY + 0.05, unjudged=check("stands", tipping_point_known=True)).cautions
     assert caution == (
         "Unjudged: 12% of B's first 10 results, 3% of A's. No share of relevant docs among A's unjudged results could "
         "turn the difference."
@@ -144,18 +144,15 @@ def test_a_verdict_that_stands_says_what_it_survives():
 
 
 def test_practically_the_same_is_not_safe_where_unjudged_docs_could_leave_the_margin():
-    known = VerdictContext(unjudged=check("not_safe", behind="B", difference_then=0.034), judged=JUDGED)
-    found = verdict(STEADY, known)
+    found = verdict(STEADY, unjudged=check("not_safe", behind="B", difference_then=0.034))
     assert found.code == "not_safe"
     assert "if 40% of B's unjudged results were relevant, it would be +0.034" in found.reason
-    holds = VerdictContext(unjudged=check("stands", behind="B", difference_then=0.004), judged=JUDGED)
-    assert verdict(STEADY, holds).code == "same"
+    assert verdict(STEADY, unjudged=check("stands", behind="B", difference_then=0.004)).code == "same"
 
 
 def test_unjudged_docs_do_not_touch_what_is_no_claim():
-    known = VerdictContext(unjudged=check("not_safe"), judged=JUDGED)
-    assert verdict(STEADY * 30 + 0.01, known).code == "cannot_tell"
-    assert verdict(STEADY[:9] + 0.5, known).code == "too_few"
+    assert verdict(STEADY * 30 + 0.01, unjudged=check("not_safe")).code == "cannot_tell"
+    assert verdict(STEADY[:9] + 0.5, unjudged=check("not_safe")).code == "too_few"
 
 
 def test_a_verdict_that_rests_on_one_query_says_so():

@@ -106,7 +106,9 @@ def test_copies_of_a_system_change_nothing():
     rng = np.random.default_rng(4)
     a, b = rng.beta(0.6, 0.9, (2, 40))
     pair = joint_test(plain((b - a)[:, None]), **OPTIONS)
-    many = joint_test(plain(np.column_stack([a, *[b] * 18])), systems=True, **OPTIONS)
+    systems = [a, *[b] * 18]
+    pairs = plain(np.column_stack([second - first for first, second in itertools.combinations(systems, 2)]))
+    many = joint_test(plain(np.column_stack(systems)), pairs=pairs.moments(), **OPTIONS)
     assert many.p[0] == pair.p[0]
     assert many.critical[0] == pytest.approx(pair.critical[0])
     assert many.size == 18  # copies never differ from one another, so these pairs take no part
@@ -117,7 +119,7 @@ def test_all_pairs_from_systems_equal_all_pairs_from_differences():
     scores, clusters, weights = rng.random((40, 6)), np.arange(40) // 3, rng.random(40) + 0.1
     pairs = np.column_stack([scores[:, j] - scores[:, i] for i, j in itertools.combinations(range(6), 2)])
     for units in (Units.of(40), Units.of(40, clusters), Units.of(40, clusters, weights), Units.of(40, None, weights)):
-        quick = joint_test(units.sums(scores), systems=True, **OPTIONS)
+        quick = joint_test(units.sums(scores), pairs=units.sums(pairs).moments(), **OPTIONS)
         slow = joint_test(units.sums(pairs), **OPTIONS)
         assert quick.p == pytest.approx(slow.p)
         assert quick.p_alone == pytest.approx(slow.p_alone)

@@ -129,6 +129,15 @@ def test_where_every_query_scores_the_same_there_is_none(value):
     assert mean_interval(np.array([0.1 + 0.2, 0.3, 0.3]), range=UNIT) is None  # the same up to rounding
 
 
+@pytest.mark.parametrize("ends", [(1.0, math.inf), (-math.inf, -1.0)])
+def test_every_end_is_a_number_that_can_be_written(ends):
+    side = 1.0 if ends[0] == 1.0 else -1.0
+    found = mean_interval(side * np.array([1.5, 1e100]), level=0.9999, range=ends)
+    assert found.method == "log-t"
+    assert np.isfinite([found.low, found.high]).all()
+    assert found.low < side * 5e99 < found.high
+
+
 def test_too_few_units_have_none():
     assert mean_interval(np.array([0.3]), range=UNIT) is None
     assert mean_interval(np.array([]), range=UNIT) is None

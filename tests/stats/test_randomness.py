@@ -5,20 +5,21 @@ import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from rankscope.stats import rng
-from rankscope.stats.effect import bayesian_bootstrap
 from rankscope.stats.family import joint_test
 from rankscope.stats.interval import bca_interval, jackknife, percentile_interval
-from rankscope.stats.paired import bootstrap_shift_test, sign_flip_test
+from rankscope.stats.paired import bayesian_bootstrap, bootstrap_shift_test, sign_flip_test
 from rankscope.stats.units import Units
 
 RNG = np.random.default_rng(11)
 DIFFERENCES = RNG.normal(0.02, 0.1, 77)
 SCORES = RNG.random((77, 4))
+PAIRS = np.column_stack([b - a for a, b in combinations(SCORES.T, 2)])
 CLUSTERS = np.arange(77) // 4
 
 
@@ -46,7 +47,7 @@ RESAMPLED = {
     "BCa by cluster": lambda seed: bca_interval(DIFFERENCES, n_resamples=2500, seed=seed, clusters=CLUSTERS),
     "max t": lambda seed: family(SCORES[:, 1:] - SCORES[:, :1], seed),
     "max t of many": lambda seed: family(np.repeat(SCORES, 3, axis=1) - 0.5, seed),
-    "all pairs": lambda seed: family(SCORES, seed, systems=True),
+    "all pairs": lambda seed: family(SCORES, seed, pairs=units(PAIRS).moments()),
     "Bayesian bootstrap": lambda seed: bayesian_bootstrap(units(DIFFERENCES), 0.01, n_draws=2500, seed=seed),
 }
 
@@ -79,12 +80,15 @@ def test_threads_do_not_matter(resampled):
 
 def test_threads_of_matrix_products_do_not_matter():
     program = """
+from itertools import combinations
 import numpy as np
 from rankscope.stats.family import joint_test
 from rankscope.stats.units import Units
-scores = Units.of(300).sums(np.random.default_rng(3).random((300, 40)) - 0.5)
+scores, units = np.random.default_rng(3).random((300, 40)) - 0.5, Units.of(300)
+pairs = units.sums(np.column_stack([b - a for a, b in combinations(scores.T, 2)])).moments()
 options = {"alpha": 0.05, "n_resamples": 1500, "seed": 0}
-print(joint_test(scores, **options).p.tolist(), joint_test(scores, systems=True, **options).p.tolist())
+for more in ({}, {"pairs": pairs}):
+    print(joint_test(units.sums(scores), **more, **options).p.tolist())
 """
     printed = {
         subprocess.run(
@@ -118,7 +122,7 @@ def test_more_resamples_continue_the_fewer():
 
 
 def test_purposes_have_streams_of_their_own():
-    one, other = (signs_of(rng.SignFlips(64, 100, 1, purpose)) for purpose in "ab")
+    one, other = (rng.stream(1, purpose).random(100) for purpose in "ab")
     assert (one != other).any()
 
 

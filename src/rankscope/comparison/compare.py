@@ -17,10 +17,9 @@ from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOptions, request_of, signature_with
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
-from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning, did_you_mean
+from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
 from rankscope.evaluation import evaluate_request
 from rankscope.light import replace
-from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import AGGREGATES, Scores
 from rankscope.stats.units import Units
 from rankscope.typing import MeasuresLike, QrelsLike, RunsLike
@@ -31,10 +30,7 @@ USUAL_MARGIN = 0.01
 
 
 def compare(
-    qrels: QrelsLike,
-    runs: RunsLike,
-    measures: MeasuresLike = None,
-    **options: Unpack[CompareOptions],
+    qrels: QrelsLike, runs: RunsLike, measures: MeasuresLike = None, **options: Unpack[CompareOptions]
 ) -> Comparison:
     """Tell which of several runs is better, how sure that is, and where the difference sits.
 
@@ -108,9 +104,8 @@ def compare_runs(
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
     loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
     table = None if request.queries is None else load_queries(request.queries)
-    names = [measure.name for measure in scoring.measures]
-    primary = find_name(request.primary, names, "measure") if request.primary else names[0]
-    measure = next(each for each in scoring.measures if each.name == primary)
+    names = [each.name for each in scoring.measures]
+    measure = scoring.measures[names.index(find_name(request.primary, names, "measure"))]
     evidence = EvidenceSource(judged, measure, policies, request)
     scores = evaluate_request(
         replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
@@ -196,7 +191,7 @@ def comparison_input(
         raise InputError(f"only {next(iter(scores))!r} is given", hint="a comparison needs at least two systems")
     if (request.strata or request.cluster or request.weights) and table is None:
         raise OptionError("the attributes of queries are not given", hint="give queries, a file with one row per query")
-    primary = find_name(request.primary, scores.measures, "measure") if request.primary else scores.measures[0]
+    primary = find_name(request.primary, scores.measures, "measure")
     margin = margin_of(request, scores, primary)
     ids = tuple(dict.fromkeys(query for run in scores.values() for query in run.query_ids))
     if table is not None:
@@ -221,7 +216,7 @@ def comparison_input(
         request=request,
         settings=request.settings(margin),
         primary=primary,
-        baseline=find_name(request.baseline, tuple(scores), "run") if request.baseline else next(iter(scores)),
+        baseline=find_name(request.baseline, tuple(scores), "run"),
         queries=table,
         n_relevant=n_relevant,
         problems=problems,
@@ -231,17 +226,14 @@ def comparison_input(
     )
 
 
-def find_name(name: str, known: Sequence[str], what: str) -> str:
-    """Return the name as it is known; measures may be written in another way."""
-    if name in known:
-        return name
-    if what == "measure":
-        try:
-            full = parse_measure(name).name
-        except MeasureError:
-            full = name
-        if full in known:
-            return full
+def find_name(name: str | None, known: Sequence[str], what: str) -> str:
+    """Return the name as it is known, the first where none is asked for; measures may be written in another way."""
+    if not name:
+        return known[0]
+    measure = known_measure(name) if what == "measure" and name not in known else None
+    full = name if measure is None else measure.name
+    if full in known:
+        return full
     raise OptionError(
         f"there is no {what} {name!r} among {', '.join(known[:8])}",
         hint=did_you_mean(name, known) or "name one of them",
@@ -274,11 +266,12 @@ def margin_of(request: CompareRequest, scores: Scores, primary: str) -> float:
         )
     if margin is not None:
         return margin
+    usual = (low, high) == (0, 1)
     if measure is None:
-        columns = [run.column(primary) for run in scores.values()]
-        known = np.concatenate([column[~np.isnan(column)] for column in columns])
-        low, high = (0, 1) if len(known) and known.min() >= 0 and known.max() <= 1 else (low, high)
-    return USUAL_MARGIN if (low, high) == (0, 1) else 0.0
+        values = np.concatenate([run.column(primary) for run in scores.values()])
+        known = values[~np.isnan(values)]
+        usual = bool(len(known) and known.min() >= 0 and known.max() <= 1)
+    return USUAL_MARGIN if usual else 0.0
 
 
 def check_attributes(

@@ -18,7 +18,7 @@ from rankscope.arrays import Bools, Floats, safe_divide
 from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
 from rankscope.comparison.records import Bounds, DocToJudge, JudgedShares, PairMovement, PairResult, UnjudgedCheck
 from rankscope.comparison.request import CompareRequest
-from rankscope.comparison.verdict import VerdictContext, decide, is_claim
+from rankscope.comparison.verdict import CLAIMS, VerdictContext, decide
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.measures.spec import Measure
@@ -73,7 +73,6 @@ class GroupEvidence:
             }
         self.source, self.qrels, self.runs, self.n_pairs = source, qrels, runs, n_pairs
         self.measure, self.policies = source.measure, source.policies
-        self.depth: int | None = self.measure.options.get("k") or self.policies.depth
         place = {query: i for i, query in enumerate(all_ids)}
         self.places = np.array([place[query] for query in qrels.query_ids], dtype=np.int64)
         self.weights: Floats | None = None
@@ -90,7 +89,7 @@ class GroupEvidence:
             self.judged_shares[name] = None if np.isnan(shares).all() else or_none(float(np.nanmean(shares)))
 
     def of(self, tested: TestedContest, context: VerdictContext) -> tuple[VerdictContext, dict[str, Any]]:
-        """Return what is known of a pair beyond its scores: for its verdict, and as fields of its record."""
+        """Say whether the rankings are identical, for the verdict, and what else is known, as fields of the record."""
         pair, source = tested.result, self.source
         a, b = self.runs[pair.a], self.runs[pair.b]
         effect = moved = check = None
@@ -101,13 +100,14 @@ class GroupEvidence:
                 moved = movement_of(source.docs, a, b, self.measure, self.policies, weight_of=source.weight_of)
         identical = False
         if not pair.differs and pair.n_queries > 0:
-            depth = self.policies.depth or LOOKED_AT
-            identical = a.leading(self.qrels.query_ids, depth) == b.leading(self.qrels.query_ids, depth)
-        judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], self.depth)
-        context = replace(context, identical=identical, judged=judged)
+            first, second = (run.leading(self.qrels.query_ids, self.policies.depth or LOOKED_AT) for run in (a, b))
+            identical = first == second
+        depth = self.measure.options.get("k") or self.policies.depth
+        judged = JudgedShares(self.judged_shares[pair.a], self.judged_shares[pair.b], depth)
+        context = replace(context, identical=identical)
         if self.tipping is not None:
             code, counted = decide(pair, context), ~np.isnan(tested.contest.differences)[self.places]
-            if is_claim(code):
+            if code in CLAIMS:
                 check = self.claim_check(pair, self.tipping, counted)
             elif code == "same" and pair.differs:
                 check = self.same_check(pair, self.tipping, counted)
@@ -125,7 +125,7 @@ class GroupEvidence:
                     DocToJudge(doc.query_id, doc.doc_id, or_none(doc.swing), doc.rank_a, doc.rank_b)
                     for doc in effect.docs(effect.n_certain)
                 )
-        return replace(context, unjudged=check), more
+        return context, more
 
     def claim_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck | None:
         check = tipping.check(pair.a, pair.b, counted=counted, weights=self.weights)

@@ -11,15 +11,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, get_args
 
 from rankscope.comparison.records import Both, Comparison, PairResult
 from rankscope.errors import OptionError
 from rankscope.records import Options, Record
 
 Outcome = Literal["passed", "inconclusive", "failed", "error"]
+"""The worst last."""
 ON_INCONCLUSIVE = ("warn", "fail", "pass")
-WORST_LAST: tuple[Outcome, ...] = ("passed", "inconclusive", "failed", "error")
 
 
 class GatePolicy(Options):
@@ -57,7 +57,7 @@ class GateResult(Record):
 
     @property
     def outcome(self) -> Outcome:
-        return max((check.outcome for check in self.checks), key=WORST_LAST.index, default="passed")
+        return max((check.outcome for check in self.checks), key=get_args(Outcome).index, default="passed")
 
     @property
     def exit_code(self) -> int:
@@ -77,7 +77,6 @@ class GateResult(Record):
 
 
 def gate_of(comparison: Comparison, policy: GatePolicy, *, collection: str = "") -> GateResult:
-    """Return what the gate says of every system that is compared with the baseline."""
     if comparison.baseline is None:
         raise OptionError("a gate needs a baseline, but all pairs are compared", hint="compare with a baseline instead")
     checks = []

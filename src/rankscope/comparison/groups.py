@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, groupby
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from rankscope._version import __version__
 from rankscope.arrays import Bools, Floats
 from rankscope.comparison.evidence import EvidenceSource, GroupEvidence
 from rankscope.comparison.known_measures import known_measure, range_of
-from rankscope.comparison.pairs import MANY_PAIRS, Contest, TestedContest, compare_contests, weighted_mean
+from rankscope.comparison.pairs import MANY_PAIRS, Contest, StratumName, TestedContest, compare_contests, weighted_mean
 from rankscope.comparison.records import (
     Both,
     Comparison,
@@ -39,8 +40,7 @@ from rankscope.measures.scores import Scores
 from rankscope.records import Record, or_none, replace
 from rankscope.stats.interval import mean_interval
 from rankscope.stats.multiple import benjamini_hochberg
-from rankscope.stats.paired import ON_REQUEST
-from rankscope.stats.slices import contrast_p, counted_bins
+from rankscope.stats.paired import ON_REQUEST, contrast_p
 from rankscope.stats.units import Units
 
 LANGUAGE = ("language", "lang")
@@ -96,33 +96,32 @@ def compare_groups(given: ComparisonInput, evidence: EvidenceSource | None = Non
             "there is nothing to pool: the queries are not in several languages",
             hint="their attributes, given with queries, name the language of each",
         )
-    parts = {name: list(stratum_masks(given, mask)) for name, mask in masks.items()}
     systems = None
     if request.all_pairs and len(masks) == 1:
         matrix = np.column_stack([given.columns[name, given.primary] for name in scores])
-        matrix = np.where(next(iter(masks.values()))[:, None], matrix, math.nan)
         undefined = np.isnan(matrix)
         systems = matrix if (undefined.all(axis=1) == undefined.any(axis=1)).all() else None
-    contests = list(contests_of(given, masks, parts))
     tested = compare_contests(
-        contests, given.settings, correction=request.correction, units=given.units, systems=systems
+        list(contests_of(given, masks)),
+        given.settings,
+        correction=request.correction,
+        units=given.units,
+        systems=systems,
     )
-    by_group: dict[str | None, list[TestedContest]] = {name: [] for name in masks}
-    for each in tested:
-        by_group[each.contest.group].append(each)
-    contrasts = contrasts_of(given, by_group, parts)
+    contrasts = contrasts_of(given, [each.contest for each in tested])
     groups, weights = [], given.units.weights
     for name, mask in masks.items():
         inside = given.ids_in(mask)
         found = None
         if evidence is not None:
             found = GroupEvidence(evidence, inside, all_ids=given.ids, n_pairs=len(given.pairs))
-        results = tuple(pair_results(given, by_group[name], parts[name], contrasts, found))
+        of_group = (each for each in tested if each.contest.group == name)
+        results = tuple(pair_results(given, of_group, contrasts, found))
         groups.append(
             QueryGroup(
                 name=name,
                 n_queries=len(inside),
-                pooled=bool(isolated_by) and name == POOLED,
+                pooled=name == POOLED,
                 leaderboard=leaderboard_of(given, mask, results),
                 comparisons=results,
                 query_ids=inside,
@@ -184,42 +183,34 @@ def members(ids: Sequence[str], values: Mapping[str, Any], value: str) -> Bools:
     return np.array([query in values and str(values[query]) == value for query in ids], dtype=np.bool_)
 
 
-class StratumMask(Record, eq=False):
-    """Queries that share something."""
-
-    attribute: str
-    value: str
-    mask: Bools
-    asked_for: bool
-    label: str
-    """A name for it within the group."""
-
-
-def stratum_masks(given: ComparisonInput, group: Bools) -> Iterator[StratumMask]:
+def strata_of(given: ComparisonInput, group: Bools) -> Iterator[tuple[StratumName, Bools]]:
     """Yield the strata asked for, then other parts of the queries in which a difference might sit."""
-
-    def by_value(name: str, values: Mapping[str, Any], *, asked_for: bool) -> list[StratumMask]:
-        present = {str(values[query]) for query in given.ids_in(group) if query in values}
-        return [
-            StratumMask(name, value, members(given.ids, values, value) & group, asked_for, f"{name}={value}")
-            for value in sorted(present, key=numbers_first)
-        ]
-
+    wanted: list[tuple[str, Mapping[str, Any], bool]] = []
     if given.queries is not None:
-        for name in given.request.strata:
-            yield from by_value(name, given.queries.attribute(name), asked_for=True)
-    if len(given.pairs) > MANY_PAIRS:
-        return
-    for name, values in other_attributes(given).items():
-        found = by_value(name, values, asked_for=False)
-        if 2 <= len(found) <= MANY_VALUES:
-            yield from (part for part in found if part.mask.sum() >= SMALLEST_SLICE)
+        wanted += [(name, given.queries.attribute(name), True) for name in given.request.strata]
+    if len(given.pairs) <= MANY_PAIRS:
+        wanted += [(name, values, False) for name, values in other_attributes(given).items()]
+    inside = given.ids_in(group)
+    for name, values, asked_for in wanted:
+        present = {str(values[query]) for query in inside if query in values}
+        for value in sorted(present, key=numbers_first) if asked_for or 2 <= len(present) <= MANY_VALUES else ():
+            mask = members(given.ids, values, value) & group
+            if asked_for or mask.sum() >= SMALLEST_SLICE:
+                yield StratumName(name, value, asked_for), mask
 
 
 def numbers_first(text: str) -> tuple[float, str]:
     """Order numbers, and ranges of them, by their size, before text."""
     head = text.split("-", 1)[0].rstrip("+")
     return (float(head), "") if head.replace(".", "", 1).isdigit() else (math.inf, text)
+
+
+def counted_bins(values: Iterable[int], edges: tuple[int, ...]) -> list[str]:
+    """Return words for whole numbers by range: with edges 2, 5 these are `1`, `2-4` and `5+`."""
+    lows = [1, *edges]
+    names = [f"{low}" if low == high - 1 else f"{low}-{high - 1}" for low, high in zip(lows, edges, strict=False)]
+    names.append(f"{edges[-1]}+")
+    return ["0" if value < 1 else names[bisect_right(edges, value)] for value in values]
 
 
 def other_attributes(given: ComparisonInput) -> dict[str, Mapping[str, Any]]:
@@ -244,10 +235,8 @@ def other_attributes(given: ComparisonInput) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def contests_of(
-    given: ComparisonInput, masks: Mapping[str | None, Bools], parts: Mapping[str | None, Sequence[StratumMask]]
-) -> Iterator[Contest]:
-    """Yield every contest: each pair in each group by each measure, then by the primary one in each stratum."""
+def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> Iterator[Contest]:
+    """Yield every contest: each pair in each group by each measure, the primary one first, then in each stratum."""
     units, columns, scores = given.units, given.columns, given.scores
     counts = np.ones(len(units.member), dtype=np.bool_) if units.weights is None else units.weights > 0
     measures = [given.primary, *(measure for measure in scores.measures if measure != given.primary)]
@@ -256,13 +245,12 @@ def contests_of(
     qrels_digest = path_and_digest(scores.qrels.origin)[1]
     digest = {name: path_and_digest(run.origin)[1] for name, run in scores.items()}
     for group, mask in masks.items():
-        in_group = mask & counts  # a query of weight 0 is no part of anything
+        # a query of weight 0 is no part of anything
+        wanted: list[tuple[str, StratumName | None, Bools]] = [(measure, None, mask & counts) for measure in measures]
+        wanted += [(given.primary, stratum, inside & counts) for stratum, inside in strata_of(given, mask)]
         for a, b in given.pairs:
-            wanted = [(measure, in_group, "") for measure in measures]
-            wanted += [(given.primary, part.mask & counts, part.label) for part in parts[group]]
-            for measure, inside, label in wanted:
-                is_primary = measure == given.primary and not label
-                known = known_measure(measure)
+            for measure, stratum, inside in wanted:
+                is_primary, known = measure == given.primary and stratum is None, known_measure(measure)
                 yield Contest(
                     a=a,
                     b=b,
@@ -271,83 +259,71 @@ def contests_of(
                     scores_a=columns[a, measure],
                     scores_b=columns[b, measure],
                     mask=inside,
-                    lower_is_better=measure in given.scores[given.baseline].lower_is_better,
+                    lower_is_better=measure in scores[given.baseline].lower_is_better,
                     group=group,
-                    label=label,
-                    in_full=is_primary or (not label and int(inside.sum()) < FULL_BELOW),
+                    stratum=stratum,
+                    in_full=is_primary or (stratum is None and int(inside.sum()) < FULL_BELOW),
                     can_test=known is None or not known.spec.over_all_queries,
                     hashes=FileHashes(qrels_digest, digest[a], digest[b]),
                 )
 
 
-Place: TypeAlias = tuple[str | None, str, str, str]
-"""Group, system, other system and label of a stratum."""
-
-
-def contrasts_of(
-    given: ComparisonInput,
-    by_group: Mapping[str | None, Sequence[TestedContest]],
-    parts: Mapping[str | None, Sequence[StratumMask]],
-) -> dict[Place, Contrast]:
+def contrasts_of(given: ComparisonInput, contests: Sequence[Contest]) -> dict[Contest, Contrast]:
     """Return whether strata differ from all other queries; false discoveries are controlled over all of all pairs."""
-    p_of: dict[Place, float] = {}
-    for group, tested in by_group.items():
-        for each in tested:
-            if each.contest.role == "primary":
-                differences = each.contest.differences
-                for part in parts[group]:
-                    place = group, each.contest.a, each.contest.b, part.label
-                    p_of[place] = contrast_p(differences, part.mask, given.units)
-    can_test = [place for place, p in p_of.items() if not math.isnan(p)]
-    adjusted = dict(zip(can_test, benjamini_hochberg(np.array([p_of[p] for p in can_test])).tolist(), strict=True))
-    return {place: Contrast(or_none(p), adjusted.get(place)) for place, p in p_of.items()}
+    p_of: dict[Contest, float] = {}
+    for contest in contests:
+        if contest.role == "primary":
+            differences = contest.differences
+        elif contest.stratum is not None:
+            p_of[contest] = contrast_p(differences, contest.mask, given.units)
+    known = [contest for contest, p in p_of.items() if not math.isnan(p)]
+    adjusted = dict(zip(known, benjamini_hochberg(np.array([p_of[c] for c in known])).tolist(), strict=True))
+    return {contest: Contrast(or_none(p), adjusted.get(contest)) for contest, p in p_of.items()}
 
 
 def pair_results(
     given: ComparisonInput,
-    tested: Sequence[TestedContest],
-    parts: Sequence[StratumMask],
-    contrasts: Mapping[Place, Contrast],
+    tested: Iterable[TestedContest],
+    contrasts: Mapping[Contest, Contrast],
     evidence: GroupEvidence | None,
 ) -> Iterator[PairResult]:
     """Yield every pair of a group by the primary measure, with its verdict, followed by the other measures."""
-    of_pair: dict[tuple[str, str], list[TestedContest]] = {}
-    for each in tested:
-        of_pair.setdefault((each.contest.a, each.contest.b), []).append(each)
     unit_names = tuple(given.units.names(given.ids))
-    for (a, b), found in of_pair.items():
-        main = next(each for each in found if each.contest.role == "primary")
+    for (a, b), of_pair in groupby(tested, key=lambda each: (each.contest.a, each.contest.b)):
+        main, *others = of_pair
         context = VerdictContext(
             margin_given=given.settings.margin_given,
             problem="; ".join(f"{name}: {given.problems[name]}" for name in (a, b) if name in given.problems),
             unit_names=unit_names,
             without_top_unit=main.without_top_unit,
         )
-        labelled = {each.contest.label: each.result for each in found if each.contest.label}
-        strata = []
-        for part in parts:
-            inside, contrast = labelled[part.label], contrasts[main.contest.group, a, b, part.label]
-            too_few = inside.n_units < MIN_UNITS
-            differs = contrast.adjusted is not None and contrast.adjusted <= given.settings.false_discoveries
-            same = ("n_queries", "mean", "delta", "ci", "n_units", "wins", "ties", "losses", "standard_error")
-            strata.append(
-                Stratum(
-                    attribute=part.attribute,
-                    value=part.value,
-                    asked_for=part.asked_for,
-                    p=StratumPValues(inside.p.alone_permutation, inside.p.adjusted),
-                    contrast=contrast,
-                    stands_out=differs and not too_few,
-                    too_few=too_few,
-                    **{name: getattr(inside, name) for name in same},
-                )
-            )
-        result = replace(main.result, **query_details(given, main))
+        strata = tuple(
+            stratum_of(each.contest.stratum, each.result, contrasts[each.contest], given.settings)
+            for each in others
+            if each.contest.stratum is not None
+        )
         more: dict[str, Any] = {"settle": (), "sensitivity": {}}
         if evidence is not None:
-            context, more = evidence.of(replace(main, result=result), context)
-        yield replace(result, verdict=verdict_of(result, context), strata=tuple(strata), **more)
-        yield from (each.result for each in found if each.contest.role == "exploratory" and not each.contest.label)
+            context, more = evidence.of(main, context)
+        result = replace(main.result, strata=strata, **query_details(given, main), **more)
+        yield replace(result, verdict=verdict_of(result, context))
+        yield from (each.result for each in others if each.contest.stratum is None)
+
+
+def stratum_of(name: StratumName, inside: PairResult, contrast: Contrast, settings: Settings) -> Stratum:
+    too_few = inside.n_units < MIN_UNITS
+    differs = contrast.adjusted is not None and contrast.adjusted <= settings.false_discoveries
+    same = ("n_queries", "mean", "delta", "ci", "n_units", "wins", "ties", "losses", "standard_error")
+    return Stratum(
+        attribute=name.attribute,
+        value=name.value,
+        asked_for=name.asked_for,
+        p=StratumPValues(inside.p.alone_permutation, inside.p.adjusted),
+        contrast=contrast,
+        stands_out=differs and not too_few,
+        too_few=too_few,
+        **{field: getattr(inside, field) for field in same},
+    )
 
 
 def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]:

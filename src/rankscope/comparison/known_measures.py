@@ -11,8 +11,6 @@ from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.measures.spec import Measure
 
-UNKNOWN_RANGE = (-math.inf, math.inf)
-
 
 @cache
 def known_measure(name: str) -> Measure | None:
@@ -29,12 +27,9 @@ def with_directions(scores: Scores) -> Scores:
     if all(lower <= run.lower_is_better for run in scores.values()):
         return scores
     runs = tuple(replace(run, lower_is_better=run.lower_is_better | lower) for run in scores.values())
-    return Scores(
-        runs, qrels=scores.qrels, policies=scores.policies, profile=scores.profile, weighted_by=scores.weighted_by
-    )
+    return replace(scores, runs=runs)
 
 
 def range_of(name: str) -> tuple[float, float]:
-    """Return between which numbers the scores of a measure lie."""
     found = known_measure(name)
-    return UNKNOWN_RANGE if found is None else found.spec.range
+    return (-math.inf, math.inf) if found is None else found.spec.range

@@ -7,8 +7,7 @@ value: that of its family of comparisons (`stats/family.py`), on its units of ev
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,21 +27,29 @@ from rankscope.comparison.records import (
 )
 from rankscope.comparison.request import Settings
 from rankscope.records import Record, or_none, replace
-from rankscope.stats.effect import bayesian_bootstrap
-from rankscope.stats.estimates import PairEstimates, estimate_pairs
-from rankscope.stats.family import CORRECTIONS, MAX_T, NO_CORRECTION, SLACK, Correction, Family, FamilyResult
+from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, FamilyResult
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
-from rankscope.stats.units import Units, UnitSums, paired_differences
+from rankscope.stats.paired import bayesian_bootstrap
+from rankscope.stats.units import Moments, Units, UnitSums, paired_differences
 
 FEW_QUERIES, SKEWED = 30, 1.0
 """Below this many units, or with skewed differences, a bootstrap interval stands beside the others in the record."""
 MANY_PAIRS = 200
 """From more comparisons than this on, those that need resamples of their own are left out."""
+PAIRS_AT_ONCE = 256
 ANEW_UP_TO = 50
 """In families of up to so many pairs, what a verdict rests on is found by testing anew without it."""
 EXPLORATORY = "benjamini-hochberg"
 """How the p-values of exploratory comparisons are adjusted: false discoveries are controlled."""
+
+
+class StratumName(Record):
+    """What some queries share."""
+
+    attribute: str
+    value: str
+    asked_for: bool
 
 
 class Contest(Record, eq=False):
@@ -59,8 +66,8 @@ class Contest(Record, eq=False):
     """Which queries are part of it."""
     lower_is_better: bool = False
     group: str | None = None
-    label: str = ""
-    """The stratum of queries it is about, where that is not all of the group."""
+    stratum: StratumName | None = None
+    """The stratum of queries it is about; None where it is about all of the group."""
     in_full: bool = True
     """Whether to add what needs resamples of its own: the bootstrap interval, and the chances."""
     can_test: bool = True
@@ -96,6 +103,23 @@ class TestedContest(Record, eq=False):
     """Only for primary contests that are called: the others rest on nothing."""
 
 
+class PairEstimates(Record, eq=False):
+    """What flips do not change: by contest, the difference, its error, and what it is made of."""
+
+    moments: Moments
+    delta: Floats
+    error: Floats
+    wins: np.ndarray
+    losses: np.ndarray
+    n_queries: np.ndarray
+    skew: Floats
+    """How lopsided the units' residuals are, on which tests of symmetry stumble."""
+    top_unit: np.ndarray
+    """The unit that carries most of the difference."""
+    delta_without: Floats
+    error_without: Floats
+
+
 def compare_contests(
     contests: Sequence[Contest], settings: Settings, *, correction: str = "maxt", units: Units, systems: Floats | None
 ) -> tuple[TestedContest, ...]:
@@ -104,91 +128,115 @@ def compare_contests(
     `systems` has the scores of all systems (queries x systems), where the primary contests are all pairs of them, in
     the order of their columns, on the same queries; then all pairs cost hardly more than the systems.
     """
-    primary = [contest for contest in contests if contest.role == "primary"]
-    tested = [contest for contest in contests if contest.role == "exploratory" and contest.can_test]
-    sums = None if systems is None else units.sums(systems)
     found = {
         id(contest): TestedContest(contest, untested_pair(contest, settings, units))
         for contest in contests
-        if contest.role == "exploratory" and not contest.can_test
+        if not contest.can_test
     }
-    for family, how, columns in ((primary, CORRECTIONS[correction], sums), (tested, NO_CORRECTION, None)):
+    sums = None if systems is None else units.sums(systems)
+    few_pairs = sum(contest.role == "primary" for contest in contests) <= MANY_PAIRS
+    for role, name, how in (
+        ("primary", correction, CORRECTIONS[correction]),
+        ("exploratory", EXPLORATORY, NO_CORRECTION),
+    ):
+        family = [contest for contest in contests if contest.role == role and contest.can_test]
         if not family:
             continue
-        is_primary = family is primary
-        numbers = estimate_pairs(family, units)
-        test = partial(run_tests, how=how, settings=settings, units=units)
-        result = test(family, numbers, systems=columns)
-        adjusted = result.p if is_primary else benjamini_hochberg(result.p)
+        is_primary = role == "primary"
+        given: dict[str, Any] = {"how": how, "settings": settings, "units": units}
+        numbers, result = run_family(family, systems=sums if is_primary else None, **given)
+        if not is_primary:
+            result = replace(result, p=benjamini_hochberg(result.p), size=len(family))
+        called = (numbers.moments.n_units > 2) & (np.abs(numbers.delta) > result.critical * numbers.error)
         for i, contest in enumerate(family):
-            pair = tested_pair(
-                contest,
-                numbers,
-                i,
-                result,
-                settings=settings,
-                units=units,
-                correction=correction if is_primary else EXPLORATORY,
-                adjusted=float(adjusted[i]),
-                family_size=result.size if is_primary else len(tested),
-                in_full=contest.in_full and len(primary) <= MANY_PAIRS,
-            )
-            called = pair.n_units > 2 and abs(numbers.delta[i]) > result.critical[i] * numbers.error[i]
-            rest = leave_out(i, family, numbers, result, units=units, test=test) if is_primary and called else None
+            in_full = contest.in_full and few_pairs
+            pair = tested_pair(contest, numbers, i, result, correction=name, in_full=in_full, **given)
+            rest = leave_out(i, family, numbers, result, **given) if is_primary and called[i] else None
             found[id(contest)] = TestedContest(contest, pair, rest)
     return tuple(found[id(contest)] for contest in contests)
 
 
-def run_tests(
-    family: Sequence[Contest],
-    numbers: PairEstimates,
-    *,
-    how: Correction,
-    settings: Settings,
-    units: Units,
-    systems: UnitSums | None = None,
-) -> FamilyResult:
-    together = Family(
-        differences=lambda: units.sums(np.column_stack([contest.differences for contest in family])),
-        moments=numbers.moments,
-        systems=systems,
+def estimate_pairs(contests: Sequence[Contest], units: Units) -> PairEstimates:
+    """Return the estimates of all contests, some at a time, so that memory stays small however many there are."""
+    parts = [
+        estimate_some(np.column_stack([c.differences for c in contests[start : start + PAIRS_AT_ONCE]]), units)
+        for start in range(0, len(contests), PAIRS_AT_ONCE)
+    ]
+    moments = Moments.joined([part.moments for part in parts])
+    rest = [name for name in PairEstimates.__struct_fields__ if name != "moments"]
+    return PairEstimates(moments, *(np.concatenate([getattr(part, name) for part in parts]) for name in rest))
+
+
+def estimate_some(differences: Floats, units: Units) -> PairEstimates:
+    """Return the estimates of some contests, whose differences are the columns."""
+    sums = units.sums(differences)
+    moments = sums.moments()
+    delta, error = moments.delta, moments.error
+    carried = sums.sums * np.sign(moments.total)
+    top = np.argmax(carried, axis=0) if len(carried) else np.zeros(carried.shape[1], dtype=np.int64)
+    left = moments
+    if len(carried):
+        columns = np.arange(carried.shape[1])
+        u, n = sums.sums[top, columns], sums.sizes[top, columns]
+        left = Moments(
+            n_units=moments.n_units - (n > 0),
+            total=moments.total - u,
+            size=moments.size - n,
+            squares=np.maximum(moments.squares - u**2, 0.0),
+            cross=moments.cross - u * n,
+            size_squares=moments.size_squares - n**2,
+        )
+    residuals = sums.sums - sums.sizes * np.nan_to_num(delta)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        second, third = ((residuals**power).sum(axis=0) / moments.n_units for power in (2, 3))
+        return PairEstimates(
+            moments=moments,
+            delta=delta,
+            error=error,
+            wins=(differences > 0).sum(axis=0),
+            losses=(differences < 0).sum(axis=0),
+            n_queries=(~np.isnan(differences)).sum(axis=0),
+            skew=np.where(error > 0, third / second**1.5, 0.0),
+            top_unit=top,
+            delta_without=left.delta,
+            error_without=left.error,
+        )
+
+
+def run_family(
+    family: Sequence[Contest], *, how: Correction, settings: Settings, units: Units, systems: UnitSums | None = None
+) -> tuple[PairEstimates, FamilyResult]:
+    numbers = estimate_pairs(family, units)
+    result = how.test(
+        lambda: units.sums(np.column_stack([contest.differences for contest in family])),
+        None if systems is None else (systems, numbers.moments),
+        alpha=settings.alpha,
+        n_resamples=settings.n_resamples,
+        seed=settings.seed,
     )
-    return how.test(together, alpha=settings.alpha, n_resamples=settings.n_resamples, seed=settings.seed)
+    return numbers, result
 
 
 def leave_out(
-    i: int,
-    family: Sequence[Contest],
-    numbers: PairEstimates,
-    result: FamilyResult,
-    *,
-    units: Units,
-    test: Callable[..., FamilyResult],
+    i: int, family: Sequence[Contest], numbers: PairEstimates, result: FamilyResult, *, units: Units, **given: Any
 ) -> WithoutTopUnit:
     """Return a pair without the unit that carries most of it; for a family that is not large, all is made anew."""
     unit, is_exact = int(numbers.top_unit[i]), len(family) <= ANEW_UP_TO
     if is_exact:
         rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
-        result = test(rest, estimate_pairs(rest, units))
-    return WithoutTopUnit(
-        unit,
-        float(numbers.delta_without[i]),
-        float(numbers.error_without[i]),
-        float(result.critical[i]),
-        float(result.critical_equivalence[i]),
-        is_exact,
-    )
+        _, result = run_family(rest, units=units, **given)
+    delta, error = float(numbers.delta_without[i]), float(numbers.error_without[i])
+    critical, narrow = float(result.critical[i]), float(result.critical_equivalence[i])
+    return WithoutTopUnit(unit, delta, error, critical, narrow, is_exact)
 
 
 def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any) -> PairResult:
     """Return the record of a contest: what holds of every one, and what was found."""
     known = ~np.isnan(contest.differences)
     a, b = (or_none(weighted_mean(scores, known, units)) for scores in (contest.scores_a, contest.scores_b))
-    common: dict[str, Any] = {
+    same = ("measure", "role", "group", "lower_is_better", "hashes")
+    common: dict[str, Any] = {name: getattr(contest, name) for name in same} | {
         "systems": Both(contest.a, contest.b),
-        "measure": contest.measure,
-        "role": contest.role,
-        "group": contest.group,
         "n_queries": int(known.sum()),
         "n_effective": units.effective(known),
         "clustered": units.clustered,
@@ -196,10 +244,8 @@ def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any
         "n_undefined": int(contest.mask.sum() - known.sum()),
         "mean": Both(a, b),
         "delta": None if a is None or b is None else b - a,
-        "lower_is_better": contest.lower_is_better,
         "margin": settings.margin,
         "seed": settings.seed,
-        "hashes": contest.hashes,
     }
     return PairResult(**common | found)
 
@@ -231,41 +277,42 @@ def tested_pair(
     i: int,
     result: FamilyResult,
     *,
+    how: Correction,
+    correction: str,
     settings: Settings,
     units: Units,
-    correction: str,
-    adjusted: float,
-    family_size: int,
     in_full: bool,
 ) -> PairResult:
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
     from scipy.special import stdtrit
 
-    how = MAX_T if correction == EXPLORATORY else CORRECTIONS[correction]
-    differences = contest.differences
-    delta, error = float(numbers.delta[i]), float(numbers.error[i])
-    n_units, skew = int(numbers.moments.n_units[i]), float(numbers.skew[i])
-    critical, narrow = float(result.critical[i]), float(result.critical_equivalence[i])
-    level = 1 - settings.alpha
+    differences, level, margin = contest.differences, 1 - settings.alpha, settings.margin
+    delta, error, skew, critical, narrow = (
+        float(column[i])
+        for column in (numbers.delta, numbers.error, numbers.skew, result.critical, result.critical_equivalence)
+    )
+    n_units = int(numbers.moments.n_units[i])
     small = interval_around(delta, narrow * error, level - settings.alpha, how.interval_method)
-    p_t, ci_t = student(delta, error, n_units, settings)
-    doubtful = in_full and n_units > 1 and error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
+    p_alone, (p_t, ci_t) = or_none(float(result.p_alone[i])), student(delta, error, n_units, settings)
     bca = None
-    if doubtful and units.weights is None:
+    doubtful = n_units > 1 and error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
+    if in_full and doubtful and units.weights is None:
         known = ~np.isnan(differences)
-        clusters, n_resamples = units.member[known] if units.clustered else None, settings.n_resamples
-        bca = bca_interval(
-            differences[known], level=level, n_resamples=n_resamples, seed=settings.seed, clusters=clusters
-        )
+        clusters = units.member[known] if units.clustered else None
+        drawn: dict[str, Any] = {"n_resamples": settings.n_resamples, "seed": settings.seed, "clusters": clusters}
+        bca = bca_interval(differences[known], level=level, **drawn)
     beyond = float(stdtrit(n_units - 1, settings.power)) if n_units > 1 else math.nan
     mde = (critical + beyond) * error
-    gains = -differences if contest.lower_is_better else differences
     n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
-    gain, ties = delta, n - wins - losses
+    gains, gain, ties = differences, delta, n - wins - losses
     if contest.lower_is_better:
-        wins, losses, gain = losses, wins, -delta
+        wins, losses, gain, gains = losses, wins, -delta, -differences
     spread = error * math.sqrt(n_units)
-    p_alone = or_none(float(result.p_alone[i]))
+    bayes = n_needed = None
+    if in_full and n_units > 1:
+        bayes = bayesian_bootstrap(units.sums(gains[:, None]).column(0), margin, seed=settings.seed)
+    if margin > 0 and math.isfinite(mde):
+        n_needed = max(2, math.ceil(n_units * (mde / margin) ** 2))
     return pair_result(
         contest,
         settings,
@@ -277,10 +324,10 @@ def tested_pair(
         ci_equivalence=small,
         ci_check=IntervalChecks(ci_t, bca),
         p=PValues(
-            adjusted=or_none(adjusted),
+            adjusted=or_none(float(result.p[i])),
             method=how.p_method,
             correction=correction,
-            family_size=family_size,
+            family_size=result.size,
             n_resamples=result.n_resamples,
             is_exact=result.is_exact,
             alone_permutation=p_alone,
@@ -288,24 +335,16 @@ def tested_pair(
         ),
         p_alone=UnadjustedPValues(p_alone, p_t),
         effect=Effect(
-            d_z=or_none(gain / spread) if spread > 0 else None,
-            superiority=(wins + ties / 2) / n if n else None,
-            wins=wins,
-            ties=ties,
-            losses=losses,
+            or_none(gain / spread) if spread > 0 else None, (wins + ties / 2) / n if n else None, wins, ties, losses
         ),
         wins=wins,
         ties=ties,
         losses=losses,
         mde=DetectableDifference(settings.power, or_none(critical), or_none(mde)),
         critical_equivalence=or_none(narrow),
-        n_needed=max(2, math.ceil(n_units * (mde / settings.margin) ** 2))
-        if settings.margin > 0 and math.isfinite(mde)
-        else None,
-        tost=small.low is not None and small.high is not None and settings.margin > max(-small.low, small.high),
-        bayes=bayesian_bootstrap(units.sums(gains[:, None]).column(0), settings.margin, seed=settings.seed)
-        if in_full and n_units > 1
-        else None,
+        n_needed=n_needed,
+        tost=small.low is not None and small.high is not None and margin > max(-small.low, small.high),
+        bayes=bayes,
         skew=or_none(skew),
     )
 

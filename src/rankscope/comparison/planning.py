@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankscope.arrays import Floats
 from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import evaluate
 from rankscope.measures.scores import Scores, position
@@ -77,18 +78,6 @@ class QueryPlan(Record, kw_only=True):
         return max(self.pairs, key=lambda pair: pair.sd)
 
 
-class _Spreads(Record):
-    """How unevenly systems differ from query to query, and where that is known from."""
-
-    measure: str | None
-    n_queries: int | None
-    n_left_out: int
-    pairs: tuple[PairPlan, ...]
-    residual_sd: float
-    """The standard deviation of what systems and queries leave unexplained."""
-    n_systems: int
-
-
 def plan(
     qrels: Any = None,
     runs: Any = None,
@@ -150,11 +139,27 @@ def plan(
     >>> rs.plan(sd=0.15, detect=0.02).decisive.queries_needed
     444
     """
-    spreads = _spreads_from(qrels, runs, measure, scores=scores, sd=sd, seed=seed, options=options)
-    n_queries = queries or spreads.n_queries
+    if sd is not None and (qrels is not None or scores is not None):
+        raise OptionError(
+            "--sd and files are given", hint="the files have a spread of their own: leave one of them out"
+        )
+    if sd is None and scores is None and (qrels is None or runs is None):
+        raise OptionError(
+            "give the qrels and at least two runs, or a spread",
+            hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
+        )
+    name, n_known, n_left_out = measure, None, 0
+    if sd is not None:
+        # two systems that leave s unexplained each differ with √2 s
+        spreads, residual_sd, n_systems = [PairPlan(a=None, b=None, sd=sd)], sd / math.sqrt(2), systems or 2
+    else:
+        scores = evaluate(qrels, runs, measure or "nDCG@10", **options) if scores is None else scores
+        name, matrix, n_left_out = _matrix_of(scores, measure)
+        spreads = _spreads_of(list(scores), matrix, name, seed=seed)
+        n_known, residual_sd, n_systems = len(matrix), math.sqrt(residual_variance(matrix)), systems or len(scores)
+    n_queries = queries or n_known
     if detect is None and n_queries is None:
         raise OptionError("there is nothing to plan", hint="say --detect X, the smallest difference, or --queries N")
-    n_systems = systems or spreads.n_systems
     alpha_each = alpha / (n_systems - 1)
 
     def needed(spread: float | None) -> int | None:
@@ -170,20 +175,20 @@ def plan(
             queries_needed_low=needed(pair.sd_low),
             queries_needed_high=needed(pair.sd_high),
         )
-        for pair in spreads.pairs
+        for pair in spreads
     )
     interval = anova = None
     if detect:
         width = queries_for_width(detect, max(pair.sd for pair in pairs), level=1 - alpha)
         interval = IntervalPlan(detect, 1 - alpha, width.n_queries)
     if detect and n_systems > 2:
-        among_all = queries_for_range(detect, spreads.residual_sd, n_systems, alpha=alpha, power=power)
-        anova = AnovaPlan(abs(detect), spreads.residual_sd, among_all.n_queries)
+        among_all = queries_for_range(detect, residual_sd, n_systems, alpha=alpha, power=power)
+        anova = AnovaPlan(abs(detect), residual_sd, among_all.n_queries)
     return QueryPlan(
-        measure=spreads.measure,
+        measure=name,
         n_queries=n_queries,
-        n_queries_of_files=spreads.n_queries,
-        n_left_out=spreads.n_left_out,
+        n_queries_of_files=n_known,
+        n_left_out=n_left_out,
         systems=n_systems,
         alpha=alpha,
         alpha_per_comparison=alpha_each,
@@ -195,47 +200,32 @@ def plan(
     )
 
 
-def _spreads_from(
-    qrels: Any, runs: Any, measure: Any, *, scores: Scores | None, sd: float | None, seed: int, options: dict[str, Any]
-) -> _Spreads:
-    """Return the spread that was given, or that of every system's differences from the first."""
-    if sd is not None and (qrels is not None or scores is not None):
-        raise OptionError(
-            "--sd and files are given", hint="the files have a spread of their own: leave one of them out"
-        )
-    if sd is not None:
-        # two systems that leave s unexplained each differ with √2 s
-        return _Spreads(measure, None, 0, (PairPlan(a=None, b=None, sd=sd),), sd / math.sqrt(2), 2)
-    if scores is None and (qrels is None or runs is None):
-        raise OptionError(
-            "give the qrels and at least two runs, or a spread",
-            hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
-        )
-    if scores is None:
-        scores = evaluate(qrels, runs, measure or "nDCG@10", **options)
+def _matrix_of(scores: Scores, measure: Any) -> tuple[str, Floats, int]:
+    """Return the measure, scores (queries x systems) where every system has one, and how many queries are left out."""
     if len(scores) < 2:
         raise InputError(f"only {next(iter(scores))!r} is given", hint="the spread is that of two or more systems")
     only = measure is None or len(scores.measures) == 1
     name = scores.measures[0 if only else position(scores.measures, str(measure), "measure")]
-
     by_system = [dict(zip(run.query_ids, run.column(name).tolist(), strict=True)) for run in scores.values()]
     query_ids = list(dict.fromkeys(query for found in by_system for query in found))
     matrix = np.array([[found.get(query, math.nan) for found in by_system] for query in query_ids])
     whole = ~np.isnan(matrix).any(axis=1)
-    matrix, n_left_out = matrix[whole], int((~whole).sum())
-    if len(matrix) < 2:
-        raise InputError(f"there are {len(matrix)} queries for which every system has a score; a spread needs two")
+    if whole.sum() < 2:
+        raise InputError(f"there are {whole.sum()} queries for which every system has a score; a spread needs two")
+    return name, matrix[whole], int((~whole).sum())
 
+
+def _spreads_of(systems: list[str], matrix: Floats, measure: str, *, seed: int) -> list[PairPlan]:
+    """Return the spread of every system's differences from the first, of those whose differences vary."""
     pairs = []
-    first, *others = scores
-    for i, other in enumerate(others, 1):
+    for i, other in enumerate(systems[1:], 1):
         differences = matrix[:, i] - matrix[:, 0]
         if np.ptp(differences) > 0:
             ends = bca_interval(differences, lambda rows: rows.std(axis=1, ddof=1), seed=seed)
-            sd, low, high = float(differences.std(ddof=1)), or_none(ends.low), or_none(ends.high)
-            pairs.append(PairPlan(a=first, b=other, sd=sd, sd_low=low, sd_high=high))
+            low, high = or_none(ends.low), or_none(ends.high)
+            pairs.append(PairPlan(a=systems[0], b=other, sd=float(differences.std(ddof=1)), sd_low=low, sd_high=high))
     if not pairs:
         raise InputError(
-            f"{name} differs by the same amount on every query", hint="take systems that differ, or give --sd"
+            f"{measure} differs by the same amount on every query", hint="take systems that differ, or give --sd"
         )
-    return _Spreads(name, len(matrix), n_left_out, tuple(pairs), math.sqrt(residual_variance(matrix)), len(scores))
+    return pairs

@@ -16,9 +16,8 @@ from rankscope.comparison.request import Settings
 from rankscope.errors import InputError
 from rankscope.records import Record, or_nan, or_none, replace, to_json
 from rankscope.registry import Entry, Registry
-from rankscope.stats.effect import Chances
 from rankscope.stats.interval import Interval
-from rankscope.stats.paired import Test
+from rankscope.stats.paired import Chances, Test
 
 if TYPE_CHECKING:
     from rankscope.measures.scores import Scores
@@ -276,11 +275,6 @@ class Stratum(Record, kw_only=True):
     too_few: bool = False
     standard_error: float | None
 
-    @property
-    def edges(self) -> tuple[float, ...]:
-        """The numbers that an end of the interval must not be rounded to, unless it is one of them."""
-        return (0.0,)
-
 
 class QueryChange(Record):
     """How one query changed."""
@@ -421,10 +415,6 @@ class PairResult(Record, kw_only=True):
     @property
     def differs(self) -> bool:
         return bool(self.wins or self.losses)
-
-    @property
-    def edges(self) -> tuple[float, ...]:
-        return (0.0, self.margin, -self.margin) if self.role == "primary" else (0.0,)
 
 
 class LeaderboardRow(Record):

@@ -24,8 +24,6 @@ from rankscope.typing import EvaluateOptions
 if TYPE_CHECKING:
     from rankscope.evaluation import EvaluateRequest
 
-LARGEST_ALPHA = 0.5
-FEWEST_RESAMPLES = 99
 UNJUDGED = ("auto", "uncertain", "irrelevant")
 NOT_OFFERED = {
     "holm": "its p-values have no interval of their own",
@@ -50,14 +48,14 @@ class Settings(Record, kw_only=True):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name, largest in (("alpha", LARGEST_ALPHA), ("power", 1), ("false_discoveries", 1)):
+        for name, largest in (("alpha", 0.5), ("power", 1), ("false_discoveries", 1)):
             if not 0 < getattr(self, name) < largest:
                 raise OptionError(f"{name} = {getattr(self, name)} is not between 0 and {largest}")
         if not 0 <= self.margin < math.inf:
             raise OptionError(
                 f"margin = {self.margin} is negative or not a number", hint="give the smallest difference that matters"
             )
-        if self.n_resamples < FEWEST_RESAMPLES:
+        if self.n_resamples < 99:
             raise OptionError(f"n_resamples = {self.n_resamples} is too few", hint="the default is 9999")
         if rank_of_critical(self.n_resamples, self.alpha) > self.n_resamples:
             raise OptionError(

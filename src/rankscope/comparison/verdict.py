@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from rankscope.comparison.pairs import WithoutTopUnit
-from rankscope.comparison.records import Code, JudgedShares, PairResult, Stratum, UnjudgedCheck, Verdict
+from rankscope.comparison.records import Code, PairResult, Stratum, UnjudgedCheck, Verdict
 from rankscope.records import Record, or_nan
 from rankscope.stats.family import CORRECTIONS
 
@@ -28,6 +28,7 @@ WORDS: dict[Code, str] = {
     "not_comparable": "not comparable",
 }
 """Each verdict in a word or two, the best first."""
+CLAIMS = ("better", "worse", "probably_better", "probably_worse")
 Because: TypeAlias = Literal["margin", "unjudged"] | None
 MIN_UNITS = 10
 """With fewer queries, or clusters of them, nothing is said."""
@@ -47,17 +48,15 @@ class VerdictContext(Record, kw_only=True):
     """Whether both return the same docs in the same order."""
     problem: str = ""
     """Why the two cannot be compared at all; empty where they can."""
-    unjudged: UnjudgedCheck | None = None
-    judged: JudgedShares | None = None
     unit_names: Sequence[str] = ()
     without_top_unit: WithoutTopUnit | None = None
 
 
 def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
     """Return the verdict on B: what the first rule says, weakened where unjudged docs could change it."""
-    code, unjudged = decide(pair, known), known.unjudged
+    code, unjudged = decide(pair, known), pair.unjudged
     because: Because = "margin" if code in ("probably_better", "probably_worse") else None
-    if unjudged is not None and (is_claim(code) or code == "same"):
+    if unjudged is not None and (code in CLAIMS or code == "same"):
         if unjudged.strength == "not_safe":
             code, because = "not_safe", "unjudged"
         elif unjudged.strength == "cautious" and code in ("better", "worse"):
@@ -65,7 +64,7 @@ def verdict_of(pair: PairResult, known: VerdictContext) -> Verdict:
     return Verdict(
         code=code,
         because=because,
-        text=sentence(code, because, pair, known),
+        text=sentence(code, because, pair),
         reason=reason(code, because, pair, known),
         cautions=tuple(cautions(code, pair, known)),
     )
@@ -104,29 +103,22 @@ def short_words(code: Code, pair: PairResult) -> str:
     return "no score differs" if code == "same" and not pair.differs else WORDS[code]
 
 
-def is_claim(code: Code) -> bool:
-    return code in ("better", "worse", "probably_better", "probably_worse")
-
-
-def sentence(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
-    if code == "same" and not pair.differs:
-        return "No query's score differs."
-    if code in ("probably_better", "probably_worse"):
-        which = "better" if code == "probably_better" else "worse"
-        if because == "unjudged" and known.unjudged is not None:
-            return (
-                f"{pair.b} is probably {which}, unless {known.unjudged.behind}'s unjudged results are unusually good."
-            )
-        what = "gain" if code == "probably_better" else "loss"
-        return f"{pair.b} is probably {which}, but the {what} may be too small to matter."
+def sentence(code: Code, because: Because, pair: PairResult) -> str:
+    unless = ""
+    if because == "unjudged" and pair.unjudged is not None:
+        unless = f"unless {pair.unjudged.behind}'s unjudged results are unusually good"
     return {
         "not_comparable": "Not comparable.",
         "identical": "The rankings are identical.",
         "not_safe": "Not safe to call: too many unjudged results.",
         "too_few": f"Too few {unit_word(pair)} to call (n={pair.n_units}).",
         "better": f"{pair.b} is better.",
+        "probably_better": f"{pair.b} is probably better, {unless or 'but the gain may be too small to matter'}.",
         "worse": f"{pair.b} is worse.",
-        "same": f"Practically the same (difference below {pair.margin:g}).",
+        "probably_worse": f"{pair.b} is probably worse, {unless or 'but the loss may be too small to matter'}.",
+        "same": f"Practically the same (difference below {pair.margin:g})."
+        if pair.differs
+        else "No query's score differs.",
         "cannot_tell": "Cannot tell.",
     }[code]
 
@@ -138,12 +130,11 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code in ("identical", "same") and not pair.differs:
         return f"Both have the same {pair.measure} on each of {count_words(pair.n_queries, 'query')}."
     if code == "not_safe":
-        return "" if known.unjudged is None else not_safe_words(pair, known.unjudged, margin)
-    where = f"Its {pair.measure} is {direction(pair)} ({interval_words(pair)})"
+        return "" if pair.unjudged is None else not_safe_words(pair, pair.unjudged, margin)
+    side = f"Its {pair.measure} is {direction(pair)}"
+    where = f"{side} ({interval_words(pair)})"
     if code == "too_few":
-        return (
-            f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict. Its {pair.measure} is {direction(pair)}."
-        )
+        return f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict. {side}."
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":
@@ -167,6 +158,15 @@ def count_words(n: int, noun: str) -> str:
     return f"{n:,} {noun if n == 1 else plural}"
 
 
+def what_could_be_found(pair: PairResult) -> str:
+    if pair.mde.value is None:
+        return f"So few {unit_word(pair) if pair.p.is_exact else 'flips'} cannot reach this level."
+    needed = ""
+    if pair.n_needed is not None and pair.n_needed > pair.n_units:
+        needed = f"; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}"
+    return f"This set can only find differences above {pair.mde.value:.{decimals(pair)}f}{needed}."
+
+
 def not_safe_words(pair: PairResult, check: UnjudgedCheck, margin: str) -> str:
     """Say how relevant unjudged docs would have to be to turn the difference, and how relevant judged ones are."""
     if check.difference_then is not None:
@@ -175,15 +175,12 @@ def not_safe_words(pair: PairResult, check: UnjudgedCheck, margin: str) -> str:
             f"{check.tested_share:.0%} of {check.behind}'s unjudged results were relevant, it would be "
             f"{check.difference_then:+.3f}. {typical_words(check)}"
         )
-    sign = 1.0 if check.behind == pair.b else -1.0
-    delta = or_nan(pair.delta)
-    side = "higher" if sign * delta > 0 else "lower"
-    size = f"{check.behind} is {side} by {abs(delta):.{decimals(pair)}f}"
+    delta = or_nan(pair.delta) if check.behind == pair.b else -or_nan(pair.delta)
+    size = f"{check.behind} is {'higher' if delta > 0 else 'lower'} by {abs(delta):.{decimals(pair)}f}"
+    turned = f"unless more than {check.tipping_point or 0.0:.0%} of its unjudged results are relevant"
     if not check.tipping_point_known:
-        enough = f"{check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
-        return f"{size}, but {enough}. {typical_words(check)}"
-    share = f"more than {check.tipping_point or 0.0:.0%} of its unjudged results are relevant"
-    return f"{size}, unless {share}. {typical_words(check)}"
+        turned = f"but {check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
+    return f"{size}, {turned}. {typical_words(check)}"
 
 
 def typical_words(check: UnjudgedCheck) -> str:
@@ -191,16 +188,6 @@ def typical_words(check: UnjudgedCheck) -> str:
     return (
         f"(Of {whose} {or_nan(check.judged_relevant):.0%} are; unjudged docs are usually about half as often relevant.)"
     )
-
-
-def what_could_be_found(pair: PairResult) -> str:
-    """Say what this set of queries can find, and what more would take."""
-    if pair.mde.value is None:
-        return f"So few {unit_word(pair) if pair.p.is_exact else 'flips'} cannot reach this level."
-    needed = ""
-    if pair.n_needed is not None and pair.n_needed > pair.n_units:
-        needed = f"; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}"
-    return f"This set can only find differences above {pair.mde.value:.{decimals(pair)}f}{needed}."
 
 
 def direction(pair: PairResult) -> str:
@@ -232,58 +219,50 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
     """Say what else must be known before acting on the verdict."""
     if MIN_UNITS <= pair.n_units < CAUTION_UNITS:
         yield f"Only {pair.n_units} {unit_word(pair)}: intervals from so few are rough."
-    n_undefined = pair.n_undefined - pair.n_unanswered
-    for n, why in (
-        (pair.n_unanswered, "one side does not answer them"),
-        (n_undefined, f"{pair.measure} is undefined"),
-    ):
+    left_out = {
+        "one side does not answer them": pair.n_unanswered,
+        f"{pair.measure} is undefined": pair.n_undefined - pair.n_unanswered,
+    }
+    for why, n in left_out.items():
         if n:
             share = n / max(pair.n_members, 1)
             more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
             yield f"{count_words(n, 'query')} left out, as {why}.{more}"
-    if is_claim(code):
-        yield from rests_on(code, pair, known)
+    rest = known.without_top_unit
+    if code in CLAIMS and rest is not None and not math.isnan(rest.error):
+        after = call(pair, rest)
+        if after not in (call(pair), code):  # unjudged docs may have weakened it to that already
+            name = known.unit_names[rest.unit] if known.unit_names else f"number {rest.unit + 1}"
+            what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
+            would = "would" if rest.is_exact else "would probably"
+            yield f"It rests on {what}: without it the verdict {would} be another one ({WORDS[after]})."
     if abs(or_nan(pair.skew)) > LOPSIDED and MIN_UNITS <= pair.n_units < ENOUGH_IF_LOPSIDED and pair.differs:
         yield (
             f"The differences are lopsided (skewness {pair.skew:+.1f}): with {pair.n_units} {unit_word(pair)} "
             "the interval is rough."
         )
-    yield from unjudged_words(code, pair, known)
+    yield from unjudged_words(code, pair)
 
 
-def rests_on(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
-    """Say so where the verdict would be another one without the query that carries most of it."""
-    rest = known.without_top_unit
-    if rest is None or math.isnan(rest.error):
-        return
-    after = call(pair, rest)
-    if after not in (call(pair), code):  # unjudged docs may have weakened it to that already
-        name = known.unit_names[rest.unit] if known.unit_names else f"number {rest.unit + 1}"
-        what = f"the cluster of query {name}" if pair.clustered else f"query {name}"
-        would = "would" if rest.is_exact else "would probably"
-        yield f"It rests on {what}: without it the verdict {would} be another one ({WORDS[after]})."
-
-
-def unjudged_words(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
+def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:
     """Say how much is unjudged, and what that could do to the verdict."""
-    check, judged = known.unjudged, known.judged
+    check, judged = pair.unjudged, pair.judged
     if judged is None or check is None or code == "not_safe":
         return
     share_a, share_b = or_nan(judged.a), or_nan(judged.b)
     if min(share_a, share_b) >= 1:
         return
     among = "results" if judged.depth is None else f"first {judged.depth} results"
-    share = f"Unjudged: {1 - share_b:.0%} of {pair.b}'s {among}, {1 - share_a:.0%} of {pair.a}'s."
-    theirs = f"{check.behind}'s unjudged results"
+    theirs, typical = f"{check.behind}'s unjudged results", f" {typical_words(check)}"
     if code == "same" or (check.strength == "stands" and not check.tipping_point_known):
-        yield f"{share} It holds even if {check.tested_share:.0%} of {theirs} are relevant. {typical_words(check)}"
-    elif check.tipping_point_known and check.tipping_point is None:
-        yield f"{share} No share of relevant docs among {theirs} could turn the difference."
-    elif check.tipping_point_known:
-        tip = f"The difference would turn only if more than {check.tipping_point or 0.0:.0%} of {theirs} were relevant."
-        yield f"{share} {tip} {typical_words(check)}"
+        then = f"It holds even if {check.tested_share:.0%} of {theirs} are relevant."
+    elif not check.tipping_point_known:
+        then = f"It would turn if {check.tested_share:.0%} of {theirs} were relevant."
+    elif check.tipping_point is not None:
+        then = f"The difference would turn only if more than {check.tipping_point:.0%} of {theirs} were relevant."
     else:
-        yield f"{share} It would turn if {check.tested_share:.0%} of {theirs} were relevant. {typical_words(check)}"
+        then, typical = f"No share of relevant docs among {theirs} could turn the difference.", ""
+    yield f"Unjudged: {1 - share_b:.0%} of {pair.b}'s {among}, {1 - share_a:.0%} of {pair.a}'s. {then}{typical}"
 
 
 def measure_words(pair: PairResult) -> str:
@@ -308,9 +287,8 @@ def decimals(pair: PairResult | Stratum) -> int:
     low, high = pair.ci.low, pair.ci.high
     half = (or_nan(high) - or_nan(low)) / 2
     digits = min(6, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
-    ends = [end for end in (low, high) if end is not None]
-    while digits < 9 and any(
-        end != edge and round(end, digits) == round(edge, digits) for end in ends for edge in pair.edges
-    ):
+    margin = pair.margin if isinstance(pair, PairResult) and pair.role == "primary" else 0.0
+    close = [(end, edge) for end in (low, high) if end is not None for edge in (0.0, margin, -margin) if end != edge]
+    while digits < 9 and any(round(end, digits) == round(edge, digits) for end, edge in close):
         digits += 1
     return digits

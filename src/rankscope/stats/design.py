@@ -6,7 +6,7 @@ import math
 
 from rankscope.errors import OptionError
 from rankscope.stats.interval import LEVEL
-from rankscope.stats.power import ALPHA, POWER, Plan, check, check_difference, check_spread, fewest
+from rankscope.stats.power import ALPHA, POWER, Plan, check, fewest
 
 
 def range_power(
@@ -20,8 +20,7 @@ def range_power(
     """
     from scipy.special import fdtri, ncfdtr
 
-    check(n, alpha)
-    check_spread(spread)
+    check(n=n, alpha=alpha, spread=spread)
     if n_systems < 2:
         raise OptionError(f"a range needs at least two systems, not {n_systems}")
     between = n_systems - 1
@@ -41,8 +40,7 @@ def queries_for_range(
     one_way: bool = False,
 ) -> Plan:
     """Return the smallest number of queries with which a range of this size among the systems is noticed."""
-    check(2, alpha, power)
-    check_difference(min_range)
+    check(alpha=alpha, power=power, difference=min_range)
     return fewest(lambda n: range_power(min_range, spread, n_systems, n, alpha=alpha, one_way=one_way) >= power)
 
 
@@ -50,13 +48,12 @@ def expected_half_width(spread: float, n: int, *, level: float = LEVEL) -> float
     """Return how far the ends of the t interval of a mean difference are from it, on average over samples."""
     from scipy.special import gammaln, stdtrit
 
-    check(n, 1 - level)
-    check_spread(spread)
+    check(n=n, alpha=1 - level, spread=spread)
     shrunk = math.exp(float(gammaln(n / 2) - gammaln((n - 1) / 2))) * math.sqrt(2 / (n - 1))
     return float(stdtrit(n - 1, (1 + level) / 2)) * shrunk * spread / math.sqrt(n)
 
 
 def queries_for_width(half_width: float, spread: float, *, level: float = LEVEL) -> Plan:
     """Return the smallest number of queries with which the interval is expected to be no wider than wanted."""
-    check_difference(half_width)
+    check(difference=half_width)
     return fewest(lambda n: expected_half_width(spread, n, level=level) <= half_width)

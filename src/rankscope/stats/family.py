@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -66,71 +66,45 @@ def p_values(sorted_maxima: Floats, t_squared: Floats) -> Floats:
 
 
 def joint_test(
-    units: UnitSums, moments: Moments | None = None, *, alpha: float, n_resamples: int, seed: int, systems: bool = False
+    units: UnitSums, pairs: Moments | None = None, *, alpha: float, n_resamples: int, seed: int
 ) -> FamilyResult:
-    """Return max t over all columns; with `systems` the columns are systems, and the family is all pairs of them.
+    """Return max t over all columns; with the moments of `pairs` columns are systems, the family all pairs of them.
 
-    All systems must then have scores on the same units: one product of flips and systems serves all pairs. `moments`
-    are those of the pairs, where they are known already.
+    All systems must then have scores on the same units: one product of flips and systems serves all pairs.
     """
     taking_part = units.sizes.any(axis=1)
     units = UnitSums(units.sums[taking_part], units.sizes[taking_part], units.plain)
-    if moments is None and systems:
-        moments = Moments.joined(
-            [
-                UnitSums(
-                    units.sums[:, i + 1 :] - units.sums[:, i : i + 1], units.sizes[:, i + 1 :], units.plain
-                ).moments()
-                for i in range(units.sums.shape[1] - 1)
-            ]
-        )
-    moments = moments or units.moments()
+    moments = pairs or units.moments()
     flips = SignFlips(len(units.sums), n_resamples, seed)
     counts = np.unique(moments.n_units)
-    uniform = units.plain and len(counts) == 1 and counts[0] > 1
-    statistic = Statistic(moments, float(counts[0]) if uniform else None)
-    observed = statistic.of(moments.total, moments.cross, slice(None))
+    n = counts[0] if units.plain and len(counts) == 1 and counts[0] > 1 else None
+    statistic = t_squared_of if n is None else squared_by_squares
+    observed = statistic(moments, moments.total, moments.cross)
     largest, reached = np.zeros(flips.n_flips), np.zeros(len(observed))
-    parts = flipped_pairs(units, flips) if systems else flipped_columns(units, flips)
-    for rows, columns, totals, cross in parts:
-        values = statistic.of(totals, cross, columns)
+    for rows, columns, totals, cross in (flipped_pairs if pairs else flipped_columns)(units, flips):
+        values = statistic(moments.of(columns), totals, cross)
         np.maximum(largest[rows], values.max(axis=1, initial=0.0), out=largest[rows])
         reached[columns] += np.count_nonzero(values >= observed[columns] * (1 - 2 * SLACK), axis=0)
-    largest = np.sort(statistic.as_t_squared(largest))
-    moves, n = moments.moves, len(observed)
+    if n is not None:
+        rest = 1 - largest / n
+        with np.errstate(divide="ignore"):
+            largest = largest * (n - 1) / n / np.where(rest > NO_SPREAD, rest, 0.0)
+    largest.sort()
     return FamilyResult(
-        p=np.where(moves, p_values(largest, moments.t_squared), 1.0),
-        p_alone=np.where(moves, (1 + reached) / (flips.n_flips + 1), 1.0),
-        critical=np.full(n, critical_value(largest, alpha)),
-        critical_equivalence=np.full(n, critical_value(largest, 2 * alpha)),
-        size=int(moves.sum()),
+        p=np.where(moments.moves, p_values(largest, moments.t_squared), 1.0),
+        p_alone=np.where(moments.moves, (1 + reached) / (flips.n_flips + 1), 1.0),
+        critical=np.full(len(observed), critical_value(largest, alpha)),
+        critical_equivalence=np.full(len(observed), critical_value(largest, 2 * alpha)),
+        size=int(moments.moves.sum()),
         n_resamples=flips.n_flips,
         is_exact=flips.is_exact,
     )
 
 
-class Statistic(Record, eq=False):
-    """What flips are compared by: t squared, or something quicker that puts them into the same order."""
-
-    moments: Moments
-    n_units: float | None
-    """How many units each column has, where all have as many, each of size 1; else None."""
-
-    def of(self, total: Floats, cross: Floats, columns: slice) -> Floats:
-        """Return the statistic of flipped columns; with equal units t grows with total by root of squares."""
-        part = self.moments.of(columns)
-        if self.n_units is None:
-            return t_squared_of(part, total, cross)
-        inverse = np.divide(1.0, part.squares, out=np.zeros_like(part.squares), where=part.squares > 0)
-        return np.asarray(total * total * inverse)
-
-    def as_t_squared(self, values: Floats) -> Floats:
-        if self.n_units is None:
-            return values
-        n = self.n_units
-        rest = 1 - values / n
-        with np.errstate(divide="ignore"):
-            return np.asarray(values * (n - 1) / n / np.where(rest > NO_SPREAD, rest, 0.0))
+def squared_by_squares(moments: Moments, total: Floats, _: Floats) -> Floats:
+    """Return what puts flips of equally many units of size 1 into the order of t, and is quicker to compute."""
+    inverse = np.divide(1.0, moments.squares, out=np.zeros_like(moments.squares), where=moments.squares > 0)
+    return np.asarray(total * total * inverse)
 
 
 Part: TypeAlias = tuple[slice, slice, Floats, Floats]
@@ -204,43 +178,33 @@ def bonferroni_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: i
     )
 
 
-class Family(Record, eq=False):
-    """Pairs that are tested together."""
-
-    differences: Callable[[], UnitSums]
-    """Sums of differences by unit, a column per pair; made when they are needed, as they are many."""
-    moments: Moments
-    """Those of the pairs."""
-    systems: UnitSums | None = None
-    """Sums of scores by unit, a column per system, where the pairs are all pairs of them on the same queries."""
-
-
 class Correction(Record, eq=False):
     """A way to keep the error rate of several comparisons: what tests them, and what the results are called."""
 
     test: Callable[..., FamilyResult]
-    """Takes the family, and alpha, n_resamples and seed by name."""
+    """Takes a function that returns sums of differences by unit, a column per pair, as these are many; sums of scores
+    by unit, a column per system, with the moments of the pairs, where these are all pairs of the systems on the same
+    queries, else None; and alpha, n_resamples and seed by name."""
     interval_method: str
     p_method: str
     simultaneous: bool
     """Whether intervals are widened for the family, so that they hold together."""
 
 
-def _max_t(family: Family, **options: Any) -> FamilyResult:
-    """Return max t of all pairs; where these are all pairs of the same systems, from the systems' own flips."""
-    columns = family.systems or family.differences()
-    return joint_test(columns, family.moments, systems=family.systems is not None, **options)
-
-
-MAX_T = Correction(_max_t, "max t by sign flips", "sign-flip permutation", simultaneous=True)
+MAX_T = Correction(
+    lambda differences, systems, **options: joint_test(*(systems or [differences()]), **options),
+    "max t by sign flips",
+    "sign-flip permutation",
+    simultaneous=True,
+)
 BONFERRONI = Correction(
-    lambda family, **options: bonferroni_tests(family.differences(), **options),
+    lambda differences, _, **options: bonferroni_tests(differences(), **options),
     "t, Bonferroni",
     "t",
     simultaneous=True,
 )
 NO_CORRECTION = Correction(
-    lambda family, **options: separate_tests(family.differences(), **options),
+    lambda differences, _, **options: separate_tests(differences(), **options),
     "sign flips",
     "sign-flip permutation",
     simultaneous=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ _SLACK = 1e-9
 """How far a score may lie beyond its range: sums of fractions do not always end at 1."""
 _LARGEST_LOG = 700.0
 """Beyond it there is no number to write the end of an interval with."""
+_LARGEST = sys.float_info.max
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Takes resamples as rows and returns one number each."""
@@ -114,7 +116,7 @@ def inside_range(mean: float, half: float, ends: tuple[float, float], level: flo
     low, high = ends
     if math.isinf(high) or math.isinf(low):
         away = mean - low if math.isinf(high) else high - mean
-        near, far = (away * math.exp(sign * min(half / away, _LARGEST_LOG)) for sign in (-1, 1))
+        near, far = (min(_LARGEST, away * math.exp(sign * min(half / away, _LARGEST_LOG))) for sign in (-1, 1))
         if math.isinf(high):
             return Interval(low + near, low + far, level, "log-t")
         return Interval(high - far, high - near, level, "log-t")
@@ -124,27 +126,19 @@ def inside_range(mean: float, half: float, ends: tuple[float, float], level: flo
     return Interval(from_end, min(to_end, high), level, "logit-t")
 
 
-def t_interval(values: Floats, *, level: float = LEVEL) -> Interval:
+def t_interval(values: Floats, *, level: float = LEVEL, clusters: np.ndarray | None = None) -> Interval:
     """Return Student's interval of the mean: deterministic, and as good as the bootstrap in simulation."""
-    _check(values, level, at_least=2)
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    return _around(values, error, len(values) - 1, level, "t")
+    from scipy.special import stdtrit
+
+    _check(values, level, at_least=2, clusters=clusters)
+    mean, error, df = mean_and_error(values, clusters, None)
+    half = float(stdtrit(df, (1 + level) / 2)) * error
+    return Interval(mean - half, mean + half, level, "t" if clusters is None else "cluster t")
 
 
 def cluster_t_interval(values: Floats, clusters: np.ndarray, *, level: float = LEVEL) -> Interval:
     """Return the interval of the mean where values come in groups that are not independent (Miller 2024)."""
-    _check(values, level, at_least=2)
-    sums = sums_by_member(values - values.mean(), members_of(clusters, len(values)))
-    n = len(sums)
-    _check_clusters(n)
-    return _around(values, math.sqrt(n / (n - 1) * float((sums**2).sum())) / len(values), n - 1, level, "cluster t")
-
-
-def _around(values: Floats, error: float, df: int, level: float, method: str) -> Interval:
-    from scipy.special import stdtrit
-
-    mean, half = float(values.mean()), float(stdtrit(df, (1 + level) / 2)) * error
-    return Interval(mean - half, mean + half, level, method)
+    return t_interval(values, level=level, clusters=clusters)
 
 
 def wilson_interval(successes: int, n: int, *, level: float = LEVEL) -> Interval:
@@ -173,7 +167,7 @@ def percentile_interval(
 
     With `clusters` whole groups of queries are drawn, not single ones.
     """
-    _check(values, level, at_least=2)
+    _check(values, level, at_least=2, clusters=clusters)
     draws = bootstrap(values, statistic or row_means, n_resamples=n_resamples, seed=seed, clusters=clusters)
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, f"{'' if clusters is None else 'cluster '}percentile bootstrap")
@@ -195,7 +189,7 @@ def bca_interval(
     """
     from scipy.special import ndtr, ndtri
 
-    _check(values, level, at_least=2)
+    _check(values, level, at_least=2, clusters=clusters)
     statistic = statistic or row_means
     method = "BCa bootstrap" if clusters is None else "cluster BCa bootstrap"
     observed = float(statistic(values[None, :])[0])
@@ -249,7 +243,6 @@ def _by_unit(values: Floats, statistic: Statistic, clusters: np.ndarray | None) 
         sums, sizes = _sums_and_sizes(values, clusters)
         return lambda rows: sums.take(rows).sum(axis=1) / sizes.take(rows).sum(axis=1), len(sums)
     member = members_of(clusters, len(values))
-    _check_clusters(int(member.max()) + 1)
     groups = np.split(values[np.argsort(member, kind="stable")], np.cumsum(np.bincount(member))[:-1])
 
     def one_by_one(rows: Ints) -> Floats:
@@ -265,19 +258,15 @@ def _sums_and_sizes(values: Floats, clusters: np.ndarray | None) -> tuple[Floats
         return values, np.ones(len(values))
     columns = np.column_stack([values, np.ones(len(values))])
     sums, sizes = sums_by_member(columns, members_of(clusters, len(values))).T
-    _check_clusters(len(sums))
     return sums, sizes
 
 
-def _check(values: Floats, level: float, *, at_least: int = 0) -> None:
+def _check(values: Floats, level: float, *, at_least: int = 0, clusters: np.ndarray | None = None) -> None:
     if len(values) < at_least:
         raise OptionError(f"an interval needs at least two queries, not {len(values)}")
     if np.isnan(values).any():
         raise OptionError("an interval needs numbers; leave undefined scores out first")
     if not 0 < level < 1:
         raise OptionError(f"level = {level} is not between 0 and 1")
-
-
-def _check_clusters(n_clusters: int) -> None:
-    if n_clusters < 2:
+    if clusters is not None and members_of(clusters, len(values)).max() < 1:
         raise OptionError("an interval needs at least two clusters")

@@ -1,20 +1,22 @@
-"""Paired tests of one difference: could it be chance? Comparisons are decided by `family.py`; these stand beside it."""
+"""Paired tests of one difference, and its chances. Comparisons are decided by `family.py`; these stand beside it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from rankscope.arrays import Floats
+from rankscope.arrays import Bools, Floats
 from rankscope.errors import OptionError
 from rankscope.records import Record
 from rankscope.registry import Entry, Registry
 from rankscope.stats.family import joint_test
-from rankscope.stats.rng import random_rows
+from rankscope.stats.interval import N_RESAMPLES
+from rankscope.stats.rng import random_rows, streams
 from rankscope.stats.units import Units, UnitSums
 
-N_RESAMPLES = 9_999
+N_DRAWS = 4_000
 SYMMETRY = "tests symmetry or the median, not the mean: unequal shapes look like a difference"
 ANTI_CONSERVATIVE = "anti-conservative for few queries: its p-values are too small"
 NO_WEIGHTS = "leave it out, or leave the weights out"
@@ -52,9 +54,8 @@ def sign_flip_test(
         raise OptionError("a paired test needs numbers; leave undefined scores out first")
     units = Units.of(len(differences), clusters, weights).sums(differences[:, None])
     result = joint_test(units, alpha=0.05, n_resamples=n_resamples, seed=seed)
-    if result.is_exact:
-        return Test(float(result.p[0]), "exact sign-flip permutation")
-    return Test(float(result.p[0]), "sign-flip permutation", n_resamples)
+    exact = "exact " if result.is_exact else ""
+    return Test(float(result.p[0]), f"{exact}sign-flip permutation", None if exact else n_resamples)
 
 
 def bootstrap_shift_test(units: UnitSums, *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> Test:
@@ -76,9 +77,8 @@ def wilcoxon_test(units: UnitSums, **_: int) -> Test:
     values = units.sums[:, 0]
     if units.weighted:
         raise OptionError("Wilcoxon's test knows no weights", hint=NO_WEIGHTS)
-    if not values.any():
-        return Test(1.0, "Wilcoxon signed-rank", caveat=SYMMETRY)
-    return Test(float(wilcoxon(values, zero_method="wilcox").pvalue), "Wilcoxon signed-rank", caveat=SYMMETRY)
+    p = float(wilcoxon(values, zero_method="wilcox").pvalue) if values.any() else 1.0
+    return Test(p, "Wilcoxon signed-rank", caveat=SYMMETRY)
 
 
 def sign_test(units: UnitSums, **_: int) -> Test:
@@ -104,6 +104,56 @@ def _coin_p(values: Floats) -> float:
 
     wins, losses = int((values > 0).sum()), int((values < 0).sum())
     return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
+
+
+def contrast_p(differences: Floats, members: Bools, units: Units) -> float:
+    """Return the p-value that some queries' mean difference is another one than that of all other queries.
+
+    Welch's test where each query is a unit of its own. With clusters or weights the standard error comes from each
+    unit's influence on the contrast, so that a cluster may lie on both sides. NaN where either side has fewer than two
+    units, or nothing varies.
+    """
+    from scipy.special import stdtr
+
+    sides = [units.sums(np.where(mask, differences, math.nan)[:, None]) for mask in (members, ~members)]
+    moments = [side.moments() for side in sides]
+    counts = [float(moment.n_units[0]) for moment in moments]
+    if min(counts) < 2:
+        return math.nan
+    gap = float(moments[0].delta[0] - moments[1].delta[0])
+    if units.are_plain:
+        parts = np.array([float(moment.error[0]) ** 2 for moment in moments])
+        variance = float(parts.sum())
+        df = variance**2 / float((parts**2 / (np.array(counts) - 1)).sum()) if variance else math.nan
+    else:
+        influence = [
+            (side.sums - side.sizes * moment.delta)[:, 0] / float(moment.size[0])
+            for side, moment in zip(sides, moments, strict=True)
+        ]
+        n = int(((sides[0].sizes + sides[1].sizes) > 0).sum())
+        variance = n / (n - 1) * float(((influence[0] - influence[1]) ** 2).sum())
+        df = min(counts) - 1
+    return float(2 * stdtr(df, -abs(gap) / math.sqrt(variance))) if variance > 0 else math.nan
+
+
+class Chances(Record):
+    """How likely the mean gain is above the margin, within it, or below it."""
+
+    better: float
+    equivalent: float
+    worse: float
+
+
+def bayesian_bootstrap(units: UnitSums, margin: float, *, n_draws: int = N_DRAWS, seed: int = 0) -> Chances:
+    """Return the chances, by the Bayesian bootstrap (Rubin 1981) of the mean gain over units of evidence."""
+    n = len(units.sums)
+    draws = []
+    for rng, rows in streams(seed, "Bayesian bootstrap", n_resamples=n_draws, width=n):
+        weights = rng.standard_exponential((rows, n))
+        draws.append((weights @ units.sums[:, 0]) / (weights @ units.sizes[:, 0]))
+    means = np.concatenate(draws)
+    better, worse = float((means > margin).mean()), float((means < -margin).mean())
+    return Chances(better, 1 - better - worse, worse)
 
 
 ON_REQUEST: Registry[Callable[..., Test]] = Registry(

@@ -23,8 +23,7 @@ def power_of(difference: float, spread: float, n: int, *, alpha: float = ALPHA) 
     """Return the chance that a two-sided paired t test finds a true difference."""
     from scipy.special import nctdtr, stdtrit
 
-    check(n, alpha)
-    check_spread(spread)
+    check(n=n, alpha=alpha, spread=spread)
     df = n - 1
     critical = float(stdtrit(df, 1 - alpha / 2))
     shift = abs(difference) / (spread / math.sqrt(n))
@@ -37,7 +36,7 @@ def minimal_detectable_effect(spread: float, n: int, *, alpha: float = ALPHA, po
     """Return the smallest true difference that is found with the given power."""
     from scipy.special import stdtrit
 
-    check(n, alpha, power)
+    check(n=n, alpha=alpha, power=power)
     if spread == 0:
         return 0.0
     guess = float(stdtrit(n - 1, 1 - alpha / 2) + max(stdtrit(n - 1, power), 0.0)) * spread / math.sqrt(n)
@@ -50,9 +49,7 @@ def minimal_detectable_effect(spread: float, n: int, *, alpha: float = ALPHA, po
 
 def queries_needed(difference: float, spread: float, *, alpha: float = ALPHA, power: float = POWER) -> Plan:
     """Return the smallest number of queries with which a difference of this size is found."""
-    check(2, alpha, power)
-    check_difference(difference)
-    check_spread(spread)
+    check(alpha=alpha, power=power, difference=difference, spread=spread)
     return fewest(lambda n: power_of(difference, spread, n, alpha=alpha) >= power)
 
 
@@ -72,21 +69,17 @@ def fewest(enough: Callable[[int], bool]) -> Plan:
     return Plan(high)
 
 
-def check(n: int, alpha: float, power: float = POWER) -> None:
+def check(
+    *, n: int = 2, alpha: float = ALPHA, power: float = POWER, difference: float = 1.0, spread: float = 1.0
+) -> None:
     if n < 2:
         raise OptionError(f"power needs at least two queries, not {n}")
     if not (0 < alpha < 1 and 0 < power < 1):
         raise OptionError(f"alpha = {alpha} and power = {power} are to be between 0 and 1")
-
-
-def check_difference(difference: float) -> None:
     if difference == 0 or not math.isfinite(difference):
         raise OptionError(
             f"no number of queries finds a difference of {difference:g}", hint="name the smallest one that matters"
         )
-
-
-def check_spread(spread: float) -> None:
     if not (spread > 0 and math.isfinite(spread)):
         raise OptionError(
             f"a standard deviation of {spread:g} is nothing to plan with",

@@ -63,7 +63,6 @@ class SignFlips(Record):
     n: int
     n_resamples: int
     seed: int
-    purpose: str = "sign flip"
 
     @property
     def is_exact(self) -> bool:
@@ -79,7 +78,7 @@ class SignFlips(Record):
         if self.is_exact:
             return np.arange(1, 1 << self.n, dtype="<u8").view(np.uint8).reshape(-1, _BYTE)
         words = -(-min(UNIT_BLOCK, self.n - block * UNIT_BLOCK) // _WORD)
-        drawn = stream(self.seed, self.purpose, block).bit_generator.random_raw(self.n_resamples * words)
+        drawn = stream(self.seed, "sign flip", block).bit_generator.random_raw(self.n_resamples * words)
         return drawn.astype("<u8", copy=False).view(np.uint8).reshape(self.n_resamples, -1)
 
     def sums(self, columns: Floats) -> Floats:

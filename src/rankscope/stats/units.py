@@ -50,11 +50,9 @@ class Units(Record, eq=False):
             raise OptionError(f"there are {len(weights)} weights for {n} queries", hint="give one weight per query")
         if clusters is None:
             return cls(np.arange(n, dtype=np.int64), weights)
-        member = members_of(clusters, n)
-        _, first = np.unique(member, return_index=True)
-        in_order = np.empty(len(first), dtype=np.int64)
-        in_order[np.argsort(first, kind="stable")] = np.arange(len(first))
-        return cls(in_order[member], weights, clustered=True)
+        seen: dict[int, int] = {}
+        in_order = [seen.setdefault(unit, len(seen)) for unit in members_of(clusters, n).tolist()]
+        return cls(np.array(in_order, dtype=np.int64), weights, clustered=True)
 
     @property
     def are_plain(self) -> bool:
@@ -80,10 +78,8 @@ class Units(Record, eq=False):
         return float(w.sum() ** 2 / (w**2).sum()) if len(w) and w.any() else 0.0
 
     def names(self, query_ids: tuple[str, ...]) -> list[str]:
-        found: dict[int, str] = {}
-        for unit, query in zip(self.member.tolist(), query_ids, strict=True):
-            found.setdefault(unit, query)
-        return [found[unit] for unit in sorted(found)]
+        first = np.unique(self.member, return_index=True)[1]
+        return [query_ids[i] for i in first.tolist()]
 
 
 class UnitSums(Record, eq=False):
@@ -128,7 +124,6 @@ class Moments(Record, eq=False):
 
     @classmethod
     def joined(cls, parts: Sequence[Moments]) -> Moments:
-        """Return the columns of all parts, one after the other."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__struct_fields__))
 
     def of(self, columns: slice) -> Moments:

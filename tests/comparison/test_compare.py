@@ -139,7 +139,7 @@ ATTRIBUTES = {query: {"kind": "keyword" if i % 4 == 0 else "question"} for i, qu
 
 def test_strata_are_reported_separately_and_marked_where_they_differ():
     found = rs.compare(qrels_for(QUERIES), {"even": EVEN, "better": BETTER}, "RR@10", by="kind", queries=ATTRIBUTES)
-    parts = {part.value: part for part in next(iter(found)).strata if part.asked_for}
+    parts = {part.value: part for part in next(iter(found)).strata if part.requested}
     assert parts["keyword"].n_queries == 10
     assert parts["keyword"].delta < 0 < parts["question"].delta
     assert parts["keyword"].stands_out

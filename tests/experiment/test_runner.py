@@ -182,10 +182,10 @@ class TestRunning:
         assert result.scores.measures == ("RR@10", "P@5")
         assert result.comparison.settings.margin == 0.2
         assert result.comparison.settings.seed == 3
-        asked_for = {
-            (part.attribute, part.value) for pair in result.comparison for part in pair.strata if part.asked_for
+        requested = {
+            (part.attribute, part.value) for pair in result.comparison for part in pair.strata if part.requested
         }
-        assert asked_for == {("difficulty", "easy"), ("difficulty", "hard")}
+        assert requested == {("difficulty", "easy"), ("difficulty", "hard")}
         assert any("no attribute mood" in note for note in result.notes)
         assert any("each of the seeds 3, 4" in note or "depend on the seed" in note for note in result.notes)
 

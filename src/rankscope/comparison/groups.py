@@ -47,7 +47,7 @@ LANGUAGE = ("language", "lang")
 """Attributes whose values are never pooled unless asked for."""
 POOLED = "all languages pooled"
 MANY_VALUES = 20
-"""An attribute with more values than this makes no strata of its own accord."""
+"""An attribute with more values than this makes strata only on request."""
 SMALLEST_SLICE = 5
 """A stratum that was not asked for has at least this many queries."""
 SHOWN_QUERIES = 5
@@ -191,12 +191,12 @@ def strata_of(given: ComparisonInput, group: Bools) -> Iterator[tuple[StratumNam
     if len(given.pairs) <= MANY_PAIRS:
         wanted += [(name, values, False) for name, values in other_attributes(given).items()]
     inside = given.ids_in(group)
-    for name, values, asked_for in wanted:
+    for name, values, requested in wanted:
         present = {str(values[query]) for query in inside if query in values}
-        for value in sorted(present, key=numbers_first) if asked_for or 2 <= len(present) <= MANY_VALUES else ():
+        for value in sorted(present, key=numbers_first) if requested or 2 <= len(present) <= MANY_VALUES else ():
             mask = members(given.ids, values, value) & group
-            if asked_for or mask.sum() >= SMALLEST_SLICE:
-                yield StratumName(name, value, asked_for), mask
+            if requested or mask.sum() >= SMALLEST_SLICE:
+                yield StratumName(name, value, requested), mask
 
 
 def numbers_first(text: str) -> tuple[float, str]:
@@ -317,7 +317,7 @@ def stratum_of(name: StratumName, inside: PairResult, contrast: Contrast, settin
     return Stratum(
         attribute=name.attribute,
         value=name.value,
-        asked_for=name.asked_for,
+        requested=name.requested,
         p=StratumPValues(inside.p.alone_permutation, inside.p.adjusted),
         contrast=contrast,
         stands_out=differs and not too_few,

@@ -49,7 +49,7 @@ class StratumName(Record):
 
     attribute: str
     value: str
-    asked_for: bool
+    requested: bool
 
 
 class Contest(Record, eq=False):

@@ -259,7 +259,7 @@ class Stratum(Record, kw_only=True):
 
     attribute: str
     value: str
-    asked_for: bool = False
+    requested: bool = False
     n_queries: int
     mean: Both[float | None]
     delta: float | None

@@ -98,7 +98,7 @@ def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[doc.Bloc
     reasons = tuple(reason_lines(group))
     if reasons:
         yield doc.Bullets(parts.in_group("Why, where the interval alone does not say", group), reasons)
-    if any(part.asked_for for part in group.compared[0].strata or ()):
+    if any(part.requested for part in group.compared[0].strata or ()):
         yield doc.TableBlock(parts.in_group(f"{comparison.primary} by stratum", group), strata_table(comparison, group))
 
 
@@ -267,7 +267,7 @@ def strata_table(comparison: Comparison, group: QueryGroup) -> Table:
     sizes: dict[tuple[str, str], int] = {}
     for pair in group.compared:
         for part in pair.strata or ():
-            if part.asked_for:
+            if part.requested:
                 place = part.attribute, part.value
                 means.setdefault(place, {})[pair.a] = or_nan(part.mean.a)
                 means[place][pair.b] = or_nan(part.mean.b)

@@ -194,13 +194,13 @@ def rank_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
 
 
 def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
-    strata = [part for part in pair.strata or () if part.asked_for]
+    strata = [part for part in pair.strata or () if part.requested]
     if strata:
         yield TableBlock("By stratum (exploratory)", strata_rows(comparison, pair, strata))
     few = [f"{part.attribute} {part.value} ({part.n_queries})" for part in strata if part.too_few]
     if few:
         yield Paragraph(f"Too few queries to say anything about: {', '.join(few)}.")
-    others = [part for part in pair.strata or () if not part.asked_for]
+    others = [part for part in pair.strata or () if not part.requested]
     found = [part for part in others if part.stands_out]
     if found:
         yield TableBlock("Where the difference sits", strata_rows(comparison, pair, found))

@@ -106,8 +106,8 @@ class StrataChart(HeatChart):
         group, cells = comparison.groups[0], []
         for pair in group.compared:
             strata = pair.strata or ()
-            asked_for = [part for part in strata if part.asked_for]
-            for part in asked_for or strata:
+            requested = [part for part in strata if part.requested]
+            for part in requested or strata:
                 value, low, high = map(or_nan, (part.delta, part.ci.low, part.ci.high))
                 cells.append(HeatCell(f"{part.attribute} {part.value}", pair.b, value, low, high, part.n_queries))
         level = f"{(1 - comparison.settings.alpha) * 100:.4g}% intervals, each one of its own"

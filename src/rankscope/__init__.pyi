@@ -28,7 +28,7 @@ from rankscope.evaluation import EvaluateRequest as EvaluateRequest
 from rankscope.evaluation import evaluate as evaluate
 from rankscope.evaluation import trec_eval_text as trec_eval_text
 from rankscope.experiment.runner import run_project as run_project
-from rankscope.io import convert as convert
+from rankscope.io.conversion import convert as convert
 from rankscope.measures.listing import list_measures as list_measures
 from rankscope.measures.parse import parse_measure as parse_measure
 from rankscope.measures.parse import parse_measures as parse_measures

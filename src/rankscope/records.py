@@ -17,18 +17,26 @@ from functools import cache, reduce
 from itertools import pairwise
 from operator import getitem
 from pathlib import Path, PurePath
-from typing import Any, Literal, TypeVar, dataclass_transform, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, dataclass_transform, get_type_hints
 
 import msgspec
 
 from rankscope.errors import OptionError, did_you_mean
 
 AnyRecord = TypeVar("AnyRecord")
+Value = TypeVar("Value")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True):
     """A result: its values stay as they are, and two records of the same values are equal."""
+
+
+class Both(Record, Generic[Value]):
+    """The same of both systems of a pair."""
+
+    a: Value
+    b: Value
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from rankscope.align.alignment import align
 from rankscope.align.policies import Policies
 from rankscope.analysis.aligned import AlignedRun, JudgedDocs
-from rankscope.analysis.movement import KINDS, DocMove, KindTotal, movement_of, supports
+from rankscope.analysis.movement import KINDS, MovedDoc, MovementPart, movement_of, supports
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import MeasureError
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scoring import score_hits
+from rankscope.records import Both
 
 MEASURES = [
     "nDCG@3", "nDCG", "nDCG(gain='exp2')@2", "DCG@3", "AP", "AP@2", "AP(norm='min')@2", "RR", "RR@2", "P@3", "R@2", "R",
@@ -50,16 +51,18 @@ def scores(judged, run, measure, **policies):
 def test_parts_add_up_to_the_difference(measure, judged, run_a, run_b, policies):
     found = moved(judged, run_a, run_b, measure, **policies)
     a, b = (scores(judged, run, measure, **policies) for run in (run_a, run_b))
-    change = (b - a)[~np.isnan(b - a)]
+    counted = ~np.isnan(b - a)
+    change = (b - a)[counted]
     by_query = dict(zip(Qrels(judged).query_ids, b - a, strict=True))
-    assert found.n_queries == len(change)
+    assert (found.difference is None) == (len(change) == 0)
     if len(change):
         assert found.difference == pytest.approx(change.mean(), abs=1e-12)
         assert sum(part.mean for part in found.by_class.values()) == pytest.approx(change.mean(), abs=1e-12)
         assert sum(part.total for part in found.by_class.values()) == pytest.approx(change.sum(), abs=1e-12)
-        assert sum(found.by_rank_b) - sum(found.by_rank_a) == pytest.approx(change.mean(), abs=1e-12)
+        assert sum(found.by_rank.a) == pytest.approx(a[counted].mean(), abs=1e-12)
+        assert sum(found.by_rank.b) == pytest.approx(b[counted].mean(), abs=1e-12)
     for query in found.queries:
-        assert sum(doc.change for doc in query.docs) == pytest.approx(by_query[query.query_id], abs=1e-12)
+        assert sum(doc.change for doc in query.docs) == pytest.approx(by_query[query.query], abs=1e-12)
     assert sum(len(query.docs) for query in found.queries) <= sum(part.n_docs for part in found.by_class.values())
 
 
@@ -68,15 +71,15 @@ def test_precision_by_kind():
     found = moved(judged, {"q": list("abcxe")}, {"q": list("badyz")}, "P@3")
     # a moves down, b up: both stay within 3 and count 1/3 in either list; c is lost, d is new: -1/3 + 1/3
     assert found.by_class == {
-        "lost": KindTotal(1, -1 / 3, -1 / 3),
-        "demoted": KindTotal(0, 0.0, 0.0),
-        "promoted": KindTotal(0, 0.0, 0.0),
-        "new": KindTotal(1, 1 / 3, 1 / 3),
-        "unmoved": KindTotal(0, 0.0, 0.0),
+        "lost": MovementPart(1, -1 / 3, -1 / 3),
+        "demoted": MovementPart(0, 0.0, 0.0),
+        "promoted": MovementPart(0, 0.0, 0.0),
+        "new": MovementPart(1, 1 / 3, 1 / 3),
+        "unmoved": MovementPart(0, 0.0, 0.0),
     }
     assert found.difference == 0
     assert found.queries == ()  # its score is the same
-    assert (found.n_unjudged_a, found.n_unjudged_b) == (0, 0)
+    assert found.unjudged == Both(0, 0)
 
 
 def test_ndcg_by_kind_over_two_queries():
@@ -89,29 +92,29 @@ def test_ndcg_by_kind_over_two_queries():
     demoted = (2 / log3 - 2) / ideal
     lost = -(1 / log3) / ideal
     promoted = 1 - 1 / log3
-    assert found.by_class["demoted"] == KindTotal(1, pytest.approx(demoted), pytest.approx(demoted / 2))
-    assert found.by_class["lost"] == KindTotal(1, pytest.approx(lost), pytest.approx(lost / 2))
-    assert found.by_class["promoted"] == KindTotal(1, pytest.approx(promoted), pytest.approx(promoted / 2))
-    assert found.by_class["new"] == KindTotal(0, 0.0, 0.0)
-    assert found.by_rank_a == pytest.approx([2 / ideal / 2, (1 / log3 / ideal + 1 / log3) / 2])
-    assert found.by_rank_b == pytest.approx([1 / 2, 2 / log3 / ideal / 2])
-    assert (found.n_unjudged_a, found.n_unjudged_b) == (1, 1)
+    assert found.by_class["demoted"] == MovementPart(1, pytest.approx(demoted), pytest.approx(demoted / 2))
+    assert found.by_class["lost"] == MovementPart(1, pytest.approx(lost), pytest.approx(lost / 2))
+    assert found.by_class["promoted"] == MovementPart(1, pytest.approx(promoted), pytest.approx(promoted / 2))
+    assert found.by_class["new"] == MovementPart(0, 0.0, 0.0)
+    assert found.by_rank.a == pytest.approx([2 / ideal / 2, (1 / log3 / ideal + 1 / log3) / 2])
+    assert found.by_rank.b == pytest.approx([1 / 2, 2 / log3 / ideal / 2])
+    assert found.unjudged == Both(1, 1)
     first, second = found.queries
-    assert [query.query_id for query in found.queries] == ["p", "q"]
+    assert [query.query for query in found.queries] == ["p", "q"]
     assert [doc.change for doc in first.docs] == pytest.approx([demoted, lost])
-    assert [(doc.doc_id, doc.kind, doc.rank_a, doc.rank_b) for doc in first.docs] == [
+    assert [(doc.doc, doc.kind, doc.rank_a, doc.rank_b) for doc in first.docs] == [
         ("a", "demoted", 1, 2),
         ("b", "lost", 2, None),
     ]
-    assert second.docs == (DocMove("a", 1.0, "promoted", 2, 1, pytest.approx(promoted)),)
+    assert second.docs == (MovedDoc("a", "promoted", 2, 1, pytest.approx(promoted), 1.0),)
 
 
 def test_average_precision_counts_docs_that_stand_still():
     judged = {"q": {"a": 1, "b": 1}}
     found = moved(judged, {"q": ["a", "b"]}, {"q": ["x", "b", "a"]}, "AP")
     # A: (1/1 + 2/2)/2; B: b at rank 2 has precision 1/2, a at rank 3 has 2/3: (1/2 + 2/3)/2
-    assert found.by_class["unmoved"] == KindTotal(1, pytest.approx(-1 / 4), pytest.approx(-1 / 4))
-    assert found.by_class["demoted"] == KindTotal(1, pytest.approx(-1 / 6), pytest.approx(-1 / 6))
+    assert found.by_class["unmoved"] == MovementPart(1, pytest.approx(-1 / 4), pytest.approx(-1 / 4))
+    assert found.by_class["demoted"] == MovementPart(1, pytest.approx(-1 / 6), pytest.approx(-1 / 6))
     assert found.difference == pytest.approx(7 / 12 - 1)
 
 
@@ -119,7 +122,7 @@ def test_reciprocal_rank_belongs_to_the_first_relevant_doc():
     judged = {"q": {"a": 1, "b": 1}}
     found = moved(judged, {"q": ["a", "b"]}, {"q": ["x", "b", "y", "a"]}, "RR")
     (query,) = found.queries
-    assert [(doc.doc_id, doc.kind, doc.change) for doc in query.docs] == [("a", "demoted", -1.0), ("b", "unmoved", 0.5)]
+    assert [(doc.doc, doc.kind, doc.change) for doc in query.docs] == [("a", "demoted", -1.0), ("b", "unmoved", 0.5)]
 
 
 def test_the_queries_that_moved_most_come_first():
@@ -127,32 +130,34 @@ def test_the_queries_that_moved_most_come_first():
     run_a = {key: ["x", "y", "a"] for key in "pqrs"}
     run_b = {"p": ["x", "a"], "q": ["a"], "r": ["x", "y", "a"], "s": []}
     found = moved(judged, run_a, run_b, "RR", limit=2)
-    assert [query.query_id for query in found.queries] == ["q", "s"]
-    assert [query.query_id for query in moved(judged, run_a, run_b, "RR").queries] == ["q", "s", "p"]
+    assert [query.query for query in found.queries] == ["q", "s"]
+    assert [query.query for query in moved(judged, run_a, run_b, "RR").queries] == ["q", "s", "p"]
 
 
 def test_queries_that_one_run_does_not_answer():
     judged = {"p": {"a": 1}, "q": {"a": 1}}
     found = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR")
-    assert found.by_class["lost"] == KindTotal(1, -1.0, -0.5)
+    assert found.by_class["lost"] == MovementPart(1, -1.0, -0.5)
     skipped = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR", missing="skip")
-    assert (skipped.n_queries, skipped.difference) == (1, -0.5)
+    assert skipped.difference == -0.5
+    assert skipped.by_class["demoted"] == MovementPart(1, -0.5, -0.5)  # the mean is the total: one query counts
     assert skipped.by_class["lost"].n_docs == 0
 
 
 def test_no_query_counts():
     found = moved({"q": {"a": 0}}, {"q": ["a"]}, {"q": ["a"]}, "nDCG", no_relevant="exclude")
-    assert found.n_queries == 0
     assert found.difference is None
+    assert {part.mean for part in found.by_class.values()} == {None}
     assert found.queries == ()
     apart = moved({"p": {"a": 1}, "q": {"a": 1}}, {"p": ["a"]}, {"q": ["a"]}, "nDCG", missing="skip")
-    assert (apart.n_queries, apart.difference, apart.by_rank_a, apart.queries) == (0, None, (), ())
+    assert {part.mean for part in apart.by_class.values()} == {None}
+    assert (apart.difference, apart.by_rank, apart.queries) == (None, Both((), ()), ())
 
 
 def test_which_measures_can_be_taken_apart():
-    assert all(supports(parse_measure(measure), Policies()) for measure in MEASURES)
+    assert all(supports(parse_measure(measure)) for measure in MEASURES)
     for measure in ("F@3", "Bpref", "ILD@3", "GMAP", "NumRelRet"):
-        assert not supports(parse_measure(measure), Policies())
+        assert not supports(parse_measure(measure))
     with pytest.raises(MeasureError, match="cannot be taken apart"):
         moved({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["a"]}, "Bpref")
 

@@ -69,7 +69,7 @@ def test_random_judgments_stay_within_the_bounds(qrels, measure):
     for share in (0.05, 0.3, 0.7):
         judged = {query: dict(docs) for query, docs in qrels.judged.items()}
         for doc in effect.docs():
-            judged[doc.query_id][doc.doc_id] = int(rng.integers(1, 3)) if rng.random() < share else 0
+            judged[doc.query][doc.doc] = int(rng.integers(1, 3)) if rng.random() < share else 0
         hits = [align(Qrels(judged), run, POLICIES) for run in runs]
         a, b = (score_hits(each, [wanted], POLICIES)[0][:, 0] for each in hits)
         assert np.all(b - a >= effect.query_low - 1e-9)

@@ -131,7 +131,7 @@ def test_unjudged_docs_of_a_run_that_misses_queries():
     runs = [rs.Run(RUN), rs.Run({"q1": ["a", "x"], "q2": ["b"], "q3": ["c"]})]
     aligned = (AlignedRun.of(judged, run, policies) for run in runs)
     found = unjudged_effect_of(judged, *aligned, rs.parse_measure("nDCG@2"), policies)
-    assert [(doc.query_id, doc.doc_id) for doc in found.docs()] == [("q1", "x")]
+    assert [(doc.query, doc.doc) for doc in found.docs()] == [("q1", "x")]
     assert (found.n_unjudged, found.useless) == (1, pytest.approx(1 / 3))
 
 

@@ -20,7 +20,7 @@ from rankscope.errors import MeasureError
 from rankscope.measures.rank import first_relevant_ranks
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
-from rankscope.records import Record
+from rankscope.records import Both, Record, or_none
 
 KINDS = {
     "lost": "relevant docs that the first system shows and the second does not",
@@ -32,57 +32,51 @@ KINDS = {
 """What can have become of a doc that made a difference."""
 
 
-class KindTotal(Record):
+class MovementPart(Record):
     """What docs of one kind contribute to the difference."""
 
     n_docs: int
-    """Pairs of query and doc."""
-    total: float
+    total: float | None
     """Their changes, added up over all queries."""
     mean: float | None
-    """The same per query: the means of all kinds add up to the difference of the mean scores; None of no query."""
+    """The same per query: the means of all kinds add up to the difference of the mean scores."""
 
 
-class DocMove(Record):
+class MovedDoc(Record):
     """A doc that made a difference for one query."""
 
-    doc_id: str
-    grade: float
+    doc: str
     kind: str
+    # a rank is None where the doc is not among those that the measure looks at
     rank_a: int | None
-    """Its rank in the first system's list; None where it is not among the docs that the measure looks at."""
     rank_b: int | None
-    change: float
-    """What it contributes to the difference of the query."""
+    change: float | None
+    grade: float
 
 
-class QueryMove(Record):
+class MovedQuery(Record):
     """A query whose score differs, with the docs that made the difference, the most important first."""
 
-    query_id: str
-    docs: tuple[DocMove, ...]
+    query: str
+    docs: tuple[MovedDoc, ...]
 
 
-class Movement(Record):
+class PairMovement(Record, rename={"by_class": "kinds"}):
     """Where the difference between two systems comes from."""
 
-    n_queries: int
-    """Queries that count in the comparison."""
+    by_class: dict[str, MovementPart]
+    """By what became of the docs: lost, demoted, promoted, new, unmoved."""
+    unjudged: Both[int]
+    """Docs that take up ranks and count nothing."""
+    by_rank: Both[tuple[float, ...]]
+    """What rank 1, 2, … contributes to the mean score."""
+    queries: tuple[MovedQuery, ...]
+    """Those that moved most."""
     difference: float | None
-    """The mean score of the second system minus that of the first; None where no query counts."""
-    by_class: Mapping[str, KindTotal]
-    """By what became of the docs: `KINDS`, in this order, also where there are none."""
-    n_unjudged_a: int
-    """Unjudged docs among those that the measure looks at, over all queries: they count nothing, but take up ranks."""
-    n_unjudged_b: int
-    by_rank_a: tuple[float, ...]
-    """What rank 1, 2, … of the first system contributes to its mean score."""
-    by_rank_b: tuple[float, ...]
-    queries: tuple[QueryMove, ...]
-    """The queries that moved most."""
+    """The mean score of the second system less that of the first."""
 
 
-def supports(measure: Measure, policies: Policies) -> bool:  # noqa: ARG001 (as its namesake for unjudged docs)
+def supports(measure: Measure) -> bool:
     """Tell whether a measure is a mean of sums over docs, so that a difference can be taken apart."""
     aggregate = measure.options.get("agg") or measure.spec.aggregate
     return aggregate == "mean" and (measure.spec.workings is not None or measure.base == "Success")
@@ -97,12 +91,12 @@ def movement_of(
     *,
     weight_of: Mapping[str, float] | None = None,
     limit: int = 10,
-) -> Movement:
+) -> PairMovement:
     """Take the difference between two runs apart, doc by doc; their docs are numbered.
 
     `weight_of` says how much each query counts; the `limit` queries that moved most are listed.
     """
-    if not supports(measure, policies):
+    if not supports(measure):
         raise MeasureError(
             f"a difference in {measure.name} cannot be taken apart doc by doc",
             hint="it can for nDCG, DCG, AP, RR, P, R, RBP, ERR and Success, averaged over queries",
@@ -111,7 +105,7 @@ def movement_of(
     scores_a, scores_b = (score_hits(run.hits, [measure], policies)[0][:, 0] for run in runs)
     counted = ~np.isnan(scores_a) & ~np.isnan(scores_b)
     a, b = (SystemParts(docs, run, measure, policies, counted) for run in runs)
-    query_ids, n_queries = runs[0].hits.query_ids, int(counted.sum())
+    query_ids = runs[0].hits.query_ids
     shares = counted.astype(np.float64)
     if weight_of is not None:
         shares *= np.array([weight_of[query] for query in query_ids])
@@ -119,15 +113,12 @@ def movement_of(
     changes = np.where(counted, scores_b - scores_a, 0.0)
     moves = DocMoves(docs, a, b)
     most_moved = np.argsort(-np.abs(changes), kind="stable")[:limit].tolist()
-    return Movement(
-        n_queries=n_queries,
-        difference=in_order_sum((changes * shares)[counted]) if n_queries else None,
+    return PairMovement(
         by_class={kind: moves.total(kind, shares) for kind in KINDS},
-        n_unjudged_a=a.n_unjudged,
-        n_unjudged_b=b.n_unjudged,
-        by_rank_a=a.by_rank(shares),
-        by_rank_b=b.by_rank(shares),
-        queries=tuple(QueryMove(query_ids[i], moves.of_query(i)) for i in most_moved if changes[i] != 0),
+        unjudged=Both(a.n_unjudged, b.n_unjudged),
+        by_rank=Both(a.by_rank(shares), b.by_rank(shares)),
+        queries=tuple(MovedQuery(query_ids[i], moves.of_query(i)) for i in most_moved if changes[i] != 0),
+        difference=or_none(in_order_sum((changes * shares)[counted])) if counted.any() else None,
     )
 
 
@@ -180,23 +171,23 @@ class DocMoves:
         }
         self.kinds = np.select(list(is_kind.values()), list(is_kind), "unmoved")
 
-    def total(self, kind: str, shares: Floats) -> KindTotal:
+    def total(self, kind: str, shares: Floats) -> MovementPart:
         chosen = self.kinds == kind
         changes = self.changes[chosen]
         mean = in_order_sum(changes * shares[self.query[chosen]]) if shares.any() else None
-        return KindTotal(int(chosen.sum()), in_order_sum(changes), mean)
+        return MovementPart(int(chosen.sum()), or_none(in_order_sum(changes)), or_none(mean))
 
-    def of_query(self, query: int) -> tuple[DocMove, ...]:
+    def of_query(self, query: int) -> tuple[MovedDoc, ...]:
         """Return the docs of a query, those that made the greatest difference first."""
         mine = np.flatnonzero(self.query == query)
         return tuple(
-            DocMove(
-                doc_id=self.all_docs.ids[int(self.docs[i])],
-                grade=float(self.all_docs.grades[int(self.docs[i])]),
+            MovedDoc(
+                doc=self.all_docs.ids[int(self.docs[i])],
                 kind=str(self.kinds[i]),
                 rank_a=int(self.ranks_a[i]) or None,
                 rank_b=int(self.ranks_b[i]) or None,
-                change=float(self.changes[i]),
+                change=or_none(float(self.changes[i])),
+                grade=float(self.all_docs.grades[int(self.docs[i])]),
             )
             for i in mine[np.argsort(-np.abs(self.changes[mine]), kind="stable")].tolist()
         )

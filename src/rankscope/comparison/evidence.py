@@ -16,7 +16,7 @@ from rankscope.analysis.unjudged import supports, unjudged_effect_of
 from rankscope.analysis.unjudged.tipping import CAUTIOUS_AT, STANDS_AT, TippingTable, supports_tipping
 from rankscope.arrays import Bools, Floats, safe_divide
 from rankscope.comparison.pairs import MANY_PAIRS, TestedContest
-from rankscope.comparison.records import Bounds, DocToJudge, JudgedShares, PairMovement, PairResult, UnjudgedCheck
+from rankscope.comparison.records import Bounds, JudgedShares, PairResult, UnjudgedCheck
 from rankscope.comparison.request import CompareRequest
 from rankscope.comparison.verdict import CLAIMS, VerdictContext, decide
 from rankscope.data.qrels import Qrels
@@ -43,7 +43,7 @@ class EvidenceSource:
 
     def __init__(self, qrels: Qrels, measure: Measure, policies: Policies, request: CompareRequest) -> None:
         self.qrels, self.measure, self.policies, self.seed = qrels, measure, policies, request.seed
-        self.docs = JudgedDocs.of(qrels) if can_decompose(measure, policies) else None
+        self.docs = JudgedDocs.of(qrels) if can_decompose(measure) else None
         self.runs: dict[str, AlignedRun] = {}
         self.weight_of: Mapping[str, float] | None = None
         judged_not_relevant = bool((qrels.ideal[1] < policies.relevance_level).any())
@@ -111,20 +111,13 @@ class GroupEvidence:
                 check = self.claim_check(pair, self.tipping, counted)
             elif code == "same" and pair.differs:
                 check = self.same_check(pair, self.tipping, counted)
-        more: dict[str, Any] = {"judged": judged, "unjudged": check, "settle": (), "sensitivity": {}}
-        more["movement"] = None if moved is None else PairMovement.of(moved)
+        more: dict[str, Any] = {"judged": judged, "unjudged": check, "settle": (), "sensitivity": {}, "movement": moved}
         if effect is not None:
             ends = {name: or_none(getattr(effect, name)) for name in ("low", "high", "useless", "perfect")}
             more["bounds"] = Bounds(**ends, exact=effect.exact, depth=effect.k)
-            more["sensitivity"] = {
-                "unjudged docs are removed (condensed lists)": or_none(effect.sensitivity.judged_only),
-                "bpref instead": or_none(effect.sensitivity.bpref),
-            }
+            more["sensitivity"] = effect.sensitivity
             if check is not None and check.strength != "stands":
-                more["settle"] = tuple(
-                    DocToJudge(doc.query_id, doc.doc_id, or_none(doc.swing), doc.rank_a, doc.rank_b)
-                    for doc in effect.docs(effect.n_certain)
-                )
+                more["settle"] = effect.docs(effect.n_certain)
         return context, more
 
     def claim_check(self, pair: PairResult, tipping: TippingTable, counted: Bools) -> UnjudgedCheck | None:

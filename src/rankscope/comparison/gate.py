@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-from rankscope.comparison.records import Both, Comparison, PairResult
+from rankscope.comparison.records import Comparison, PairResult
 from rankscope.errors import OptionError
-from rankscope.records import Options, Record
+from rankscope.records import Both, Options, Record
 
 Outcome = Literal["passed", "inconclusive", "failed", "error"]
 """The worst last."""

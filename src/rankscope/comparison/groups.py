@@ -17,7 +17,6 @@ from rankscope.comparison.evidence import EvidenceSource, GroupEvidence
 from rankscope.comparison.known_measures import known_measure, range_of
 from rankscope.comparison.pairs import MANY_PAIRS, Contest, StratumName, TestedContest, compare_contests, weighted_mean
 from rankscope.comparison.records import (
-    Both,
     Comparison,
     Contrast,
     FileHashes,
@@ -37,7 +36,7 @@ from rankscope.data.queries import QueryTable
 from rankscope.data.sources import Origin
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
-from rankscope.records import Record, or_none, replace
+from rankscope.records import Both, Record, or_none, replace
 from rankscope.stats.interval import mean_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import ON_REQUEST, contrast_p

@@ -14,7 +14,6 @@ import numpy as np
 
 from rankscope.arrays import Bools, Floats
 from rankscope.comparison.records import (
-    Both,
     DetectableDifference,
     DifferenceInterval,
     Effect,
@@ -26,7 +25,7 @@ from rankscope.comparison.records import (
     UnadjustedPValues,
 )
 from rankscope.comparison.request import Settings
-from rankscope.records import Record, or_none, replace
+from rankscope.records import Both, Record, or_none, replace
 from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, FamilyResult
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg

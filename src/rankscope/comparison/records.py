@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rankscope.analysis.movement import Movement
+from rankscope.analysis.movement import PairMovement
+from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.request import Settings
 from rankscope.errors import InputError
-from rankscope.records import Record, or_nan, or_none, replace, to_json
+from rankscope.records import Both, Record, or_nan, replace, to_json
 from rankscope.registry import Entry, Registry
 from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
@@ -22,7 +23,6 @@ from rankscope.stats.paired import Chances, Test
 if TYPE_CHECKING:
     from rankscope.measures.scores import Scores
 
-Value = TypeVar("Value")
 Role: TypeAlias = Literal["primary", "exploratory"]
 Code: TypeAlias = Literal[
     "not_comparable",
@@ -45,13 +45,6 @@ RENDERERS: Registry[Callable[..., Any]] = Registry(
     },
 )
 """How a comparison is shown: these functions lie above comparisons, and are loaded when one is shown."""
-
-
-class Both(Record, Generic[Value]):
-    """The same of both systems of a pair."""
-
-    a: Value
-    b: Value
 
 
 class DifferenceInterval(Record):
@@ -160,82 +153,6 @@ class Bounds(Record):
     """Whether the ends can be reached; else they are safe, but may be too far apart."""
     depth: int | None = None
     """How many results of each query are looked at; null for all."""
-
-
-class DocToJudge(Record):
-    """A doc whose judgment would help to settle which system is ahead."""
-
-    query: str
-    doc: str
-    swing: float | None
-    """How far this doc alone can move the mean difference, and to which side."""
-    rank_a: int | None
-    rank_b: int | None
-
-
-class MovementPart(Record):
-    """What docs of one kind contribute to the difference."""
-
-    n_docs: int
-    total: float | None
-    """Their changes, added up over all queries."""
-    mean: float | None
-    """The same per query: the means of all kinds add up to the difference of the mean scores."""
-
-
-class MovedDoc(Record):
-    """A doc that made a difference for one query."""
-
-    doc: str
-    kind: str
-    rank_a: int | None
-    rank_b: int | None
-    change: float | None
-    grade: float
-
-
-class MovedQuery(Record):
-    """A query whose score differs, with the docs that made the difference, the most important first."""
-
-    query: str
-    docs: tuple[MovedDoc, ...]
-
-
-class PairMovement(Record, rename={"by_class": "kinds"}):
-    """Where the difference between two systems comes from."""
-
-    by_class: dict[str, MovementPart]
-    """By what became of the docs: lost, demoted, promoted, new, unmoved."""
-    unjudged: Both[int]
-    """Docs that take up ranks and count nothing."""
-    by_rank: Both[tuple[float, ...]]
-    """What rank 1, 2, … contributes to the mean score."""
-    queries: tuple[MovedQuery, ...]
-    """Those that moved most."""
-    difference: float | None
-    """The mean score of the second system less that of the first."""
-
-    @classmethod
-    def of(cls, movement: Movement) -> PairMovement:
-        return cls(
-            by_class={
-                kind: MovementPart(part.n_docs, or_none(part.total), or_none(part.mean))
-                for kind, part in movement.by_class.items()
-            },
-            unjudged=Both(movement.n_unjudged_a, movement.n_unjudged_b),
-            by_rank=Both(tuple(map(float, movement.by_rank_a)), tuple(map(float, movement.by_rank_b))),
-            queries=tuple(
-                MovedQuery(
-                    query.query_id,
-                    tuple(
-                        MovedDoc(doc.doc_id, doc.kind, doc.rank_a, doc.rank_b, or_none(doc.change), doc.grade)
-                        for doc in query.docs
-                    ),
-                )
-                for query in movement.queries
-            ),
-            difference=or_none(movement.difference),
-        )
 
 
 class StratumPValues(Record):

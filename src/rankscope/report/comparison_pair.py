@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
-from rankscope.comparison.records import Code, Comparison, DocToJudge, MovedDoc, PairResult, QueryGroup, Stratum
+from rankscope.analysis.unjudged import DocToJudge
+from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
 from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
 from rankscope.records import or_nan
 from rankscope.report.charts import figures

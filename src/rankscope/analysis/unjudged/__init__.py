@@ -34,9 +34,9 @@ from rankscope.measures.registry import REGISTRY
 from rankscope.measures.scores import summarise
 from rankscope.measures.scoring import score_hits
 from rankscope.measures.spec import Measure
-from rankscope.records import Record
+from rankscope.records import Record, or_none
 
-__all__ = ["UnjudgedEffect", "supports", "unjudged_effect_of"]
+__all__ = ["DocToJudge", "UnjudgedEffect", "supports", "unjudged_effect_of"]
 
 VALUES: dict[str, Callable[[Ints], Floats]] = {
     "RR": lambda ranks: 1 / ranks,
@@ -49,25 +49,16 @@ NEARLY_ZERO = 1e-9
 """What rounding alone may make of a difference of 0."""
 
 
-class SettleDoc(Record):
-    """A doc to judge for one query."""
+class DocToJudge(Record):
+    """A doc whose judgment would help to settle which system is ahead."""
 
-    query_id: str
-    doc_id: str
-    swing: float
-    """How far this doc alone can move the mean difference, and to which side: above 0 it favours the second system."""
+    query: str
+    doc: str
+    swing: float | None
+    """How far this doc alone can move the mean difference, and to which side."""
+    # above 0 it favours the second system; a rank is None where the measure does not look at the doc
     rank_a: int | None
-    """Its rank in the first system's list; None where it is not among the docs that the measure looks at."""
     rank_b: int | None
-
-
-class Sensitivity(Record):
-    """The same comparison by other ways of dealing with unjudged docs."""
-
-    judged_only: float
-    """The difference when docs without a judgment are removed from both lists."""
-    bpref: float
-    """The difference by bpref, which looks at judged docs only; NaN where grades are fractions and no threshold is set."""
 
 
 class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
@@ -99,8 +90,9 @@ class UnjudgedEffect(msgspec.Struct, frozen=True, eq=False):
     n_certain: int
     """How many docs to judge until the sign is settled whatever their grades: all that can change the difference,
     0 where it is settled."""
-    sensitivity: Sensitivity
-    docs: Callable[..., tuple[SettleDoc, ...]]
+    sensitivity: dict[str, float | None]
+    """The difference by other ways of dealing with unjudged docs, in words; None where it is undefined."""
+    docs: Callable[..., tuple[DocToJudge, ...]]
     """`docs(n)` returns the n docs to judge first, `docs()` all that can change the difference."""
 
 
@@ -143,6 +135,7 @@ def unjudged_effect_of(
     queue = JudgingQueue(bounds, pool, hits[0].query_ids, counted)
     sides = zip(hits, (pool.rank_a, pool.rank_b), strict=True)
     perfect = [graded_hits(each, pool, ranks, grade=top, k=k) for each, ranks in sides]
+    condensed = [each.judged_only() for each in hits]
     has_threshold = qrels.fractional_row is None or policies.min_rel is not None
     bpref = Measure.of(REGISTRY["Bpref"], {})
     return UnjudgedEffect(
@@ -158,10 +151,10 @@ def unjudged_effect_of(
         query_low=np.where(counted, bounds.low, np.nan),
         query_high=np.where(counted, bounds.high, np.nan),
         n_certain=len(queue.order) if straddles_zero(low, high) else 0,
-        sensitivity=Sensitivity(
-            judged_only=difference([each.judged_only() for each in hits], measure, policies, counted),
-            bpref=difference(hits, bpref, policies, counted) if has_threshold else float("nan"),
-        ),
+        sensitivity={
+            "unjudged docs are removed (condensed lists)": or_none(difference(condensed, measure, policies, counted)),
+            "bpref instead": or_none(difference(hits, bpref, policies, counted)) if has_threshold else None,
+        },
         docs=queue.first,
     )
 
@@ -220,12 +213,12 @@ class JudgingQueue:
         self.swings = np.where(high >= -low, high, low) / max(int(counted.sum()), 1)
         """How far each doc of the pool can move the mean difference."""
 
-    def first(self, n: int | None = None) -> tuple[SettleDoc, ...]:
+    def first(self, n: int | None = None) -> tuple[DocToJudge, ...]:
         return tuple(
-            SettleDoc(
-                query_id=self.query_ids[int(self.pool.query[i])],
-                doc_id=self.pool.docs[i],
-                swing=float(self.swings[i]),
+            DocToJudge(
+                query=self.query_ids[int(self.pool.query[i])],
+                doc=self.pool.docs[i],
+                swing=or_none(float(self.swings[i])),
                 rank_a=int(self.pool.rank_a[i]) or None,
                 rank_b=int(self.pool.rank_b[i]) or None,
             )

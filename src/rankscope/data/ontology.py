@@ -92,6 +92,15 @@ class Ontology(LightRecord, eq=False):
     def __repr__(self) -> str:
         return f"Ontology({len(self):,} terms, version {self.version or 'unknown'!r})"
 
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "source": self.source,
+            "version": self.version,
+            "sha256": self.sha256,
+            "n_terms": len(self),
+            "max_depth": self.max_depth,
+        }
+
     # -- the graph
 
     @cached_property

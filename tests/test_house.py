@@ -46,9 +46,10 @@ def test_there_are_two_kinds_of_records():
     assert decorated == []
 
 
-@pytest.mark.parametrize("state", ["os.chdir", "contextlib.chdir", "sys.path.insert", "sys.path.append"])
+@pytest.mark.parametrize("state", ["chdir", "sys.path.insert", "sys.path.append"])
 def test_no_process_wide_state_is_changed(state):
-    assert calls(state) == []
+    """Only `rankscope run` does so, whose process belongs to one project."""
+    assert [place for place in calls(state) if not place.startswith("cli/run.py")] == []
 
 
 def test_warnings_are_no_channel():

@@ -18,12 +18,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, reduce
 from importlib import import_module
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from rankscope.errors import OptionError, RankscopeError, did_you_mean
+from rankscope.errors import OptionError, RankscopeError, RankscopeWarning, did_you_mean
 
 Part = TypeVar("Part")
 
@@ -35,6 +37,8 @@ class Entry(NamedTuple):
     summary: str = ""
     endings: tuple[str, ...] | None = None
     """How the names of its files end, where the part is a format of files; None: in its own name."""
+    package: str = ""
+    """The other package that offers the part; empty for ours."""
 
 
 class Registry(Mapping[str, Part], Generic[Part]):
@@ -56,6 +60,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
         self.hint = hint
         """What an error adds to the list of names."""
         self._loaded: dict[str, Part] = {}
+        self._lock = RLock()
         self._group = entry_points
         self._load_more = load_more
         self._error = error
@@ -85,8 +90,20 @@ class Registry(Mapping[str, Part], Generic[Part]):
         if name not in self._loaded:
             self.check(name)  # it may load more parts, this one among them
             if name not in self._loaded:
-                self._loaded[name] = load_object(self.entries[name].target)
+                self._loaded[name] = self._load(name, self.entries[name])
         return self._loaded[name]
+
+    def _load(self, name: str, entry: Entry) -> Part:
+        try:
+            return load_object(entry.target)
+        except Exception as error:
+            if not entry.package:
+                raise
+            raise self._error(
+                f"the {self.what} {name!r} of the package {entry.package} cannot be loaded: "
+                f"{type(error).__name__}: {error}",
+                hint=f"update {entry.package}, or uninstall it",
+            ) from error
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries or name in self._complete()
@@ -99,17 +116,27 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
     def _complete(self) -> dict[str, Entry]:
         """Add what other packages offer, once; a name of ours cannot be taken."""
-        if self._load_more is not None:
-            self._load_more()
-        group, self._group = self._group, None
-        if group is not None and group in groups_of_entry_points():
-            from importlib.metadata import entry_points
+        with self._lock:  # another thread waits until all names are there
+            if self._load_more is not None:
+                self._load_more()
+            if self._group is not None and self._group in groups_of_entry_points():
+                from importlib.metadata import entry_points
 
-            for point in entry_points(group=group):
-                self.entries.setdefault(
-                    point.name, Entry(point.value, f"from {point.dist.name if point.dist else '?'}")
-                )
+                for point in entry_points(group=self._group):
+                    package = point.dist.name if point.dist else "?"
+                    if point.name in self.entries:
+                        warn_of(
+                            package, f"offers a {self.what} {point.name!r}, but there is one already, which is used"
+                        )
+                    else:
+                        self.entries[point.name] = Entry(point.value, f"from {package}", package=package)
+            self._group = None
         return self.entries
+
+
+def warn_of(package: str, what: str) -> None:
+    """Warn that a part of another package cannot be used; everything else goes on."""
+    warnings.warn(f"the package {package} {what}", RankscopeWarning, stacklevel=2)
 
 
 @cache
@@ -135,7 +162,6 @@ def groups_of_entry_points() -> frozenset[str]:
 
 
 def load_object(target: str) -> Any:
-    """Return what "package.module:object" names, or "package.module"."""
-    module, _, name = target.partition(":")
-    loaded = import_module(module)
-    return getattr(loaded, name) if name else loaded
+    """Return what "package.module:object" names, or "package.module"; the object may have dots, extras are ignored."""
+    module, _, name = target.partition("[")[0].strip().partition(":")
+    return reduce(getattr, name.split(".") if name else (), import_module(module))

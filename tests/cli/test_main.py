@@ -64,7 +64,7 @@ def test_finding_is_exit_code_1(start, cookbook):
 
 
 def test_interrupt_is_not_a_traceback(rankscope, monkeypatch):
-    def interrupt(_given):
+    def interrupt(_given, **_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("rankscope.cli.main.dispatch", interrupt)

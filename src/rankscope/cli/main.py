@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             warnings.simplefilter("always", RankscopeWarning)
             if arguments is None:
                 load_for_good(given)
-            code = dispatch(given)
+            code = dispatch(given, owns_process=arguments is None)
             sys.stdout.flush()
     except RankscopeError as error:
         print(f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else []), sep="\n", file=sys.stderr)
@@ -126,7 +126,7 @@ def load_for_good(given: Sequence[str]) -> None:
     gc.enable()
 
 
-def dispatch(given: list[str]) -> int:
+def dispatch(given: list[str], *, owns_process: bool = False) -> int:
     if not given or given[0].startswith("-"):
         parser = top_level_parser()
         parser.parse_args(given)
@@ -139,6 +139,7 @@ def dispatch(given: list[str]) -> int:
         return COULD_NOT_RUN
     args = parser_of(name).parse_args(given[1:])
     args.given = given  # reports say how they were made
+    args.owns_process = owns_process
     return int(COMMANDS[name].run(args))
 
 

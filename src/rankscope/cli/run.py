@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from rankscope.cli import options
@@ -62,14 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from rankscope.experiment.project import load_project
+    from rankscope.experiment.project import load_project, project_file
     from rankscope.experiment.runner import RunOptions, run_project
     from rankscope.experiment.scoring import benchmark_gate
 
     form = options.chosen_format(args)
     policy = options.gate_policy_from(args, always=form == "junit")
     try:
-        project = load_project(args.project)
         asked = RunOptions(
             only=tuple(args.only),
             collections=tuple(args.collection),
@@ -77,8 +77,9 @@ def run(args: argparse.Namespace) -> int:
             command=options.command_line(args),
             **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway")},
         )
-        with progress_bars(sys.stderr) as on_progress:
-            benchmark = run_project(project, asked, on_progress=on_progress)
+        file = project_file(args.project).resolve()
+        with process_of(file.parent) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
+            benchmark = run_project(load_project(file), asked, on_progress=on_progress)
     except RankscopeError as error:
         if form == "junit":
             options.write_error_case(error, args.output, command="run")
@@ -97,6 +98,18 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_if_worse or args.require:
         return options.gate_exit_code(gate, args)
     return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
+
+
+@contextmanager
+def process_of(folder: Path) -> Iterator[None]:
+    """Give the process to a project: its code opens relative paths and imports modules in the project's folder.
+
+    Only here, where the process has nothing else to do. `run_project` touches neither the current folder nor
+    `sys.path`, so that several projects can run in one process.
+    """
+    sys.path.insert(0, str(folder))
+    with chdir(folder):
+        yield
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:

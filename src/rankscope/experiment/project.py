@@ -159,10 +159,14 @@ def find_project(start: str | Path | None = None) -> Path:
 
 def load_project(path: str | Path | None = None) -> Project:
     """Read a project file; without a path, the nearest one from the current folder upwards."""
-    file = Path(path) if path is not None else find_project()
-    if file.is_dir():
-        file = find_project(file)
+    file = project_file(path)
     return read_project(read_text(file), file=file)
+
+
+def project_file(path: str | Path | None = None) -> Path:
+    """Find the project file; without a path, the nearest one from the current folder upwards."""
+    file = Path(path) if path is not None else find_project()
+    return find_project(file) if file.is_dir() else file
 
 
 def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None = None) -> Project:

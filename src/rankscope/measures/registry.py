@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rankscope.errors import MeasureError
-from rankscope.registry import Registry
+from rankscope.registry import Registry, warn_of
 
 if TYPE_CHECKING:
     from rankscope.measures.spec import MeasureSpec
@@ -21,7 +21,11 @@ def load_families() -> None:
     for family in ("gain", "rank", "sets", "diversity", "embedding", "ontology", "trec", "variety"):
         import_module(f"rankscope.measures.{family}")
     for plugin in entry_points(group="rankscope.measures"):
-        plugin.load()
+        try:
+            plugin.load()
+        except Exception as error:  # noqa: BLE001 (it is somebody else's code, and other measures do not need it)
+            package = plugin.dist.name if plugin.dist else "?"
+            warn_of(package, f"has measures that cannot be used: {type(error).__name__}: {error}")
 
 
 REGISTRY: Registry[MeasureSpec] = Registry("measure", {}, load_more=load_families, error=MeasureError)

@@ -6,9 +6,10 @@ asked for, so a text report loads none.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
-from rankscope.errors import OptionError
+from rankscope.errors import OptionError, RankscopeWarning
 from rankscope.registry import Entry, Registry
 
 if TYPE_CHECKING:
@@ -52,8 +53,14 @@ CHARTS: Registry[type[Chart]] = Registry(
 def charts_from(source: ChartSource) -> list[str]:
     """Return the kinds that can be drawn from a source: those with a class method `from_comparison`, say."""
     sources_of = {name: sources.split() for name, _, sources, _ in OURS}
-    others = [name for name in CHARTS if name not in sources_of and hasattr(CHARTS[name], f"from_{source}")]
-    return [*(name for name, sources in sources_of.items() if source in sources), *others]
+    kinds = [name for name, sources in sources_of.items() if source in sources]
+    for name in (name for name in CHARTS if name not in sources_of):
+        try:
+            if hasattr(CHARTS[name], f"from_{source}"):
+                kinds.append(name)
+        except OptionError as error:  # somebody else's chart that cannot be loaded: the others can
+            warnings.warn(error.message, RankscopeWarning, stacklevel=2)
+    return kinds
 
 
 def figure(kind: str, source: str, *data: Any) -> Figure:

@@ -72,10 +72,18 @@ def to_json(record: Any, *, indent: int | None = 2, ascii_only: bool = False) ->
 
 def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> AnyRecord:
     try:
-        data = json.loads(text)
-    except ValueError as error:
+        data = json.loads(text, parse_float=finite_float, parse_constant=finite_float)
+    except (ValueError, TypeError, RecursionError) as error:
         raise OptionError(f"{where + ': ' if where else ''}not JSON: {error}") from None
     return from_builtins(kind, data, where=where)
+
+
+def finite_float(text: str) -> float:
+    """Read a number of JSON, which knows neither NaN nor infinity; null is what is undefined."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is not a finite number")
+    return value
 
 
 class Misfit(Record):

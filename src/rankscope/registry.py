@@ -95,7 +95,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
 
     def _load(self, name: str, entry: Entry) -> Part:
         try:
-            return load_object(entry.target)
+            part: Part = load_object(entry.target)
         except Exception as error:
             if not entry.package:
                 raise
@@ -104,6 +104,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
                 f"{type(error).__name__}: {error}",
                 hint=f"update {entry.package}, or uninstall it",
             ) from error
+        return part
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries or name in self._complete()

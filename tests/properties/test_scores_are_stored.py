@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankscope as rs
+from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
 from rankscope.measures.scores_record import scores_schema
 
 SCHEMA = jsonschema.Draft202012Validator(scores_schema())
@@ -120,3 +121,49 @@ def test_scores_are_compared_with_their_arrays():
     run = scores["run"]
     assert run == rs.RunScores(**{**vars(run), "values": np.array([[1.0]])})
     assert run != rs.RunScores(**{**vars(run), "values": np.array([[0.5]])})
+
+
+@pytest.fixture
+def stored():
+    qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1}}
+    runs = {"one": {"q1": ["a", "b"], "q2": ["b", "a"]}, "two": {"q1": ["b"], "q2": ["a"]}}
+    return json.loads(rs.evaluate(qrels, runs, ["NumRelRet", "FirstRel", "AP"]).to_json())
+
+
+def test_two_runs_of_one_name_are_refused(stored):
+    stored["runs"][1]["name"] = "one"
+    with pytest.raises(OptionError, match="several runs are called 'one'"):
+        rs.Scores.from_json(json.dumps(stored))
+
+
+@pytest.mark.parametrize("left_out", [["NumRelRet", "FirstRel", "AP"], ["NumRelRet"], ["AP"]])
+def test_what_a_record_does_not_say_of_a_measure_is_as_it_is_defined(stored, left_out):
+    whole = rs.Scores.from_json(json.dumps(stored))
+    for name in left_out:
+        del stored["measures"][name]
+    read = rs.Scores.from_json(json.dumps(stored))
+    assert {name: mean.value for name, mean in read.mean()["one"].items()} == {
+        name: mean.value for name, mean in whole.mean()["one"].items()
+    }
+    assert read.mean()["one"]["NumRelRet"].value == 3  # a sum: 2 docs for q1, 1 for q2
+    assert read.runs[0].lower_is_better == whole.runs[0].lower_is_better
+
+
+def test_another_version_of_a_definition_is_a_warning(stored):
+    stored["measures"]["AP"]["version"] = 99
+    with pytest.warns(RankscopeWarning, match="AP was computed by version 99 of its definition, today's is 1"):
+        assert rs.Scores.from_json(json.dumps(stored)).versions["AP"] == 99
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
+def test_numbers_that_are_none_are_refused(stored, number):
+    text = json.dumps(stored).replace('"AP": 1.0', f'"AP": {number}')
+    assert number in text
+    with pytest.raises(OptionError, match=f"{number} is not a finite number"):
+        rs.Scores.from_json(text)
+
+
+@pytest.mark.parametrize("text", ["null", "[]", "{", None, "[" * 100_000])
+def test_what_is_no_record_is_refused(text):
+    with pytest.raises(RankscopeError):
+        rs.Scores.from_json(text)

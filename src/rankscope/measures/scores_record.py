@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from rankscope._version import __version__
 from rankscope.align.hits import Counts
 from rankscope.arrays import read_only
 from rankscope.data.sources import Origin
+from rankscope.errors import MeasureError, OptionError, RankscopeWarning
 from rankscope.light import asdict, names_of
+from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores, none_if_nan
 from rankscope.records import Record, inline_schema, json_schema, or_nan
 
@@ -169,9 +174,25 @@ def _run_record(run: RunScores) -> RunScoresRecord:
 
 
 def scores_of_record(record: ScoresRecord) -> Scores:
-    """Return the scores that were stored; a record without counts or measures, as older ones are, has what it says."""
-    names = tuple(record.measures or next(iter(record.runs[0].queries.values()), {}))
-    facts = {name: record.measures.get(name, MeasureFacts()) for name in names}
+    """Return the scores that were stored.
+
+    What a record does not say of a measure, as older ones do not, is as the measure is defined today. Where it was
+    defined otherwise when the scores were computed, a warning says so.
+    """
+    if twice := [name for name, n in Counter(run.name for run in record.runs).items() if n > 1]:
+        raise OptionError(f"several runs are called {twice[0]!r}", hint="give each run a name of its own")
+    columns = (name for run in record.runs for row in run.queries.values() for name in row)
+    facts = {}
+    for name in dict.fromkeys([*record.measures, *columns]):
+        today = _facts_today(name)
+        facts[name] = stored = record.measures.get(name, replace(today, version=None))
+        if None not in (stored.version, today.version) and stored.version != today.version:
+            warnings.warn(
+                f"{name} was computed by version {stored.version} of its definition, today's is {today.version}: "
+                "compare these scores with others of that version only",
+                RankscopeWarning,
+                stacklevel=2,
+            )
     weight_of = None if record.weights is None else record.weights.queries
     return Scores(
         tuple(_run_scores(run, facts, weight_of) for run in record.runs),
@@ -182,6 +203,15 @@ def scores_of_record(record: ScoresRecord) -> Scores:
         versions={name: fact.version for name, fact in facts.items() if fact.version is not None},
         notes=tuple(record.notes),
     )
+
+
+def _facts_today(name: str) -> MeasureFacts:
+    try:
+        measure = parse_measure(name)
+    except MeasureError:  # of another tool
+        return MeasureFacts()
+    aggregate = measure.options.get("agg") or measure.spec.aggregate
+    return MeasureFacts(version=measure.spec.version, aggregate=aggregate, better=measure.spec.better)
 
 
 def _origin(file: QrelsRecord | RunScoresRecord) -> Origin | None:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Unpack
 
+import msgspec
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
@@ -41,7 +42,8 @@ def compare(
     baseline
         The run that the others are compared with, by default the first; `all_pairs` compares each with each.
     primary
-        The one measure that decides, by default the first; the others are exploratory.
+        The one measure that decides, by default the first; the others are exploratory. It is added where it is not
+        among the measures.
     margin
         The smallest difference that matters, by default 0.01 for measures between 0 and 1, and none for others.
     queries, by
@@ -104,8 +106,7 @@ def compare_runs(
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
     loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
     table = None if request.queries is None else load_queries(request.queries)
-    names = [each.name for each in scoring.measures]
-    measure = scoring.measures[names.index(find_name(request.primary, names, "measure"))]
+    measure = request.primary_of(scoring.measures)
     evidence = EvidenceSource(judged, measure, policies, request)
     scores = evaluate_request(
         replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
@@ -127,7 +128,8 @@ def compare_runs(
     if problems is None:  # ids that match nothing are only here where they were to be scored anyway
         mismatches = {name: find_mismatch(judged, run, scores[name].counts) for name, run in loaded.items()}
         problems = {name: f"{found.message}." for name, found in mismatches.items() if found and found.level == "error"}
-    given = comparison_input(scores, request, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
+    decided = msgspec.structs.replace(request, primary=measure.name)
+    given = comparison_input(scores, decided, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
     return compare_groups(given, evidence)
 
 
@@ -228,7 +230,7 @@ def comparison_input(
 
 def find_name(name: str | None, known: Sequence[str], what: str) -> str:
     """Return the name as it is known, the first where none is asked for; measures may be written in another way."""
-    if not name:
+    if name is None:
         return known[0]
     measure = known_measure(name) if what == "measure" and name not in known else None
     full = name if measure is None else measure.name

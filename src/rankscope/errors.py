@@ -156,5 +156,5 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     by_lower: dict[str, str] = {}
     for candidate in candidates:
         by_lower.setdefault(candidate.lower(), candidate)
-    close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(by_lower[match] for match in close)}?" if close else ""

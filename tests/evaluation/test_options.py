@@ -95,6 +95,17 @@ CALLS = {
         lambda **given: rs.load_qrels(QRELS, **given),
         {"duplicates": ["frist"], "options": ["trec"], **THREADS},
     ),
+    "convert": (
+        lambda **given: rs.convert("a.run", "a.csv", **given),
+        {"kind": [1, "runs"], "lenient": ["no"], "columns": ["query"], "source_format": [1], "target_format": [1]},
+    ),
+    "plan by sd": (
+        lambda **given: rs.plan(**{"sd": 0.1, "detect": 0.1, **given}),
+        {"sd": ["a", 0, -1, math.inf], "depth": ["x"], "judged_only": ["no"]},
+    ),
+    "write_run": (lambda **given: rs.write_run(WORSE, "b.run", **given) or True, {"format": [1, "magic"]}),
+    "aggregate": (lambda **given: SCORES.aggregate(**given), {"how": [1, "med"]}),
+    "compare_scores of": (lambda scores=SCORES: rs.compare_scores(scores), {"scores": ["scores.csv"]}),
     "ReadOptions": (rs.ReadOptions, {"lenient": ["no", 1], "format": [1], "columns": ["query"]}),
     "Policies": (rs.Policies, POLICIES),
 }
@@ -106,12 +117,25 @@ CASES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def a_run_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rs.write_run(WORSE, "a.run")
+
+
 @pytest.mark.parametrize(("call", "name", "value"), CASES)
 def test_a_wrong_value_is_refused_and_named(call, name, value):
     with pytest.raises(rs.RankscopeError) as caught:
         call(**{name: value})
     message = str(caught.value)
-    in_words = {"also": "test", "pool_cuts": "cut-off", "baseline": "run"}
+    in_words = {
+        "also": "test",
+        "source_format": "format",
+        "target_format": "format",
+        "how": "one of",
+        "pool_cuts": "cut-off",
+        "baseline": "run",
+    }
     assert name in message or in_words.get(name, "?") in message
     assert str(value).strip("[]") in message or repr(value) in message
 

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
+from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
 from rankscope.comparison.known_measures import known_measure, range_of, with_directions
@@ -163,6 +164,7 @@ def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Compariso
     >>> rs.compare_scores(rs.evaluate(qrels, runs, "RR"))
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
+    check_options(compare_scores.__annotations__, {"scores": scores})
     return compare_scores_request(scores, request_of(options, function="compare_scores", known=ScoreOptions))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rankscope.arrays import Floats
 from rankscope.checks import check_at_least, check_between, check_keywords, check_options
 from rankscope.errors import InputError, OptionError
-from rankscope.evaluation import REQUEST_KEYS, evaluate
+from rankscope.evaluation import REQUEST_KEYS, EvaluateRequest, evaluate
 from rankscope.measures.scores import Scores, position
 from rankscope.records import Record, or_none, replace
 from rankscope.stats.design import queries_for_range, queries_for_width
@@ -143,6 +143,7 @@ def plan(
     """
     given = {"scores": scores, "sd": sd, "detect": detect, "queries": queries, "systems": systems, "alpha": alpha}
     check_keywords("plan", options, [*plan.__annotations__, *REQUEST_KEYS])
+    EvaluateRequest.decide(caller="plan", **options)  # checked, whether or not anything is evaluated
     check_options(plan.__annotations__, {**given, "power": power, "seed": seed})
     check_between(0, math.inf, sd=sd, detect=detect)
     check_between(0, 1, alpha=alpha, power=power)

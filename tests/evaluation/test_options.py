@@ -104,7 +104,7 @@ CALLS = {
         {"sd": ["a", 0, -1, math.inf], "depth": ["x"], "judged_only": ["no"]},
     ),
     "write_run": (lambda **given: rs.write_run(WORSE, "b.run", **given) or True, {"format": [1, "magic"]}),
-    "aggregate": (lambda **given: SCORES.aggregate(**given), {"how": [1, "med"]}),
+    "aggregate": (SCORES.aggregate, {"how": [1, "med"]}),
     "compare_scores of": (lambda scores=SCORES: rs.compare_scores(scores), {"scores": ["scores.csv"]}),
     "ReadOptions": (rs.ReadOptions, {"lenient": ["no", 1], "format": [1], "columns": ["query"]}),
     "Policies": (rs.Policies, POLICIES),

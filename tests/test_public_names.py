@@ -4,6 +4,8 @@ import contextlib
 import doctest
 import importlib.util
 import inspect
+import pydoc
+import re
 import subprocess
 import sys
 import typing
@@ -22,6 +24,32 @@ FUNCTIONS = [name for name in rs.PUBLIC if inspect.isfunction(getattr(rs, name))
 CLASSES = [name for name in rs.PUBLIC if inspect.isclass(getattr(rs, name))]
 WITHOUT_EXAMPLE = {"run_project"}
 """What cannot be shown in a few lines; docs/run.md shows it."""
+
+
+QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
+RUNS = {"a": {q: ["b", "a"] for q in QRELS}, "b": {q: ["a", "b"] if q > "q2" else ["x", "y", "a"] for q in QRELS}}
+SCORES = rs.evaluate(QRELS, RUNS, ["AP", "nDCG@10"])
+MEASURES_TAKEN = {
+    ("evaluate", "measures"): lambda given: rs.evaluate(QRELS, RUNS, given),
+    ("compare", "measures"): lambda given: rs.compare(QRELS, RUNS, given),
+    ("compare", "primary"): lambda given: rs.compare(QRELS, RUNS, "AP", primary=given),
+    ("compare_scores", "primary"): lambda given: rs.compare_scores(SCORES, primary=given),
+    ("explain", "measure"): lambda given: rs.explain(QRELS, RUNS["a"], "q1", given),
+    ("parse_measure", "name"): rs.parse_measure,
+    ("parse_measures", "names"): rs.parse_measures,
+    ("plan", "measure"): lambda given: rs.plan(QRELS, RUNS, given, detect=0.1).decisive,
+    ("read_scores", "measure"): lambda given: rs.read_scores("scores.csv", measure=given),
+    ("read_scores", "lower_is_better"): lambda given: (
+        rs.read_scores("scores.csv", measure="nDCG@10", lower_is_better=given)["a"].lower_is_better
+    ),
+    ("robustness", "measure"): lambda given: rs.robustness(SCORES, given, baseline="a"),
+    ("trec_eval_text", "measures"): lambda given: rs.trec_eval_text(QRELS, RUNS["a"], given),
+    ("EvaluateRequest.decide", "measures"): lambda given: rs.EvaluateRequest.decide(given).measures,
+    ("RunScores.column", "measure"): SCORES["b"].column,
+    ("RunScores.aggregate_of", "measure"): SCORES["b"].aggregate_of,
+}
+"""Every public parameter that takes a measure, and a call that gives it."""
+SEVERAL = ("measures", "names", "lower_is_better")
 
 
 @pytest.fixture
@@ -122,7 +150,72 @@ class TestMeasuresAreValues:
     def test_every_measure_is_one(self, name):
         assert str(getattr(rs, name)) == name
 
-    def test_they_are_taken_wherever_a_name_is(self):
+    @pytest.mark.parametrize(
+        ("place", "as_list"),
+        [
+            (place, as_list)
+            for place in MEASURES_TAKEN
+            for as_list in (False, True)
+            if not as_list or place[1] in SEVERAL
+        ],
+    )
+    def test_they_are_taken_wherever_a_name_is(self, place, as_list, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        Path("scores.csv").write_text("query,a,b\nq1,0.5,0.7\nq2,0.1,0.2\n")
+        take = MEASURES_TAKEN[place]
+        by_name = take(["nDCG@10"] if as_list else "nDCG@10")
+        assert str(by_name) == str(take([rs.nDCG @ 10] if as_list else rs.nDCG @ 10))
+        assert str(by_name) == str(take(["ndcg_cut_10"] if as_list else "ndcg_cut_10")) or "read_scores" in place[0]
+
+    def test_every_place_that_takes_a_measure_is_known(self):
+        found = set()
+        for name in [*FUNCTIONS, *CLASSES]:
+            part = getattr(rs, name)
+            methods = (
+                {name: part}
+                if inspect.isfunction(part)
+                else {f"{name}.{key}": each for key, each in vars(part).items()}
+            )
+            for called, each in methods.items():
+                function = getattr(each, "__func__", each)
+                if inspect.isfunction(function) and not called.rpartition(".")[2].startswith("_"):
+                    for key, parameter in inspect.signature(function).parameters.items():
+                        kinds = set(re.findall(r"\w+", str(parameter.annotation)))
+                        by_type = kinds & {"Measure", "MeasureLike", "MeasuresLike"}
+                        if by_type or key in ("measure", "measures", "primary", "lower_is_better"):
+                            assert by_type, f"{called}: {key}: {parameter.annotation}"
+                            found.add((called, key))
+        assert found == set(MEASURES_TAKEN)
+
+    def test_they_are_found_wherever_their_name_is(self):
+        scores = rs.evaluate(QRELS, RUNS, [rs.nDCG @ 10, "AP"])
+        assert (rs.nDCG @ 10) in scores.measures
+        assert scores.measures.index(rs.AP) == 1
+        for summary in (scores.mean(), scores.aggregate("median")):
+            assert summary["a"][rs.nDCG @ 10] == summary["a", rs.nDCG @ 10] == summary["a", "ndcg_cut_10"]
+        assert scores["a"].mean()[rs.AP] == scores["a"].aggregate_of(rs.AP)
+        assert scores["a"]["q1"][rs.nDCG @ 10] == scores["a"]["q1", "nDCG@10"] == scores["a"]["q1", "ndcg_cut_10"]
+        assert scores["a"].column("ndcg_cut_10").tolist() == scores["a"].column(rs.nDCG @ 10).tolist()
+        assert scores.to_dict()["a"]["q1"][rs.AP] == 0.5
+        assert rs.AP != "map"
+        assert rs.AP != rs.RR
+        assert rs.AP != 1
+
+    def test_they_say_what_they_are(self):
+        assert "Normalised discounted cumulative gain" in rs.nDCG.__doc__
+        assert "Answers: how close is the ranking to the best possible one" in (rs.nDCG @ 10).__doc__
+        assert "gain = 'linear'" in rs.nDCG.__doc__
+        assert [*inspect.signature(rs.nDCG).parameters] == ["k", "gain", "rel", "judged_only", "agg"]
+        assert inspect.signature(rs.P(rel=2)).parameters["rel"].default == 2
+        assert [*inspect.signature(rs.Measure).parameters] == ["base", "params"]
+        assert rs.Measure.__doc__.startswith("A measure with its parameters")
+        assert "Precision" in pydoc.render_doc(rs.P)
+
+    @pytest.mark.parametrize("name", REGISTRY)
+    def test_every_measure_has_its_own_help(self, name):
+        assert getattr(rs, name).__doc__.startswith(f"{name}: ")
+
+    def test_scores_by_value(self):
         qrels, run = {"q": {"a": 2, "b": 1}}, {"q": ["b", "a"]}
         scores = rs.evaluate(qrels, run, [rs.nDCG @ 10, rs.P(rel=2) @ 1])
         assert scores.measures == ("nDCG@10", "P(rel=2)@1")

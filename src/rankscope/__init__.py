@@ -62,6 +62,7 @@ PUBLIC = {
     "Workings": "rankscope.measures.spec:Workings",
     # types of what may be given
     "EvaluateOptions": "rankscope.typing:EvaluateOptions",
+    "MeasureLike": "rankscope.typing:MeasureLike",
     "MeasuresLike": "rankscope.typing:MeasuresLike",
     "PolicyOptions": "rankscope.typing:PolicyOptions",
     "QrelsLike": "rankscope.data.shapes:QrelsLike",

@@ -44,6 +44,7 @@ from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
 from rankscope.systems.fusion import fuse as fuse
 from rankscope.typing import EvaluateOptions as EvaluateOptions
+from rankscope.typing import MeasureLike as MeasureLike
 from rankscope.typing import MeasuresLike as MeasuresLike
 from rankscope.typing import PolicyOptions as PolicyOptions
 
@@ -133,6 +134,7 @@ __all__ = [
     "Measure",
     "MeasureExample",
     "MeasureFamily",
+    "MeasureLike",
     "MeasuresLike",
     "Policies",
     "PolicyOptions",

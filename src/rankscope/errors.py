@@ -9,9 +9,11 @@
     │   ├── GradeError              a grade of the qrels is not one the measure can use
     │   ├── DuplicateError          a doc appears twice for one query
     │   ├── MissingQueriesError     the run does not answer queries of the qrels
-    │   └── NoOverlapError          run and qrels have no query in common
+    │   ├── NoOverlapError          run and qrels have no query in common
+    │   └── UnknownNameError        there is no run, query or measure of that name (also a KeyError)
     ├── MeasureError                a measure's name or parameters are wrong
     └── OptionError                 an option or argument has a value it cannot have
+        └── UnknownKeywordError     a function has no such option (also a TypeError)
 
 Each has a message (what is wrong, and where) and a hint (the next step).
 """
@@ -33,6 +35,8 @@ __all__ = [
     "RankscopeError",
     "RankscopeWarning",
     "ScoreError",
+    "UnknownKeywordError",
+    "UnknownNameError",
     "did_you_mean",
 ]
 
@@ -89,12 +93,20 @@ class NoOverlapError(InputError):
     """The run answers none of the queries of the qrels."""
 
 
+class UnknownNameError(InputError, KeyError):
+    """There is no run, query or measure of that name among those at hand."""
+
+
 class MeasureError(RankscopeError, ValueError):
     """A measure's name or parameters are wrong."""
 
 
 class OptionError(RankscopeError, ValueError):
     """An option or argument has a value it cannot have."""
+
+
+class UnknownKeywordError(OptionError, TypeError):
+    """A function has no option of that name."""
 
 
 class BadLine(NamedTuple):
@@ -144,5 +156,5 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     by_lower: dict[str, str] = {}
     for candidate in candidates:
         by_lower.setdefault(candidate.lower(), candidate)
-    close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(by_lower[match] for match in close)}?" if close else ""

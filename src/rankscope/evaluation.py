@@ -14,11 +14,12 @@ from rankscope.align.hits import Hits
 from rankscope.align.matching import find_mismatch, find_swap, notes_or_raise, raise_or_warn
 from rankscope.align.policies import CHOICES, Policies
 from rankscope.arrays import read_only
+from rankscope.checks import check_at_least, check_keywords, check_options, is_number, is_truth, is_whole
 from rankscope.data.loading import ReadOptions, load_qrels, load_run, load_runs
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import OptionError, RankscopeWarning, did_you_mean
-from rankscope.light import LightRecord, asdict, names_of, replace
+from rankscope.light import LightRecord, asdict, names_of, replace, types_of
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores, Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
@@ -76,6 +77,17 @@ class EvaluateRequest(LightRecord, kw_only=True):
     anyway: bool = False
     """Whether ids that match nothing, and qrels and a run that look swapped, are only noted."""
 
+    def __post_init__(self) -> None:
+        values = asdict(self)
+        measures = values.pop("measures")
+        if not isinstance(measures, tuple) or not measures or not all(isinstance(each, Measure) for each in measures):
+            raise OptionError(
+                f"measures is {measures!r}, but it must be a tuple of measures",
+                hint=f"EvaluateRequest.decide({measures!r}) takes names, too",
+            )
+        check_options(types_of(self), values)
+        check_at_least(1, threads=self.threads)
+
     @classmethod
     def decide(
         cls, measures: MeasuresLike = None, *, caller: str = "evaluate", **options: Unpack[EvaluateOptions]
@@ -83,10 +95,7 @@ class EvaluateRequest(LightRecord, kw_only=True):
         """Decide measures and policies from what the caller says and what the profile implies."""
         given: dict[str, Any] = {**options}
         policies = {name: given.pop(name) for name in names_of(Policies) if name in given}
-        for name in given:
-            if name not in REQUEST_KEYS:
-                close = did_you_mean(name, REQUEST_KEYS)
-                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}{close and f'; {close}'}")
+        check_keywords(caller, given, REQUEST_KEYS)
         profile = chosen_profile(given.get("profile"))
         return cls(measures=decide_measures(profile, measures), policies=decide_policies(profile, policies), **given)
 
@@ -126,9 +135,9 @@ def checked_keys(data: Mapping[str, Any], known: Mapping[str, str], where: str) 
 def has_type(value: Any, wanted: str) -> bool:
     """Tell whether a value from JSON or TOML is of the type that REQUEST_KEYS says in words."""
     if wanted == _TRUTH:
-        return isinstance(value, bool)
+        return is_truth(value)
     if wanted in (_WHOLE, _NUMBER):
-        return isinstance(value, int if wanted == _WHOLE else int | float) and not isinstance(value, bool)
+        return is_whole(value) if wanted == _WHOLE else is_number(value)
     if isinstance(value, str):
         return wanted in (_TEXT, _TEXTS, _FILE)
     if isinstance(value, Mapping):
@@ -332,7 +341,7 @@ def score_all(
 def trec_eval_text(
     qrels: QrelsLike,
     run: RunLike,
-    measures: Sequence[str] = ("official",),
+    measures: MeasuresLike = "official",
     *,
     profile: str = "trec_eval-10",
     per_query: bool = False,
@@ -347,7 +356,8 @@ def trec_eval_text(
     qrels, run
         Judgments and a run, as `evaluate` takes them. Ids that match nothing are only warned of.
     measures
-        Names of trec_eval's measures, or of groups: ``"official"``, ``"all_trec"``, ``"set"``.
+        Names of trec_eval's measures, or of groups: ``"official"``, ``"all_trec"``, ``"set"``; also measures that
+        trec_eval has, such as ``"nDCG@10"`` or ``rs.nDCG @ 10``, which it calls ndcg_cut_10.
     profile
         The version: ``"trec_eval-9"`` or ``"trec_eval-10"``.
     per_query
@@ -380,11 +390,13 @@ def trec_eval_text(
     from rankscope.measures.profiles import VERSIONS
     from rankscope.measures.trec_text import trec_lines
 
-    if profile not in VERSIONS:
+    if not isinstance(profile, str) or profile not in VERSIONS:
         raise OptionError(f"profile {profile!r} is not one of {', '.join(VERSIONS)}")
+    given = {"per_query": per_query, "complete": complete, "options": options}
+    check_options(trec_eval_text.__annotations__, given)
     if complete:
         policies["missing"] = "zero"
-    decided = decide_policies(chosen_profile(profile), policies)
+    decided = decide_policies(chosen_profile(profile), policies, caller="trec_eval_text")
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
     judged.require_whole_grades("trec_eval")
     loaded = load_run(run, options=options)
@@ -394,11 +406,13 @@ def trec_eval_text(
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     tag = loaded.tag or loaded.name or "rankscope"
     rel = decided.relevance_level
-    lines = trec_lines(hits, measures, VERSIONS[profile], rel=rel, tag=tag, per_query=per_query, complete=complete)
+    wanted = "official" if measures is None else measures
+    lines = trec_lines(hits, wanted, VERSIONS[profile], rel=rel, tag=tag, per_query=per_query, complete=complete)
     return "".join(f"{line}\n" for line in lines)
 
 
 def chosen_profile(name: str | None) -> Profile | None:
+    check_options({"profile": "str | None"}, {"profile": name})
     if not name:
         return None
     from rankscope.measures.profiles import find_profile
@@ -406,19 +420,16 @@ def chosen_profile(name: str | None) -> Profile | None:
     return find_profile(name)
 
 
-def decide_policies(profile: Profile | None, given: Mapping[str, Any]) -> Policies:
+def decide_policies(profile: Profile | None, given: Mapping[str, Any], *, caller: str = "evaluate") -> Policies:
     """Return the policies of the profile, with those given by the caller on top."""
-    for name in given:
-        if name not in names_of(Policies):
-            close = did_you_mean(name, names_of(Policies))
-            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{close and f'; {close}'}")
+    check_keywords(caller, given, names_of(Policies))
     chosen = {name: value for name, value in given.items() if value is not None}
     return Policies(**{**(profile.policies if profile else {}), **chosen})
 
 
 def decide_measures(profile: Profile | None, given: Any) -> tuple[Measure, ...]:
     """Return the measures asked for, or the usual ones, as the profile computes them."""
-    if given is None or given == []:
+    if given is None:
         given = profile.measures if profile and profile.measures else DEFAULT_MEASURES
     measures = parse_measures(given)
     return profile.adapt(measures) if profile else measures

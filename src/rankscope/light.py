@@ -214,6 +214,11 @@ def names_of(record: LightRecord | type[LightRecord]) -> tuple[str, ...]:
     return tuple(record.__record_fields__)
 
 
+def types_of(record: LightRecord | type[LightRecord]) -> dict[str, str]:
+    """Return the annotations of the values of a record by name, as they are written."""
+    return {name: each.annotation for name, each in record.__record_fields__.items()}
+
+
 def asdict(record: LightRecord) -> dict[str, Any]:
     """Return the values by name, as they are: unlike `dataclasses.asdict`, it copies nothing."""
     return {name: getattr(record, name) for name in record.__record_fields__}

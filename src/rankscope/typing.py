@@ -9,8 +9,19 @@ from rankscope.data.loading import ReadOptions
 from rankscope.data.shapes import ArrowTable, QrelsLike, RunLike, RunsLike
 from rankscope.measures.spec import Measure
 
-__all__ = ["ArrowTable", "EvaluateOptions", "MeasuresLike", "PolicyOptions", "QrelsLike", "RunLike", "RunsLike"]
+__all__ = [
+    "ArrowTable",
+    "EvaluateOptions",
+    "MeasureLike",
+    "MeasuresLike",
+    "PolicyOptions",
+    "QrelsLike",
+    "RunLike",
+    "RunsLike",
+]
 
+MeasureLike: TypeAlias = str | Measure
+"""One measure, by name or as a value."""
 MeasuresLike: TypeAlias = str | Measure | Iterable[str | Measure] | None
 """One measure or several, by name or as values; a text may name several."""
 

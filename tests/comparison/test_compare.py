@@ -9,7 +9,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.comparison.compare import compare_scores
-from rankscope.errors import InputError, OptionError, RankscopeWarning
+from rankscope.errors import InputError, MeasureError, OptionError, RankscopeWarning
 from rankscope.measures.score_files import read_scores
 from rankscope.report.comparison import report_of
 from rankscope.report.comparison_json import comparison_table, json_schema, json_text
@@ -183,12 +183,24 @@ def test_what_cannot_be_compared_is_said():
         rs.compare(qrels, {"a": EVEN})
     with pytest.raises(OptionError, match="no run 'c'"):
         rs.compare(qrels, {"a": EVEN, "b": BETTER}, baseline="c")
-    with pytest.raises(OptionError, match="no measure 'AP'"):
-        rs.compare(qrels, {"a": EVEN, "b": BETTER}, "RR@10", primary="AP")
+    with pytest.raises(MeasureError, match="no measure 'APP'"):
+        rs.compare(qrels, {"a": EVEN, "b": BETTER}, "RR@10", primary="APP")
     with pytest.raises(OptionError, match="attributes of queries are not given"):
         rs.compare(qrels, {"a": EVEN, "b": BETTER}, by="language")
     with pytest.raises(OptionError, match="unjudged"):
         rs.compare(qrels, {"a": EVEN, "b": BETTER}, unjudged="maybe")
+
+
+def test_the_measure_that_decides_is_always_measured():
+    qrels, runs = qrels_for(QUERIES), {"a": EVEN, "b": BETTER}
+    found = rs.compare(qrels, runs, "RR@10", primary="AP")
+    assert found.scores.measures == ("AP", "RR@10")
+    assert next(iter(found)).pair.measure == "AP"
+    assert found == rs.compare(qrels, runs, ["AP", "RR@10"])
+    kept = rs.compare(qrels, runs, "RR@10 AP", primary=rs.AP)
+    assert kept.scores.measures == ("RR@10", "AP")
+    followed = rs.compare(qrels, runs, primary="nDCG@20", profile="gdeval")
+    assert followed.scores.measures == ("nDCG(gain='exp2')@20", "ERR(max_grade=4)@20")
 
 
 def test_the_record_follows_its_schema_and_holds_no_nan():

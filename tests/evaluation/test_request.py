@@ -70,7 +70,9 @@ def test_values_are_checked_as_those_of_keywords():
 
 
 def test_an_unknown_keyword_gets_a_suggestion():
-    with pytest.raises(TypeError, match=r"evaluate\(\) got an unexpected keyword argument 'tie'; did you mean ties\?"):
+    with pytest.raises(
+        TypeError, match=r"evaluate\(\) got an unexpected keyword argument 'tie'\nHint: did you mean ties\?"
+    ):
         rs.evaluate(QRELS, RUN, tie="trec")
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'measures_'"):
         EvaluateRequest.decide(measures_="AP")

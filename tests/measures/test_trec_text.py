@@ -61,7 +61,10 @@ def test_relstring_can_be_cut_and_shows_high_grades_as_greater():
         ("P.x", "cut-offs are whole numbers"),
         ("Rprec_mult.x", "the parameters are numbers"),
         ("utility.1,-1,0,1", "needs the size of the collection"),
-        ("nDCG", "trec_eval 10 has no measure 'nDCG'\nHint: did you mean ndcg"),
+        ("nDCGG@10", "trec_eval 10 has no measure 'nDCGG@10'\nHint: did you mean ndcg"),
+        ("ERR@10", "trec_eval 10 has no measure 'ERR@10'"),
+        ("P(rel=2)@5", "trec_eval 10 has no measure"),
+        ("official P@7", "P@7 is asked for, but trec_eval prints P once"),
         ("zzzzzzz", "trec_eval 10 has no measure 'zzzzzzz'\nHint: it has official"),
         ("relstring.x", "relstring.x: cut-offs are whole numbers"),
     ],
@@ -69,6 +72,35 @@ def test_relstring_can_be_cut_and_shows_high_grades_as_greater():
 def test_mistakes_are_explained(measure, message):
     with pytest.raises(MeasureError, match=message):
         lines(measure, per_query=True)
+
+
+@pytest.mark.parametrize(
+    ("measures", "message"), [([], "no measure is named"), ([3], "3 is not the name of a measure")]
+)
+def test_something_must_be_named(measures, message):
+    with pytest.raises(MeasureError, match=message):
+        trec_eval_text({"1": {"a": 1}}, {"1": ["a"]}, measures)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("nDCG@10", "ndcg_cut.10"),
+        ("nDCG@10 map nDCG@5", "ndcg_cut.5,10 map"),
+        ("ndcg_cut_10", "ndcg_cut.10"),
+        ("nDCG", "ndcg"),
+        ("AP@5, RR", "map_cut.5 recip_rank"),
+        ("IPrec@0.1", "iprec_at_recall.0.1"),
+        ("R@5 R_cap@5 Success@1 SetF", "recall.5 relative_P.5 success.1 set_F"),
+        ("official P@10", "official"),
+        ("P.5,10 P@5", "P.5,10"),
+    ],
+)
+def test_our_names_are_taken_where_trec_eval_has_the_measure(ours, theirs):
+    qrels, run = {"1": {"a": 2, "b": 1}, "2": {"c": 1}}, {"1": ["x", "b", "a"], "2": ["y", "c"]}
+    expected = trec_eval_text(qrels, run, theirs.split(), per_query=True)
+    assert trec_eval_text(qrels, run, ours, per_query=True) == expected
+    assert trec_eval_text(qrels, run, ours.replace(", ", " ").split(), per_query=True) == expected
 
 
 def test_version_9_does_not_have_what_came_with_10():

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 import operator
-from numbers import Real
 from typing import Any
 
+from rankscope.checks import is_number, is_truth, is_whole
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.light import LightRecord, asdict
 
@@ -66,19 +66,18 @@ class Policies(LightRecord, kw_only=True):
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
-            if value not in choices:
+            if not isinstance(value, str) or value not in choices:
                 message = f"{name} = {value!r} is not one of {', '.join(choices)}"
                 raise OptionError(message, hint=did_you_mean(str(value), choices))
         if self.depth is not None:
-            try:
-                depth = 0 if isinstance(self.depth, bool) else operator.index(self.depth)  # NumPy's whole numbers, too
-            except TypeError:
-                depth = 0
+            depth = operator.index(self.depth) if is_whole(self.depth) else 0
             if depth < 1:
                 raise OptionError(f"depth = {self.depth!r}: it counts ranks, so it is a whole number from 1 up")
             object.__setattr__(self, "depth", depth)
+        if not is_truth(self.judged_only):
+            raise OptionError(f"judged_only is {self.judged_only!r}, but it must be True or False")
         grade: Any = self.min_rel
-        if grade is not None and not (isinstance(grade, Real) and 0 <= float(grade) < math.inf):
+        if grade is not None and not (is_number(grade) and 0 <= float(grade) < math.inf):
             raise OptionError(
                 f"min_rel = {self.min_rel!r}: it is a grade from 0 up",
                 hint="negative grades mean pooled but unjudged, so they cannot be relevant",

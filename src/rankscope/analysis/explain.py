@@ -19,12 +19,14 @@ from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import TopDocs, top_docs
 from rankscope.arrays import Ints
+from rankscope.checks import check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, MeasureError, RankscopeWarning, did_you_mean
 from rankscope.evaluation import check_side_data, chosen_profile, decide_measures, decide_policies, load_side_data
 from rankscope.io.ids import as_id, byte_order
+from rankscope.light import names_of
 from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from rankscope.data.shapes import QrelsLike, RunLike
-    from rankscope.typing import PolicyOptions
+    from rankscope.typing import MeasureLike, PolicyOptions
 
 
 class Step(Record):
@@ -85,7 +87,7 @@ def explain(
     qrels: QrelsLike,
     run: RunLike,
     query: Any,
-    measure: str | Measure,
+    measure: MeasureLike,
     *,
     profile: str | None = None,
     options: ReadOptions | None = None,
@@ -135,6 +137,8 @@ def explain(
     1.7619
 
     """
+    check_keywords("explain", policies, [*explain.__annotations__, *names_of(Policies)])
+    check_options(explain.__annotations__, {"options": options, "qrels_options": qrels_options})
     chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     wanted = decide_measures(chosen, measure)

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankscope.arrays import Floats
+from rankscope.checks import check_at_least, check_options
 from rankscope.errors import InputError, OptionError
 from rankscope.measures.scores import Scores, summarise
 from rankscope.records import Record, or_none
+from rankscope.typing import MeasureLike
 
 ABSTENTION_RATES = tuple(i / 10 for i in range(10))
 """The shares of queries that are dropped, one after another: 0, 10 %, …, 90 %."""
@@ -38,7 +40,7 @@ class Robustness(Record):
 
 
 def robustness(
-    scores: Scores, measure: str, *, baseline: str | None = None, alpha: float = 1.0
+    scores: Scores, measure: MeasureLike, *, baseline: str | None = None, alpha: float = 1.0
 ) -> dict[str, Robustness]:
     """Return how evenly each run serves its queries by one measure, and how much it risks against a baseline run.
 
@@ -47,7 +49,7 @@ def robustness(
     scores
         What `evaluate` returned.
     measure
-        The measure, as the scores name it.
+        One of the measures of the scores.
     baseline
         The name of the run that the others are held against.
     alpha
@@ -57,6 +59,11 @@ def robustness(
     -------
     dict of str to Robustness
         By the name of the run.
+
+    Raises
+    ------
+    UnknownNameError
+        The scores have no such measure, or no such run.
 
     Examples
     --------
@@ -68,6 +75,9 @@ def robustness(
     (0.75, 0.5, -0.5)
 
     """
+    given = {"scores": scores, "baseline": baseline, "alpha": alpha}
+    check_options(robustness.__annotations__, given)
+    check_at_least(0, alpha=alpha)
     reference = None if baseline is None else scores[baseline].column(measure)
     return {
         name: robustness_of(run.column(measure), baseline=None if name == baseline else reference, alpha=alpha)

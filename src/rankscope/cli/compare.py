@@ -137,9 +137,7 @@ def write_error_cases(error: RankscopeError, args: argparse.Namespace) -> None:
 def comparison_from(args: argparse.Namespace) -> Comparison:
     from rankscope.comparison.compare import compare_runs, compare_scores_request
     from rankscope.data.loading import load_qrels
-    from rankscope.measures.parse import parse_measures
     from rankscope.measures.score_files import other_qrels
-    from rankscope.measures.scoring import DEFAULT_MEASURES
 
     if args.scores:
         scores = scores_from_files(args)
@@ -149,12 +147,7 @@ def comparison_from(args: argparse.Namespace) -> Comparison:
         raise OptionError("--lower-is-better goes with --scores", hint="our own measures know their direction")
     if len(args.files) < 3:
         raise OptionError("give the qrels and at least two runs", hint="rankscope compare QRELS BASELINE RUN")
-    measures = args.measures
-    if args.primary:
-        measures = measures or list(DEFAULT_MEASURES)
-        if parse_measures(args.primary)[0].name not in {measure.name for measure in parse_measures(measures)}:
-            measures = [args.primary, *measures]
-    request = request_from(args, measures=measures, **options.evaluation_options_from(args))
+    request = request_from(args, **options.evaluation_options_from(args))
     qrels: Any = args.files[0]
     if args.more_qrels:
         qrels = {}

@@ -71,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments")
     parser.add_argument("runs", metavar="RUN", nargs="+", help="one or more runs")
     which = f"measures, several in one text or by repeating -m (default: {' '.join(DEFAULT_MEASURES)})"
-    parser.add_argument("-m", "--measures", action="append", metavar="NAME", default=[], help=which)
+    parser.add_argument("-m", "--measures", action="append", metavar="NAME", help=which)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
     options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
@@ -168,12 +168,11 @@ def trec_text(args: argparse.Namespace) -> str:
         raise OptionError(f"--format trec goes with --profile {' or '.join(VERSIONS)}, not {profile}")
     if args.queries or args.weights:
         raise OptionError("--weights does not go with --format trec", hint="trec_eval knows no weights of queries")
-    names = [name for text in args.measures for name in text.split()] or ["official"]
     policies = options.policies_from(args)
     how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
     of_qrels, of_runs = options.read_options_from(args, "qrels"), options.read_options_from(args)
     qrels = load_qrels(args.qrels, duplicates=policies.get("duplicates", "error"), options=of_qrels)
-    return "".join(trec_eval_text(qrels, run, names, options=of_runs, **how) for run in args.runs)
+    return "".join(trec_eval_text(qrels, run, args.measures, options=of_runs, **how) for run in args.runs)
 
 
 def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None) -> None:
@@ -202,7 +201,7 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
     if form == "trec":
         raise OptionError("--fail-under does not go with --format trec", hint="leave the format out, or use csv")
     limits = parse_limits(args.fail_under, args.profile)
-    shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures or None)]
+    shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures)]
     args.measures = list(dict.fromkeys([*shown, *limits]))
     try:
         scores = scores_from(args)

@@ -7,9 +7,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Unpack
 
+import msgspec
 import numpy as np
 
 from rankscope.align.matching import find_mismatch
+from rankscope.checks import check_options
 from rankscope.comparison.evidence import EvidenceSource
 from rankscope.comparison.groups import ComparisonInput, compare_groups
 from rankscope.comparison.known_measures import known_measure, range_of, with_directions
@@ -41,7 +43,8 @@ def compare(
     baseline
         The run that the others are compared with, by default the first; `all_pairs` compares each with each.
     primary
-        The one measure that decides, by default the first; the others are exploratory.
+        The one measure that decides, by default the first; the others are exploratory. It is added where it is not
+        among the measures.
     margin
         The smallest difference that matters, by default 0.01 for measures between 0 and 1, and none for others.
     queries, by
@@ -104,8 +107,7 @@ def compare_runs(
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
     loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
     table = None if request.queries is None else load_queries(request.queries)
-    names = [each.name for each in scoring.measures]
-    measure = scoring.measures[names.index(find_name(request.primary, names, "measure"))]
+    measure = request.primary_of(scoring.measures)
     evidence = EvidenceSource(judged, measure, policies, request)
     scores = evaluate_request(
         replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
@@ -127,7 +129,8 @@ def compare_runs(
     if problems is None:  # ids that match nothing are only here where they were to be scored anyway
         mismatches = {name: find_mismatch(judged, run, scores[name].counts) for name, run in loaded.items()}
         problems = {name: f"{found.message}." for name, found in mismatches.items() if found and found.level == "error"}
-    given = comparison_input(scores, request, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
+    decided = msgspec.structs.replace(request, primary=measure.name)
+    given = comparison_input(scores, decided, table, problems=problems, n_relevant=n_relevant, on_note=on_note)
     return compare_groups(given, evidence)
 
 
@@ -161,6 +164,7 @@ def compare_scores(scores: Scores, **options: Unpack[ScoreOptions]) -> Compariso
     >>> rs.compare_scores(rs.evaluate(qrels, runs, "RR"))
     new vs old: new is better. Its RR is higher by 0.467 (95% CI +0.395 to +0.539), more than the margin of 0.01.
     """
+    check_options(compare_scores.__annotations__, {"scores": scores})
     return compare_scores_request(scores, request_of(options, function="compare_scores", known=ScoreOptions))
 
 
@@ -228,7 +232,7 @@ def comparison_input(
 
 def find_name(name: str | None, known: Sequence[str], what: str) -> str:
     """Return the name as it is known, the first where none is asked for; measures may be written in another way."""
-    if not name:
+    if name is None:
         return known[0]
     measure = known_measure(name) if what == "measure" and name not in known else None
     full = name if measure is None else measure.name

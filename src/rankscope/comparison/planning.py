@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from rankscope.arrays import Floats
+from rankscope.checks import check_at_least, check_between, check_keywords, check_options
 from rankscope.errors import InputError, OptionError
-from rankscope.evaluation import evaluate
+from rankscope.evaluation import REQUEST_KEYS, EvaluateRequest, evaluate
 from rankscope.measures.scores import Scores, position
 from rankscope.records import Record, or_none, replace
 from rankscope.stats.design import queries_for_range, queries_for_width
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import residual_variance
 from rankscope.stats.power import ALPHA, POWER, minimal_detectable_effect, queries_needed
+from rankscope.typing import MeasureLike, QrelsLike, RunsLike
 
 
 class PairPlan(Record, kw_only=True):
@@ -79,9 +81,9 @@ class QueryPlan(Record, kw_only=True):
 
 
 def plan(
-    qrels: Any = None,
-    runs: Any = None,
-    measure: Any = None,
+    qrels: QrelsLike | None = None,
+    runs: RunsLike | None = None,
+    measure: MeasureLike | None = None,
     *,
     scores: Scores | None = None,
     sd: float | None = None,
@@ -139,6 +141,14 @@ def plan(
     >>> rs.plan(sd=0.15, detect=0.02).decisive.queries_needed
     444
     """
+    given = {"scores": scores, "sd": sd, "detect": detect, "queries": queries, "systems": systems, "alpha": alpha}
+    check_keywords("plan", options, [*plan.__annotations__, *REQUEST_KEYS])
+    EvaluateRequest.decide(caller="plan", **options)  # checked, whether or not anything is evaluated
+    check_options(plan.__annotations__, {**given, "power": power, "seed": seed})
+    check_between(0, math.inf, sd=sd, detect=detect)
+    check_between(0, 1, alpha=alpha, power=power)
+    check_at_least(2, queries=queries, systems=systems)
+    check_at_least(0, seed=seed)
     if sd is not None and (qrels is not None or scores is not None):
         raise OptionError(
             "--sd and files are given", hint="the files have a spread of their own: leave one of them out"
@@ -148,12 +158,14 @@ def plan(
             "give the qrels and at least two runs, or a spread",
             hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
         )
-    name, n_known, n_left_out = measure, None, 0
+    name, n_known, n_left_out = None if measure is None else str(measure), None, 0
     if sd is not None:
         # two systems that leave s unexplained each differ with √2 s
         spreads, residual_sd, n_systems = [PairPlan(a=None, b=None, sd=sd)], sd / math.sqrt(2), systems or 2
     else:
-        scores = evaluate(qrels, runs, measure or "nDCG@10", **options) if scores is None else scores
+        if scores is None:
+            decides = "nDCG@10" if measure is None else measure
+            scores = evaluate(qrels, runs, decides, **options)  # type: ignore[arg-type]  # both are given
         name, matrix, n_left_out = _matrix_of(scores, measure)
         spreads = _spreads_of(list(scores), matrix, name, seed=seed)
         n_known, residual_sd, n_systems = len(matrix), math.sqrt(residual_variance(matrix)), systems or len(scores)
@@ -200,12 +212,12 @@ def plan(
     )
 
 
-def _matrix_of(scores: Scores, measure: Any) -> tuple[str, Floats, int]:
+def _matrix_of(scores: Scores, measure: MeasureLike | None) -> tuple[str, Floats, int]:
     """Return the measure, scores (queries x systems) where every system has one, and how many queries are left out."""
     if len(scores) < 2:
         raise InputError(f"only {next(iter(scores))!r} is given", hint="the spread is that of two or more systems")
     only = measure is None or len(scores.measures) == 1
-    name = scores.measures[0 if only else position(scores.measures, str(measure), "measure")]
+    name = scores.measures[0 if only else position(scores.measures, measure or "", "measure")]
     by_system = [dict(zip(run.query_ids, run.column(name).tolist(), strict=True)) for run in scores.values()]
     query_ids = list(dict.fromkeys(query for found in by_system for query in found))
     matrix = np.array([[found.get(query, math.nan) for found in by_system] for query in query_ids])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from rankscope.analysis.movement import PairMovement
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.request import Settings
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnknownNameError
 from rankscope.records import Both, Record, or_nan, replace, to_json
 from rankscope.registry import Entry, Registry
 from rankscope.stats.interval import Interval
@@ -469,7 +469,8 @@ class Comparison(Record, kw_only=True, dict=True):
         for result in self:
             if (result.a, result.b) == systems:
                 return result
-        raise KeyError(f"{systems} were not compared")
+        compared = ", ".join(str((result.a, result.b)) for result in self)
+        raise UnknownNameError(f"{systems} were not compared", hint=f"there are {compared}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON record whose schema is published."""

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
+from rankscope.checks import check_keywords, check_options
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.measures.spec import Measure
 from rankscope.records import Options, Record, field_docs
 from rankscope.stats.family import CORRECTIONS, rank_of_critical
 from rankscope.stats.interval import N_RESAMPLES
 from rankscope.stats.paired import ON_REQUEST
-from rankscope.typing import EvaluateOptions
+from rankscope.typing import EvaluateOptions, MeasureLike
 
 if TYPE_CHECKING:
     from rankscope.evaluation import EvaluateRequest
@@ -74,7 +76,7 @@ class CompareRequest(Options):
     baseline: str | None = None
     """the run to compare with, by name (default: the first)"""
     primary: str | None = None
-    """the measure that decides (default: the first)"""
+    """the measure that decides (default: the first); it is added where it is not among the measures"""
     margin: float | None = None
     """the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"""
     by: str | tuple[str, ...] = ()
@@ -132,6 +134,7 @@ class CompareRequest(Options):
     min_rel: float | None = None
 
     def __post_init__(self) -> None:
+        check_options(type(self).__annotations__, {name: getattr(self, name) for name in self.__struct_fields__})
         if self.unjudged not in UNJUDGED:
             raise OptionError(f"unjudged {self.unjudged!r} is not one of {', '.join(UNJUDGED)}")
         if self.correction in NOT_OFFERED:
@@ -155,13 +158,29 @@ class CompareRequest(Options):
         return words_of(self.also)
 
     def scoring(self) -> EvaluateRequest:
-        """Decide how runs are scored; a query that a run does not answer counts as empty unless said otherwise."""
-        from rankscope.evaluation import EvaluateRequest  # the help of the command line needs none of it
+        """Decide how runs are scored; the measure that decides is always among the measures.
+
+        A query that a run does not answer counts as empty unless said otherwise.
+        """
+        from rankscope import light  # the help of the command line needs none of these
+        from rankscope.evaluation import EvaluateRequest
 
         own = {"measures", "queries", *ScoreOptions.__annotations__, "unjudged", "missing"} - {"weights"}
         given: dict[str, Any] = {name: getattr(self, name) for name in self.__struct_fields__ if name not in own}
         given |= {"anyway": self.anyway or self.problems is not None, "missing": self.missing or "zero"}
-        return EvaluateRequest.decide(self.measures, caller="compare", **given)
+        request = EvaluateRequest.decide(self.measures, caller="compare", **given)
+        primary = self.primary_of(request.measures)
+        more = () if primary in request.measures else (primary,)
+        return light.replace(request, measures=(*more, *request.measures))
+
+    def primary_of(self, measures: Sequence[Measure]) -> Measure:
+        """Return the measure that decides, as the profile computes it: the first unless another one is named."""
+        from rankscope.evaluation import chosen_profile, decide_measures
+        from rankscope.measures.parse import parse_measure
+
+        if self.primary is None:
+            return measures[0]
+        return decide_measures(chosen_profile(self.profile), parse_measure(self.primary))[0]
 
     def settings(self, margin: float) -> Settings:
         """Return what the statistics are made with; the margin is the one given, or the usual one of the measure."""
@@ -178,7 +197,7 @@ class ScoreOptions(TypedDict, total=False):
     """The options of `compare_scores`, for type checkers and editors: what is asked of scores that exist already."""
 
     baseline: str | None
-    primary: str | None
+    primary: MeasureLike | None
     margin: float | None
     by: Names
     queries: Any
@@ -202,12 +221,10 @@ class CompareOptions(ScoreOptions, EvaluateOptions, total=False):
 
 def request_of(options: Mapping[str, Any], *, function: str, known: type[Any], measures: Any = None) -> CompareRequest:
     """Return the request that keywords of a function make; an unknown one is an error that names the closest."""
-    for name in options:
-        if name not in known.__annotations__:
-            close = did_you_mean(name, known.__annotations__)
-            hint = f"; {close}" if close else ""
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-    return CompareRequest(measures=measures, **options)
+    check_keywords(function, options, known.__annotations__)
+    primary = options.get("primary")
+    named = {**options, "primary": primary.name} if isinstance(primary, Measure) else options
+    return CompareRequest(measures=measures, **named)
 
 
 def signature_with(function: Any, known: type[Any]) -> inspect.Signature:
@@ -216,7 +233,12 @@ def signature_with(function: Any, known: type[Any]) -> inspect.Signature:
     plain = inspect.signature(function)
     parameters = [each for each in plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
     parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults[name],
+            annotation=getattr(annotation, "__forward_arg__", annotation),  # as it is written
+        )
         for name, annotation in known.__annotations__.items()
     ]
     return plain.replace(parameters=parameters)

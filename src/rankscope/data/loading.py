@@ -6,18 +6,19 @@ import os
 from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
+from rankscope.checks import check_at_least, check_options
 from rankscope.data.qrels import Qrels, index_dict, read_qrels_file
 from rankscope.data.run import Run
 from rankscope.data.sources import ReadOptions, file_source, is_file_object, name_of
 from rankscope.errors import InputError
 
 if TYPE_CHECKING:
-    from rankscope.data.shapes import RunLike
+    from rankscope.data.shapes import QrelsLike, RunLike, RunsLike
 
 __all__ = ["ReadOptions", "load_qrels", "load_run", "load_runs", "name_of", "write_run"]
 
 
-def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None = None) -> Run:
+def load_run(data: RunLike, *, name: str | None = None, options: ReadOptions | None = None) -> Run:
     """Return a run; a file is read when it is first needed.
 
     Parameters
@@ -41,6 +42,7 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
     >>> rs.load_run({"q1": {"d1": 0.7, "d2": 0.3}}, name="bm25").query_ids
     ('q1',)
     """
+    check_options(load_run.__annotations__, {"name": name, "options": options})
     if isinstance(data, Run):
         return data
     source = file_source(data, options)
@@ -52,7 +54,7 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
 
 
 def load_qrels(
-    data: Any, *, duplicates: str = "error", options: ReadOptions | None = None, threads: int | None = None
+    data: QrelsLike, *, duplicates: str = "error", options: ReadOptions | None = None, threads: int | None = None
 ) -> Qrels:
     """Return qrels; a large file is read by several threads.
 
@@ -83,6 +85,8 @@ def load_qrels(
     >>> rs.load_qrels({"q1": {"d1": 2, "d2": 0}}).query_ids
     ('q1',)
     """
+    check_options(load_qrels.__annotations__, {"options": options, "threads": threads})
+    check_at_least(1, threads=threads)
     if isinstance(data, Qrels):
         return data
     source = file_source(data, options, kind="qrels")
@@ -123,7 +127,7 @@ def write_run(run: RunLike, path: str | os.PathLike[str], *, format: str | None 
     write_rows(load_run(run).rows, path, format=format)
 
 
-def load_runs(runs: Any, *, options: ReadOptions | None = None) -> list[Run]:
+def load_runs(runs: RunsLike, *, options: ReadOptions | None = None) -> list[Run]:
     """Return runs with distinct names from one run, several, or several by name."""
     if isinstance(runs, Run):
         return [runs]

@@ -12,11 +12,12 @@ import numpy as np
 from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.data.run import QueryDocs
 from rankscope.data.sources import FileSource, Origin, file_source
-from rankscope.errors import DuplicateError, GradeError, InputError
+from rankscope.errors import DuplicateError, GradeError, InputError, OptionError, UnknownNameError
 from rankscope.light import LightRecord
 from rankscope.native import index_qrels_text, kernel
 
 if TYPE_CHECKING:
+    from rankscope.data.shapes import QrelsLike
     from rankscope.io.rows import QrelsRows
 
 
@@ -58,7 +59,11 @@ class Qrels(QueryDocs):
     ['q2']
     """
 
-    def __init__(self, data: Any, *, duplicates: str = "error", origin: Origin | None = None) -> None:
+    def __init__(
+        self, data: QrelsLike | QrelsRows | IndexedQrels, *, duplicates: str = "error", origin: Origin | None = None
+    ) -> None:
+        if duplicates not in ("error", "first"):
+            raise OptionError(f"duplicates = {duplicates!r} is not one of error, first")
         self.kernel_index: Any | None = None
         """Internal: the kernel's own index of the judgments, once it has been made."""
         self._duplicates = duplicates
@@ -126,14 +131,14 @@ class Qrels(QueryDocs):
         fractional = np.flatnonzero(self.rows.grade % 1 != 0)
         return int(fractional[0]) if len(fractional) else None
 
-    def require_whole_grades(self, measure: str) -> None:
-        """Refuse fractional grades for a measure that cannot use them."""
+    def require_whole_grades(self, who: str) -> None:
+        """Refuse fractional grades for a measure or tool, `who`, that cannot use them."""
         row = self.fractional_row
         if row is None:
             return
         grade, query, doc = float(self.rows.grade[row]), self.rows.query[row], self.rows.doc[row]
         raise GradeError(
-            f"{measure} needs grades that are whole numbers, but row {row + 1} of the qrels "
+            f"{who} needs grades that are whole numbers, but row {row + 1} of the qrels "
             f"(query {query!r}, doc {doc!r}) has grade {grade!r}",
             hint=f"say which grades are relevant, e.g. min_rel={grade!r} (--min-rel {grade!r}); "
             "or use a measure of graded gain, such as nDCG",
@@ -160,6 +165,8 @@ class Qrels(QueryDocs):
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the judged docs of a query with their grades, in the order given."""
+        if query not in self.judged:
+            raise UnknownNameError(f"the qrels have no query {query!r}")
         return dict(self.judged[query])
 
     def __iter__(self) -> Iterator[str]:

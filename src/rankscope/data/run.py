@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
+from rankscope.checks import check_options
 from rankscope.data.sources import DictSource, Origin, file_source, own_source, shared_source
-from rankscope.errors import DuplicateError, IdError, InputError, ScoreError
+from rankscope.errors import DuplicateError, IdError, InputError, ScoreError, UnknownNameError
 from rankscope.light import LightRecord
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from rankscope.data.shapes import RunLike, RunSource
     from rankscope.io.rows import RunRows
 
 
@@ -114,7 +116,8 @@ class Run(QueryDocs):
     ['query', 'doc', 'score']
     """
 
-    def __init__(self, data: Any, *, name: str | None = None) -> None:
+    def __init__(self, data: RunLike | RunSource, *, name: str | None = None) -> None:
+        check_options({"name": "str | None"}, {"name": name})
         self.source: Any
         """Internal: where the rows come from, in the form that alignment reads fastest."""
         if isinstance(data, Run):
@@ -173,7 +176,7 @@ class Run(QueryDocs):
         from rankscope.io.ids import byte_order
 
         if query not in self.rankings:
-            raise KeyError(query)
+            raise UnknownNameError(f"the run has no query {query!r}")
         ranking = self.rankings.ranking(query, duplicates="error")
         scored = zip(ranking.score_of, ranking.scores.tolist(), strict=True)
         return dict(sorted(scored, key=lambda doc: (doc[1], byte_order(doc[0])), reverse=True))

@@ -19,6 +19,13 @@ class ArrowTable(Protocol):
         """Return the rows as an Arrow stream."""
 
 
+class RunSource(Protocol):
+    """Where the rows of a run come from, when they are asked for: a file or rows of our own."""
+
+    def read(self) -> Any:
+        """Return the rows."""
+
+
 QrelsLike: TypeAlias = (
     Qrels | Path | Mapping[Any, Mapping[Any, Any] | Iterable[Any]] | ArrowTable | Iterable[Any] | Mapping[str, Any]
 )

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from rankscope.checks import check_options
 from rankscope.errors import BadLine, RankscopeWarning
 from rankscope.io.formats import without_endings
 from rankscope.io.text import TrecFile, bad_run_lines, trec_text
-from rankscope.light import LightRecord
+from rankscope.light import LightRecord, types_of
 from rankscope.progress import Progress
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class ReadOptions(LightRecord, kw_only=True):
     columns: Mapping[str, str] | None = None
     lenient: bool = False
     progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_options(types_of(self), {name: getattr(self, name) for name in ("format", "columns", "lenient")})
 
 
 class Origin(LightRecord):

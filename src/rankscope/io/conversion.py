@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rankscope.checks import check_options
 from rankscope.errors import BadLine, OptionError, did_you_mean
 from rankscope.io.detection import detect
 from rankscope.io.formats import check_format
@@ -68,6 +69,7 @@ def convert(
     >>> rs.convert("bm25.run", "bm25.csv").target_format
     'csv'
     """
+    check_options(convert.__annotations__, {"kind": kind, "columns": columns, "lenient": lenient})
     check_format(source_format)
     check_format(target_format)
     found = source_of(source)

@@ -69,7 +69,7 @@ def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Meas
     >>> rs.parse_measures("ndcg_cut_10 map P.5,10")
     (nDCG@10, AP, P@5, P@10)
     """
-    if isinstance(names, str | Measure):
+    if isinstance(names, str | Measure) or not isinstance(names, Iterable):
         names = [names]
     found: dict[Measure, None] = {}
     for name in names:
@@ -79,7 +79,7 @@ def parse_measures(names: str | Measure | Iterable[str | Measure]) -> tuple[Meas
             for part in split_outside(name, " ,\t\n"):
                 found.update(dict.fromkeys(parse_one(part)))
         else:
-            raise MeasureError(f"{name!r} is not the name of a measure", hint="write it as text, such as 'nDCG@10'")
+            raise MeasureError(f"{name!r} is not the name of a measure", hint="write 'nDCG@10' or rs.nDCG @ 10")
     if not found:
         raise MeasureError("no measure is named", hint="for example nDCG@10")
     return tuple(found)

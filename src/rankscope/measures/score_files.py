@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.hits import Counts
+from rankscope.checks import check_options
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
 from rankscope.io.columns import SCORE_COLUMNS, match_columns
 from rankscope.io.formats import FORMATS, compression_in_name, format_in_name
@@ -27,6 +28,7 @@ from rankscope.io.table import NumberedRow, guess_format, read_rows
 from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.measures.scores_record import ScoresRecord
+from rankscope.measures.spec import Measure
 from rankscope.records import from_builtins
 
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
@@ -41,8 +43,8 @@ Cell = tuple[str, str, Any, Any, str]
 def read_scores(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    measure: str | None = None,
-    lower_is_better: Iterable[str] = (),
+    measure: str | Measure | None = None,
+    lower_is_better: str | Measure | Iterable[str | Measure] = (),
 ) -> Scores:
     r"""Return the scores in one or more files, ours or another tool's.
 
@@ -52,7 +54,7 @@ def read_scores(
         Tables (CSV, TSV, JSON, JSONL, Parquet, Arrow), the JSON of `rankscope evaluate`, or the text of trec_eval -q. A
         file on its own is a table of query by system unless its columns say otherwise; several are one system each.
     measure
-        What a table of query by system holds.
+        What a table of query by system holds: any name, or a measure.
     lower_is_better
         Measures of which less is better.
 
@@ -75,6 +77,9 @@ def read_scores(
     bm25    0.3000
     dense   0.4500
     """
+    name = None if measure is None else str(measure)
+    check_options({"measure": "str | Measure | None"}, {"measure": measure})
+    lower = [lower_is_better] if isinstance(lower_is_better, str | Measure) else lower_is_better
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:
@@ -82,13 +87,13 @@ def read_scores(
     cells: Cells = {}
     notes: list[str] = []
     for path in map(Path, paths):
-        for system, by_measure in read_cells(path, alone=len(paths) == 1, measure=measure, notes=notes).items():
+        for system, by_measure in read_cells(path, alone=len(paths) == 1, measure=name, notes=notes).items():
             if system in cells:
                 raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
             cells[system] = by_measure
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
-    scores = as_scores(cells, lower_is_better=frozenset(lower_is_better), where=", ".join(map(str, paths)))
+    scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), where=", ".join(map(str, paths)))
     return replace(scores, notes=tuple(notes))
 
 

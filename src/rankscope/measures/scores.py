@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rankscope.align.hits import Counts
 from rankscope.arrays import Bools, Floats, in_order_sum
 from rankscope.data.sources import Origin
-from rankscope.errors import InputError, OptionError, did_you_mean
+from rankscope.errors import MeasureError, OptionError, UnknownNameError, did_you_mean
 from rankscope.light import LightRecord, field, names_of
+
+if TYPE_CHECKING:
+    from rankscope.measures.spec import Measure
 
 MIN_GEOMETRIC = 0.00001  # trec_eval's floor: one score of 0 would make the whole geometric mean 0
 
@@ -53,7 +57,10 @@ class Aggregate(LightRecord):
 
 
 class RunScores(LightRecord):
-    """The scores of one run: a matrix of queries by measures."""
+    """The scores of one run: a matrix of queries by measures.
+
+    Iterating over it gives the query ids, `scores["q1"]` the scores of a query by measure.
+    """
 
     name: str
     query_ids: tuple[str, ...]
@@ -83,7 +90,16 @@ class RunScores(LightRecord):
     def __hash__(self) -> int:
         return hash((self.name, self.measures, self.query_ids))
 
-    def __getitem__(self, key: str | tuple[str, str]) -> Any:
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.query_ids)
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    def __contains__(self, query: object) -> bool:
+        return query in self.query_ids
+
+    def __getitem__(self, key: str | tuple[str, str | Measure]) -> Any:
         """Return one score by (query, measure), or one query's scores by measure."""
         if isinstance(key, tuple):
             row, column = position(self.query_ids, key[0], "query"), position(self.measures, key[1], "measure")
@@ -91,7 +107,7 @@ class RunScores(LightRecord):
         scores = self.values[position(self.query_ids, key, "query")]
         return dict(zip(self.measures, scores.tolist(), strict=True))
 
-    def column(self, measure: str) -> Floats:
+    def column(self, measure: str | Measure) -> Floats:
         """Return one measure's scores, in the order of the queries."""
         return self.values[:, position(self.measures, measure, "measure")]
 
@@ -103,14 +119,14 @@ class RunScores(LightRecord):
         """Return the mean of every measure (counts, such as NumRel, are summed)."""
         return self.aggregate()
 
-    def aggregate_of(self, measure: str, how: str | None = None) -> Aggregate:
+    def aggregate_of(self, measure: str | Measure, how: str | None = None) -> Aggregate:
         """Return one number for one measure; by default what is usual for it."""
         i = position(self.measures, measure, "measure")
         how = how or self.aggregates[i]
         counts = ~np.isnan(self.values[:, i])
         kept, weights = self.values[counts, i], None if self.weights is None else self.weights[counts]
         return Aggregate(
-            value=summarise(kept, how, lower_is_better=measure in self.lower_is_better, weights=weights),
+            value=summarise(kept, how, lower_is_better=self.measures[i] in self.lower_is_better, weights=weights),
             n=len(kept) if weights is None else int(np.count_nonzero(weights)),
             undefined=int(self.undefined[:, i].sum()),
             missing=self.counts.missing,
@@ -172,7 +188,7 @@ class Scores(LightRecord, Mapping[str, RunScores]):
 
     def __getitem__(self, name: str) -> RunScores:
         if name not in self.by_name:
-            raise KeyError(f"there is no run {name!r}; the runs are {', '.join(self.by_name)}")
+            raise UnknownNameError(f"there is no run {name!r}; the runs are {', '.join(self.by_name)}")
         return self.by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -249,7 +265,12 @@ class Summary(Mapping[str, dict[str, Aggregate]]):
         self._by_run = dict(by_run)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._by_run[key[0]][str(key[1])] if isinstance(key, tuple) else self._by_run[key]
+        if isinstance(key, tuple):
+            row = self[key[0]]
+            return row[tuple(row)[position(tuple(row), key[1], "measure")]]
+        if key not in self._by_run:
+            raise UnknownNameError(f"there is no run {key!r}; the runs are {', '.join(self._by_run)}")
+        return self._by_run[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_run)
@@ -318,13 +339,19 @@ def summarise(values: Floats, how: str, *, lower_is_better: bool = False, weight
     return float(np.mean(worst_first[: max(1, len(values) // 10)]))
 
 
-def position(names: tuple[str, ...], name: str, what: str) -> int:
-    """Return where a name stands, or say which ones there are."""
+def position(names: tuple[str, ...], name: str | Measure, what: str) -> int:
+    """Return where a name stands, or say which ones there are; a measure may be called in any way that we know."""
+    if name not in names and what == "measure":
+        from rankscope.measures.parse import parse_measure  # rarely needed
+
+        with suppress(MeasureError):
+            name = parse_measure(name)
     try:
         return names.index(str(name))
     except ValueError:
         close = did_you_mean(str(name), names)
-        raise InputError(f"there is no {what} {name!r} among the scores", hint=close or f"e.g. {names[:3]}") from None
+        hint = close or f"e.g. {', '.join(map(repr, names[:3]))}"
+        raise UnknownNameError(f"there is no {what} {str(name)!r} among the scores", hint=hint) from None
 
 
 def show(value: float) -> str:

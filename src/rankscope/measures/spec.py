@@ -15,7 +15,7 @@ import numpy as np
 from rankscope.align.hits import Hits
 from rankscope.arrays import Floats, safe_divide
 from rankscope.errors import MeasureError, did_you_mean
-from rankscope.light import LightRecord, field
+from rankscope.light import LightRecord, SignatureOnDemand, field
 from rankscope.measures.parameters import PARAMETERS, REQUIRED, Parameter, parameters_of, show_value
 from rankscope.measures.registry import ALIASES, REGISTRY
 
@@ -147,8 +147,49 @@ COMMON = ("judged_only", "agg")
 """Parameters that every measure has, handled outside of its function."""
 
 
-class Measure(LightRecord):
-    """A measure with its parameters: a value that can be compared, printed and used wherever a name is expected."""
+class DocOfMeasure:
+    """What a measure answers and which parameters it takes; of the class itself, its docstring."""
+
+    def __init__(self, of_class: str) -> None:
+        self.of_class = of_class
+
+    def __get__(self, measure: Measure | None, owner: type[Measure]) -> str:
+        if measure is None or measure.base not in REGISTRY:
+            return self.of_class
+        spec = measure.spec
+        lines = [f"{measure.name}: {spec.title}.", "", *spec.description.splitlines(), "", "Parameters", "----------"]
+        for name, default in parameters_with_common(spec).items():
+            known = PARAMETERS[name]
+            lines += [name if default is REQUIRED else f"{name} = {show_value(default)}"]
+            lines += [f"    {known.meaning[:1].upper()}{known.meaning[1:]}: {known.accepts}."]
+        cutoff = {"k": " @ 10", "recall": " @ 0.1"}.get(spec.cutoff or "", "")
+        return "\n".join([*lines, "", f"Written rs.{spec.name}{cutoff}; `rankscope measures {spec.name}` says more."])
+
+
+class SignatureOfMeasure(SignatureOnDemand):
+    """Which parameters a measure can be given: `P(rel=2)`; of the class itself, how a record is made."""
+
+    def __get__(self, measure: Measure | None, owner: type[LightRecord]) -> inspect.Signature:
+        if measure is None:
+            return super().__get__(measure, owner)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        defaults = {**parameters_with_common(measure.spec), **measure.options}
+        parameters = [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
+        return inspect.Signature(parameters, return_annotation="Measure")
+
+
+def parameters_with_common(spec: MeasureSpec) -> dict[str, Any]:
+    """Return the parameters of a measure with their defaults, those that every measure has among them."""
+    return {**spec.parameters, **{name: PARAMETERS[name].default for name in COMMON}}
+
+
+class Measure(LightRecord):  # noqa: D101 (it has one, and so has each measure)
+    __doc__ = DocOfMeasure(
+        "A measure with its parameters: a value that can be compared, printed and used wherever a name is expected.\n\n"
+        "It is equal to its canonical name, so that it is found wherever that is: `(rs.nDCG @ 10) in scores.measures`."
+    )
+    if not TYPE_CHECKING:
+        __signature__ = SignatureOfMeasure()
 
     base: str
     params: tuple[tuple[str, Any], ...] = ()
@@ -164,7 +205,7 @@ class Measure(LightRecord):
         if missing and complete:
             raise MeasureError(f"{spec.name} needs a cut-off", hint=f"write {spec.name}@10, for example")
         ordered = [name for name in (*spec.parameters, *COMMON) if name in checked]
-        defaults = {**spec.parameters, **{name: PARAMETERS[name].default for name in COMMON}}
+        defaults = parameters_with_common(spec)
         return cls(spec.name, tuple((name, checked[name]) for name in ordered if checked[name] != defaults[name]))
 
     @property
@@ -221,6 +262,12 @@ class Measure(LightRecord):
 
     def __repr__(self) -> str:
         return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == str(other) if isinstance(other, Measure | str) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 def measure(

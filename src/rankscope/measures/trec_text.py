@@ -16,7 +16,7 @@ from rankscope.arrays import Floats
 from rankscope.errors import MeasureError, did_you_mean
 from rankscope.light import LightRecord
 from rankscope.measures.gain import scale_top
-from rankscope.measures.parse import CUTS, GROUPS, TENTHS, gain_map
+from rankscope.measures.parse import CUTS, GROUPS, TENTHS, gain_map, parse_measures, split_outside
 from rankscope.measures.profiles import VERSIONS
 from rankscope.measures.registry import REGISTRY
 from rankscope.measures.scores import summarise
@@ -214,30 +214,94 @@ NICKNAMES = {
 }
 
 
-def requested(names: Iterable[str], version: int) -> dict[str, str]:
-    """Return the measures asked for with their parameters; the first parameters given for a measure stay."""
+def requested(given: str | Measure | Iterable[str | Measure], version: int) -> dict[str, str]:
+    """Return the measures asked for with their parameters; the first parameters given for a measure stay.
+
+    That is trec_eval's rule. Several cut-offs that are given by names of ours, nDCG@5 and nDCG@10, are all printed.
+    """
     lacking = () if version >= VERSIONS["trec_eval-10"] else ("rbp", "rbp_resid", "unj")
     chosen: dict[str, str] = {}
-    for name in names:
+    by_our_names: dict[str, list[str]] = {}
+    for name in names_in(given):
         if name in NICKNAMES:
             chosen.update({base: "" for base in NICKNAMES[name] if base not in chosen and base not in lacking})
             continue
         base, _, params = name.partition(".")
-        if base not in HEADERS and (base not in TABLE or base in lacking):
-            known = [*NICKNAMES, *HEADERS, *TABLE]
-            raise MeasureError(
-                f"trec_eval {version} has no measure {base!r}",
-                hint=did_you_mean(base, known) or f"it has {', '.join(known)}",
-            )
-        chosen.setdefault(base, params)
+        if base in HEADERS or (base in TABLE and base not in lacking):
+            chosen.setdefault(base, params)
+            continue
+        for base, params in names_at_trec_eval(name, version, lacking):
+            if base not in chosen or base in by_our_names:
+                by_our_names.setdefault(base, []).append(params)
+                chosen[base] = ",".join(dict.fromkeys(by_our_names[base]))
+            elif not lines_of(base, params, version) <= lines_of(base, chosen[base], version):
+                raise MeasureError(
+                    f"{name} is asked for, but trec_eval prints {base} once, as it is named first",
+                    hint=f"name all that you want at once: {base}.{params},…",
+                )
     return chosen
 
 
+def lines_of(base: str, params: str, version: int) -> set[str]:
+    return {line.name for line in TABLE[base](base, params, version)}
+
+
+def names_in(given: str | Measure | Iterable[str | Measure]) -> list[str]:
+    """Return the names of measures that are given in any way in which measures can be given."""
+    each = [given] if isinstance(given, str | Measure) or not isinstance(given, Iterable) else given
+    names = [part for name in each for part in ([str(name)] if isinstance(name, Measure) else texts_in(name))]
+    if not names:
+        raise MeasureError("no measure is named", hint="for example map, or official for the usual ones")
+    return names
+
+
+def texts_in(name: object) -> list[str]:
+    if not isinstance(name, str):
+        raise MeasureError(f"{name!r} is not the name of a measure", hint="write 'ndcg_cut.10' or rs.nDCG @ 10")
+    return split_outside(name, " ,\t\n")
+
+
+def names_at_trec_eval(name: str, version: int, lacking: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield what trec_eval calls the measures that we call by this name, and their parameters."""
+    known = [*NICKNAMES, *HEADERS, *(base for base in TABLE if base not in lacking)]
+    try:
+        measures = parse_measures(name)
+    except MeasureError:
+        measures = ()
+    found = [(measure, base) for measure in measures for base in TABLE if base in known and prints(base, measure)]
+    if not found or {measure for measure, _ in found} != set(measures):
+        raise MeasureError(
+            f"trec_eval {version} has no measure {name!r}",
+            hint=did_you_mean(name.partition(".")[0], known) or f"it has {', '.join(known)}",
+        )
+    for measure in measures:
+        base = next(base for each, base in found if each == measure)
+        yield base, str(measure.options.get(measure.spec.cutoff or "", ""))
+
+
+def prints(base: str, measure: Measure) -> bool:
+    """Tell whether one of trec_eval's measures, at the cut-off if there is one, is this measure of ours."""
+    cutoff = measure.options.get(measure.spec.cutoff or "")
+    try:
+        (line,) = TABLE[base](base, "" if cutoff is None else str(cutoff), VERSIONS["trec_eval-10"])
+        is_same = parse_measures(base if cutoff is None else f"{base}.{cutoff}") == (measure,)
+    except (MeasureError, ValueError):  # it has no cut-off, or several lines
+        return False
+    return is_same and (line.name == base) == (cutoff is None)
+
+
 def trec_lines(
-    hits: Hits, names: Iterable[str], version: int, *, rel: float, tag: str, per_query: bool, complete: bool
+    hits: Hits,
+    measures: str | Measure | Iterable[str | Measure],
+    version: int,
+    *,
+    rel: float,
+    tag: str,
+    per_query: bool,
+    complete: bool,
 ) -> Iterator[str]:
     """Yield the lines of the output for one run, whose lowest relevant grade is `rel`."""
-    chosen = requested(names, version)
+    chosen = requested(measures, version)
     columns = [
         (line, line.scores(hits, rel))
         for name, lines in TABLE.items()

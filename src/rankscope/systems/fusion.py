@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from rankscope.checks import check_at_least, check_options
 from rankscope.data.loading import load_runs
 from rankscope.data.run import Run
 from rankscope.data.sources import RowsSource
@@ -124,11 +125,12 @@ def fuse(
     >>> rs.evaluate({"q": {"b": 1}}, fused, "RR")["fused"]["q", "RR"]
     1.0
     """
+    given = {"method": method, "k": k, "weights": weights, "norm": norm, "depth": depth, "name": name}
+    check_options(fuse.__annotations__, given)
+    check_at_least(1, depth=depth)
     fusion = Fusion(method=method, k=k, weights=None if weights is None else tuple(weights), norm=norm)
     loaded = load_runs(runs)
     fusion.weights_for(len(loaded))
-    if depth is not None and depth < 1:
-        raise OptionError(f"depth is {depth}, but it must be 1 or more")
     if len(loaded) == 1:
         raise OptionError("one run cannot be fused", hint="give two or more")
     queries = dict.fromkeys(query for run in loaded for query in run.query_ids)

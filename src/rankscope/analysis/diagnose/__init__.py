@@ -18,11 +18,13 @@ from rankscope.analysis.diagnose.checks import findings_of
 from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList
 from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
 from rankscope.analysis.diagnose.view import RunView
+from rankscope.checks import check_at_least, check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.evaluation import chosen_profile, decide_measures, decide_policies, id_notes, load_side_data
+from rankscope.light import names_of
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
 from rankscope.measures.scoring import check_grades, count
@@ -108,9 +110,12 @@ def diagnose(
     1.0
 
     """
-    for cut in (k, *pool_cuts):
-        if not isinstance(cut, int) or isinstance(cut, bool) or cut < 1:
-            raise OptionError(f"{cut!r} is not a cut-off: it counts ranks, so it is a whole number from 1 up")
+    given = {"k": k, "pool_cuts": pool_cuts, "options": options, "qrels_options": qrels_options, "anyway": anyway}
+    check_keywords("diagnose", policies, [*diagnose.__annotations__, *names_of(Policies)])
+    check_options(diagnose.__annotations__, given)
+    check_at_least(1, k=k)
+    if min(pool_cuts, default=1) < 1:
+        raise OptionError(f"pool_cuts is {pool_cuts!r}, but it must be whole numbers from 1 up")
     chosen = chosen_profile(profile)
     decided = decide_policies(chosen, policies)
     measure = decide_measures(chosen, f"nDCG@{k}")[0]

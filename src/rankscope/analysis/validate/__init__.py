@@ -19,6 +19,7 @@ from rankscope.align.finding import LEVELS, N_EXAMPLES, Finding, quote_id
 from rankscope.analysis.validate.checks import QRELS_CHECKS, RUN_CHECKS
 from rankscope.analysis.validate.pair import PAIR_CHECKS, inverted_order
 from rankscope.analysis.validate.tables import JudgedRun, QrelsTable, RunTable
+from rankscope.checks import check_options
 from rankscope.data.coerce import qrels_rows
 from rankscope.data.loading import ReadOptions, load_runs
 from rankscope.data.qrels import Qrels
@@ -97,6 +98,7 @@ def validate(
     ['docs listed again for the same query: 1 of 2 rows']
 
     """
+    check_options(validate.__annotations__, {"options": options, "qrels_options": qrels_options})
     lenient = ReadOptions(lenient=True)
     if isinstance(qrels, str | os.PathLike):
         judged = read_file(read_qrels, os.fspath(qrels), qrels_options or lenient)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
 from rankscope.data.qrels import Qrels, index_dict, read_qrels_file
-from rankscope.data.run import Run
+from rankscope.data.run import Run, wrap
 from rankscope.data.sources import ReadOptions, file_source, is_file_object, name_of
 from rankscope.errors import InputError
 
@@ -47,7 +47,7 @@ def load_run(data: Any, *, name: str | None = None, options: ReadOptions | None 
     if source is not None:
         return Run(source, name=name)
     is_nested = isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values())
-    make = Run.wrap if is_nested or hasattr(data, "__arrow_c_stream__") else Run
+    make = wrap if is_nested or hasattr(data, "__arrow_c_stream__") else Run
     return make(data, name=name)
 
 

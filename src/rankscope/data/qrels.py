@@ -127,19 +127,6 @@ class Qrels(QueryDocs):
         fractional = np.flatnonzero(self.rows.grade % 1 != 0)
         return int(fractional[0]) if len(fractional) else None
 
-    def require_whole_grades(self, measure: str) -> None:
-        """Internal: refuse fractional grades for a measure that cannot use them."""
-        row = self.fractional_row
-        if row is None:
-            return
-        grade, query, doc = float(self.rows.grade[row]), self.rows.query[row], self.rows.doc[row]
-        raise GradeError(
-            f"{measure} needs grades that are whole numbers, but row {row + 1} of the qrels "
-            f"(query {query!r}, doc {doc!r}) has grade {grade!r}",
-            hint=f"say which grades are relevant, e.g. min_rel={grade!r} (--min-rel {grade!r}); "
-            "or use a measure of graded gain, such as nDCG",
-        )
-
     def select(self, query_ids: Iterable[str | int]) -> Qrels:
         """Return the judgments of some queries, with all that is known of them; ids without a judgment are ignored."""
         from rankscope.io.ids import as_key
@@ -185,6 +172,20 @@ class Qrels(QueryDocs):
         n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
         queries, judgments = counted(len(self), "query", "queries"), counted(n_rows, "judgment", "judgments")
         return f"Qrels({queries}, {judgments})"
+
+
+def require_whole_grades(qrels: Qrels, measure: str) -> None:
+    """Refuse fractional grades for a measure that cannot use them."""
+    row = qrels.fractional_row
+    if row is None:
+        return
+    grade, query, doc = float(qrels.rows.grade[row]), qrels.rows.query[row], qrels.rows.doc[row]
+    raise GradeError(
+        f"{measure} needs grades that are whole numbers, but row {row + 1} of the qrels "
+        f"(query {query!r}, doc {doc!r}) has grade {grade!r}",
+        hint=f"say which grades are relevant, e.g. min_rel={grade!r} (--min-rel {grade!r}); "
+        "or use a measure of graded gain, such as nDCG",
+    )
 
 
 def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[str, float]]:

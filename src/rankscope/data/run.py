@@ -138,13 +138,6 @@ class Run(QueryDocs):
             self.source = file_source(data) or (data if is_source else own_source(data))
         self.name = name or getattr(self.source, "name", None)
 
-    @classmethod
-    def wrap(cls, data: Any, *, name: str | None = None) -> Run:
-        """Internal: a run that reads the caller's own dicts or table without a copy; they must not change meanwhile."""
-        run = cls({}, name=name)
-        run.source = DictSource(data) if isinstance(data, Mapping) else shared_source(data)
-        return run
-
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""
         return self if name == self.name else Run(self, name=name)
@@ -206,14 +199,19 @@ class Run(QueryDocs):
 
     def __repr__(self) -> str:
         path = getattr(self.source, "path", None)
-        shown = (
-            counted(len(self), "query", "queries") if path is None else f"file {path!r}"
-        )  # which is read only when it is needed
+        shown = f"file {path!r}" if path else counted(len(self), "query", "queries")  # a file is not read for this
         return f"Run({shown})" if self.name is None else f"Run({self.name!r}, {shown})"
 
 
 def counted(n: int, one: str, several: str) -> str:
     return f"{n} {one if n == 1 else several}"
+
+
+def wrap(data: Any, *, name: str | None = None) -> Run:
+    """Return a run that reads the caller's own dicts or table without a copy; they must not change meanwhile."""
+    run = Run({}, name=name)
+    run.source = DictSource(data) if isinstance(data, Mapping) else shared_source(data)
+    return run
 
 
 class _Rankings:

@@ -16,7 +16,7 @@ from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import CollectionPart
 from rankscope.measures.scores import Scores
 from rankscope.measures.scores_record import ScoresRecord, scores_record
-from rankscope.records import Record
+from rankscope.records import Record, StoredRecord
 
 SplitKind = Literal["all", "train", "holdout", "drawn"]
 
@@ -231,6 +231,15 @@ class Benchmark(Record, eq=False):
             for name in shared
         )
 
+    @property
+    def record(self) -> BenchmarkRecord:
+        """What is stored of it: all but the project's own settings, what systems say of themselves, and the command."""
+        return benchmark_record(self)
+
+    def to_json(self) -> str:
+        """Return its record as JSON, as `rankscope run --format json` does; `BenchmarkRecord.from_json` reads it."""
+        return self.record.to_json()
+
 
 # What is stored
 
@@ -265,7 +274,7 @@ class RunTimes(Record):
     finished: str
 
 
-class BenchmarkRecord(Record):
+class BenchmarkRecord(StoredRecord):
     """A benchmark, as printed by rankscope run --format json."""
 
     rankscope: str

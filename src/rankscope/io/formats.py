@@ -6,6 +6,7 @@ read or written: most files are TREC text, which needs none of the others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -52,10 +53,9 @@ FORMATS: Registry[Format] = Registry(
 """Every format by name, with a sentence that describes it and the endings of its files."""
 
 
-OTHER_FILES = frozenset(
-    "xlsx xls ods numbers doc docx odt pdf html htm md tex rtf xml yaml yml toml ini py ipynb pkl pickle joblib npy npz "
-    "pt safetensors h5 hdf5 mat rds rdata sav dta avro orc lance proto db sqlite sqlite3 duckdb mdb sql zip tar tgz 7z "
-    "rar lz4 br svg png jpg jpeg".split()
+OTHER_FILES = re.compile(
+    "xlsx?|ods|numbers|docx?|odt|pdf|html?|md|tex|rtf|xml|ya?ml|toml|ini|py|ipynb|pkl|pickle|joblib|np[yz]|pt|safetensors|"
+    "h5|hdf5|mat|rds|rdata|sav|dta|avro|orc|lance|db|sqlite3?|duckdb|mdb|sql|zip|tar|tgz|7z|rar|lz4|br|svg|png|jpe?g"
 )
 """Endings of files that are something else, and are no place for TREC text."""
 
@@ -105,7 +105,7 @@ def ending_in_name(name: str) -> str:
 def format_to_write(name: str) -> str:
     """Return the format of a file to be written: TREC text where its name says nothing, such as bm25 or bm25.v2."""
     ending, found = ending_in_name(name), format_in_name(name)
-    if found is None and ending in OTHER_FILES:
+    if found is None and OTHER_FILES.fullmatch(ending):
         known = [f".{each}" for format_name in FORMATS for each in endings_of(format_name)]
         raise FormatError(
             f"{name}: runs and qrels are not written as .{ending}",

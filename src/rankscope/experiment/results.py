@@ -211,10 +211,12 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_failed(self) -> int:
+        """Queries without an answer, over all systems and collections."""
         return sum(result.n_failed for result in self.collections)
 
     @property
     def n_left_out(self) -> int:
+        """Systems that are not evaluated, over all collections."""
         return sum(len(result.left_out) for result in self.collections)
 
     @property

@@ -9,8 +9,20 @@ import numpy as np
 import pytest
 from msgspec import Meta, field
 
+import rankscope as rs
 from rankscope.errors import OptionError
-from rankscope.records import Misfit, Options, Record, from_builtins, from_json, json_schema, to_builtins, to_json
+from rankscope.records import (
+    KINDS_OF_JSON,
+    Misfit,
+    Options,
+    Record,
+    from_builtins,
+    from_json,
+    json_schema,
+    kind_of_json,
+    to_builtins,
+    to_json,
+)
 
 
 class Point(Record):
@@ -128,3 +140,62 @@ def test_paths_are_read_and_written_as_text():
 def test_text_that_is_not_json_is_an_error():
     with pytest.raises(OptionError, match="file: not JSON"):
         from_json(Point, "{", where="file")
+
+
+QRELS = {f"q{i}": {f"d{i}": 1, "x": 0} for i in range(6)}
+RUNS = {
+    "a": {f"q{i}": [f"d{i}", "x"] for i in range(6)},
+    "b": {f"q{i}": ["x"] * (i % 2) + [f"d{i}"] for i in range(6)},
+}
+
+
+class TestWhatUsersKeep:
+    """Every public record has `to_json` and `from_json`."""
+
+    def records(self):
+        scores = rs.evaluate(QRELS, RUNS, "AP RR@10")
+        return [
+            scores,
+            rs.compare(QRELS, RUNS, "AP", n_resamples=99),
+            rs.diagnose(QRELS, RUNS["b"]),
+            rs.validate(QRELS, RUNS["a"]),
+            rs.explain(QRELS, RUNS["b"], "q1", "AP"),
+            rs.robustness(scores, "AP", baseline="a")["b"],
+            rs.plan(scores=scores, measure="AP", detect=0.1),
+        ]
+
+    @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
+    def test_is_written_and_read_back_equal(self):
+        for record in self.records():
+            assert type(record).from_json(record.to_json()) == record
+
+    @pytest.mark.filterwarnings("ignore::rankscope.RankscopeWarning")
+    def test_another_kind_is_said(self):
+        records = [record for record in self.records() if not isinstance(record, rs.Robustness)]
+        assert {type(record).__name__ for record in records} == set(KINDS_OF_JSON) - {"Benchmark"}
+        for record in records:
+            assert kind_of_json(json.loads(record.to_json())) == type(record).__name__
+            for kind in (type(other) for other in records if other is not record):
+                message = f"this is the JSON of {type(record).__name__}, but what is wanted is that of {kind.__name__}"
+                with pytest.raises(OptionError, match=message):
+                    kind.from_json(record.to_json())
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("{}", "this is not the JSON of Comparison: there must be the key 'rankscope'"),
+            ("[]", "this is not the JSON of Comparison, which is a table"),
+            ("x", "not JSON.*\nHint: what is wanted is the JSON of Comparison"),
+        ],
+    )
+    def test_what_is_expected_is_said(self, text, message):
+        with pytest.raises(OptionError, match=message):
+            rs.Comparison.from_json(text)
+
+    def test_ids_that_are_not_text_are_written_as_escapes(self):
+        qrels, run = {"q\udce9": {"d": 1}}, {"q\udce9": ["d"]}
+        for record in (rs.explain(qrels, run, "q\udce9", "AP"), rs.evaluate(qrels, run, "AP")):
+            text = record.to_json()
+            text.encode()
+            assert type(record).from_json(text) == record
+        assert "\u00e9" in rs.evaluate({"\u00e9": {"d": 1}}, {"\u00e9": ["d"]}, "AP").to_json()

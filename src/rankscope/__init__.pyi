@@ -1,5 +1,6 @@
 # Made from the code by scripts/docs: change PUBLIC in __init__.py, not this file.
 from rankscope._version import __version__ as __version__
+from rankscope.align.hits import Hits as Hits
 from rankscope.align.policies import Policies as Policies
 from rankscope.analysis.diagnose import Diagnosis as Diagnosis
 from rankscope.analysis.diagnose import diagnose as diagnose
@@ -11,6 +12,7 @@ from rankscope.analysis.validate import ValidationReport as ValidationReport
 from rankscope.analysis.validate import validate as validate
 from rankscope.comparison.compare import compare as compare
 from rankscope.comparison.compare import compare_scores as compare_scores
+from rankscope.comparison.planning import QueryPlan as QueryPlan
 from rankscope.comparison.planning import plan as plan
 from rankscope.comparison.records import Comparison as Comparison
 from rankscope.data.loading import ReadOptions as ReadOptions
@@ -22,12 +24,21 @@ from rankscope.data.run import Run as Run
 from rankscope.data.shapes import QrelsLike as QrelsLike
 from rankscope.data.shapes import RunLike as RunLike
 from rankscope.data.shapes import RunsLike as RunsLike
+from rankscope.errors import FormatError as FormatError
+from rankscope.errors import InputError as InputError
+from rankscope.errors import MeasureError as MeasureError
+from rankscope.errors import OptionError as OptionError
 from rankscope.errors import RankscopeError as RankscopeError
 from rankscope.errors import RankscopeWarning as RankscopeWarning
-from rankscope.evaluation import EvaluateRequest as EvaluateRequest
 from rankscope.evaluation import evaluate as evaluate
 from rankscope.evaluation import trec_eval_text as trec_eval_text
+from rankscope.experiment.project import Project as Project
+from rankscope.experiment.project import load_project as load_project
+from rankscope.experiment.results import Benchmark as Benchmark
+from rankscope.experiment.results import BenchmarkRecord as BenchmarkRecord
+from rankscope.experiment.runner import RunOptions as RunOptions
 from rankscope.experiment.runner import run_project as run_project
+from rankscope.io.conversion import Conversion as Conversion
 from rankscope.io.conversion import convert as convert
 from rankscope.measures.listing import list_measures as list_measures
 from rankscope.measures.parse import parse_measure as parse_measure
@@ -42,6 +53,8 @@ from rankscope.measures.spec import MeasureExample as MeasureExample
 from rankscope.measures.spec import MeasureFamily as MeasureFamily
 from rankscope.measures.spec import Workings as Workings
 from rankscope.measures.spec import measure as measure
+from rankscope.report.document import Report as Report
+from rankscope.report.render import render as render
 from rankscope.systems.fusion import fuse as fuse
 from rankscope.typing import EvaluateOptions as EvaluateOptions
 from rankscope.typing import MeasureLike as MeasureLike
@@ -126,26 +139,37 @@ nNRBP: Measure
 
 __all__ = [
     "Aggregate",
+    "Benchmark",
+    "BenchmarkRecord",
     "Comparison",
+    "Conversion",
     "Diagnosis",
     "EvaluateOptions",
-    "EvaluateRequest",
     "Explanation",
+    "FormatError",
+    "Hits",
+    "InputError",
     "Measure",
+    "MeasureError",
     "MeasureExample",
     "MeasureFamily",
     "MeasureLike",
     "MeasuresLike",
+    "OptionError",
     "Policies",
     "PolicyOptions",
+    "Project",
     "Qrels",
     "QrelsLike",
+    "QueryPlan",
     "RankscopeError",
     "RankscopeWarning",
     "ReadOptions",
+    "Report",
     "Robustness",
     "Run",
     "RunLike",
+    "RunOptions",
     "RunScores",
     "RunsLike",
     "Scores",
@@ -161,6 +185,7 @@ __all__ = [
     "fuse",
     "list_measures",
     "list_profiles",
+    "load_project",
     "load_qrels",
     "load_run",
     "measure",
@@ -168,6 +193,7 @@ __all__ = [
     "parse_measures",
     "plan",
     "read_scores",
+    "render",
     "robustness",
     "run_project",
     "trec_eval_text",

@@ -16,7 +16,7 @@ from rankscope.align.policies import CHOICES, Policies
 from rankscope.arrays import read_only
 from rankscope.checks import check_at_least, check_keywords, check_options, is_number, is_truth, is_whole
 from rankscope.data.loading import ReadOptions, load_qrels, load_run, load_runs
-from rankscope.data.qrels import Qrels
+from rankscope.data.qrels import Qrels, require_whole_grades
 from rankscope.data.run import Run
 from rankscope.errors import OptionError, RankscopeWarning, did_you_mean
 from rankscope.light import LightRecord, asdict, names_of, replace, types_of
@@ -398,7 +398,7 @@ def trec_eval_text(
         policies["missing"] = "zero"
     decided = decide_policies(chosen_profile(profile), policies, caller="trec_eval_text")
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=options)
-    judged.require_whole_grades("trec_eval")
+    require_whole_grades(judged, "trec_eval")
     loaded = load_run(run, options=options)
     hits = align(judged, loaded, decided)
     raise_or_warn(find_mismatch(judged, loaded, count(hits, decided)), anyway=True)

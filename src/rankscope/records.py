@@ -13,11 +13,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from itertools import pairwise
 from operator import getitem
 from pathlib import Path, PurePath
-from typing import Any, Generic, Literal, TypeVar, dataclass_transform, get_type_hints
+from typing import Any, Generic, Literal, Self, TypeVar, dataclass_transform, get_type_hints
 
 import msgspec
 
@@ -30,6 +30,19 @@ Value = TypeVar("Value")
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True):
     """A result: its values stay as they are, and two records of the same values are equal."""
+
+
+class StoredRecord(Record):
+    """A result that is kept: it is written as JSON, and read back equal."""
+
+    def to_json(self) -> str:
+        """Return the record as JSON, from which `from_json` makes an equal one."""
+        return to_json(self, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the record that `to_json`, or the command with `--format json`, wrote."""
+        return from_json(cls, text)
 
 
 class Both(Record, Generic[Value]):
@@ -65,17 +78,58 @@ def to_builtins(record: Any) -> Any:
 def to_json(record: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
     """Return a record as JSON; NaN and infinity are refused, as JSON has neither.
 
-    `ascii_only` writes all other characters as escapes: for ids and paths that may hold bytes that are not text.
+    Ids and paths may hold bytes that are not text, which no file takes as they are: then, or with `ascii_only`,
+    all characters beyond ASCII are written as escapes.
     """
-    return json.dumps(to_builtins(record), indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    data = to_builtins(record)
+    text = json.dumps(data, indent=indent, ensure_ascii=ascii_only, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(data, indent=indent, allow_nan=False)
+    return text
 
 
 def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> AnyRecord:
+    """Return the record that a JSON text holds; of another kind of record it is said which one it is."""
+    before = f"{where}: " if where else ""
+    name = kind.__name__.removesuffix("Record")
     try:
         data = json.loads(text, parse_float=finite_float, parse_constant=finite_float)
     except (ValueError, TypeError, RecursionError) as error:
-        raise OptionError(f"{where + ': ' if where else ''}not JSON: {error}") from None
-    return from_builtins(kind, data, where=where)
+        raise OptionError(f"{before}not JSON: {error}", hint=f"what is wanted is the JSON of {name}") from None
+    found = kind_of_json(data)
+    if found and found != name:
+        raise OptionError(f"{before}this is the JSON of {found}, but what is wanted is that of {name}")
+    return from_builtins(kind, data, where=where, wording=partial(_wording_of_kind, name))
+
+
+KINDS_OF_JSON = {
+    "Comparison": {"rankscope", "primary", "groups"},
+    "Benchmark": {"rankscope", "project", "collections"},
+    "Diagnosis": {"rankscope", "is_fine", "findings"},
+    "ValidationReport": {"rankscope", "findings", "files"},
+    "Explanation": {"formula", "why_undefined", "steps"},
+    "QueryPlan": {"alpha_per_comparison", "pairs"},
+    "Scores": {"rankscope", "policies", "runs", "measures"},
+}
+"""The keys by which the JSON of a record that users keep is known; the first that has them all is it."""
+
+
+def kind_of_json(data: Any) -> str:
+    """Return the name of the record that data is the JSON of, empty where it is none that users keep."""
+    keys = set(data) if isinstance(data, dict) else set()
+    return next((name for name, known in KINDS_OF_JSON.items() if known <= keys), "")
+
+
+def _wording_of_kind(name: str, misfit: Misfit, where: str) -> OptionError:
+    """Say what was expected where data is no record of the kind at all."""
+    if misfit.problem == "missing" and "." not in misfit.path:
+        before = f"{where}: " if where else ""
+        return OptionError(f"{before}this is not the JSON of {name}: there must be the key {misfit.key!r}")
+    if not misfit.path:
+        return OptionError(f"{where + ': ' if where else ''}this is not the JSON of {name}, which is a table")
+    return default_wording(misfit, where)
 
 
 def finite_float(text: str) -> float:

@@ -42,7 +42,7 @@ class PolicyOptions(TypedDict, total=False):
 
 
 class EvaluateOptions(PolicyOptions, total=False):
-    """The keywords of `evaluate`, which are those of `EvaluateRequest` with each policy by its name."""
+    """The keywords of `evaluate`, each policy by its name."""
 
     profile: str | None
     options: ReadOptions | None

@@ -130,6 +130,16 @@ def test_scores_of_other_tools(rankscope, tmp_path):
     assert "b is better." in report.read_text()
 
 
+def test_json_that_holds_no_scores_is_called_by_its_name(rankscope, files, tmp_path):
+    stored = str(tmp_path / "c.json")
+    assert rankscope("compare", files["qrels"], files["old"], files["new"], "-o", stored).code == 0
+    for command in (["report", stored, "-o", str(tmp_path / "r.html")], ["compare", "--scores", stored]):
+        done = rankscope(*command)
+        assert done.code == 2
+        assert f"{stored} holds no scores of queries: it is the JSON of Comparison" in done.err
+        assert "rankscope evaluate" in done.err
+
+
 def test_options_that_could_do_nothing_are_refused(rankscope, files, tmp_path):
     table = tmp_path / "s.csv"
     table.write_text(

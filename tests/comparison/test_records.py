@@ -99,6 +99,22 @@ def test_a_notebook_shows_a_comparison():
     assert "RR@10" in html
 
 
+@pytest.mark.parametrize("n_runs", [2, 3])
+def test_a_notebook_shows_what_it_can_of_a_comparison_that_was_read_back(n_runs):
+    qrels, runs = data(n_runs)
+    found = rs.compare(qrels, runs, "RR@10 AP")
+    again = rs.Comparison.from_json(found.to_json())
+    html = again._repr_html_()
+    assert html.startswith("<iframe")
+    assert "with_scores(scores)" in html
+    assert all(pair.final_verdict.text in html for pair in found) or n_runs > 2
+    assert not again.has_scores
+    with pytest.raises(InputError, match="no scores of queries") as raised:
+        again.report()
+    assert "with_scores(rs.Scores.from_json(text))" in raised.value.hint
+    assert again.with_scores(found.scores).report() == found.report()
+
+
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 PLAIN = {
     msgspec.inspect.NoneType: st.none(), msgspec.inspect.BoolType: st.booleans(), msgspec.inspect.StrType: st.text(max_size=5),

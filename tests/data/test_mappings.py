@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import pickle
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -57,10 +58,78 @@ def test_what_a_run_gives_out_cannot_change_it(run):
     assert run["q1"] == {"a": -0.5}
 
 
-def test_runs_are_the_same_only_where_they_are_one(run):
-    assert run == run  # noqa: PLR0124
-    assert run != Run(RUN)
-    assert len({run, Run(RUN)}) == 2
+class TestEquality:
+    def test_runs_are_equal_by_content_wherever_it_comes_from(self, run):
+        assert run == Run(RUN, name="other") == dict(run) == run
+        assert len({run, Run(RUN)}) == 1
+        assert run != Run({**RUN, "q1": {"a": 0.5}})
+        assert run != Run({"q2": RUN["q2"]})
+        assert run != RUN["q2"]
+        assert run != "q2"
+
+    def test_qrels_too(self, tmp_path):
+        Qrels(QRELS).save(tmp_path / "qrels.txt")
+        from_file = Qrels(tmp_path / "qrels.txt")
+        assert from_file == Qrels(QRELS) == rs.load_qrels(QRELS) == QRELS
+        assert from_file != Qrels({**QRELS, "q1": {"c": 0}})
+        assert hash(from_file) == hash(Qrels(QRELS))
+
+    def test_a_run_never_equals_qrels(self):
+        assert Run({"q": {"d": 1}}) != Qrels({"q": {"d": 1}})
+
+    def test_a_doc_listed_twice_is_no_error_here(self):
+        run = Run([("q", "d", 1.0), ("q", "d", 2.0)])
+        assert run == run  # noqa: PLR0124
+        assert run != Run({"q": {"d": 1.0}})
+
+
+class TestIdsAreText:
+    """7 and "7" are the same id, also where one is looked up."""
+
+    @pytest.mark.parametrize("query", [7, "7", b"7", np.int64(7)])
+    def test_a_query_is_found_by_number_and_by_text(self, query):
+        for run in (Run({7: ["a"]}), Run({7: {"a": 1.0}}), Run([("7", "a", 1.0)])):
+            assert run[query] == run.get(query) == {"a": 1.0}
+            assert query in run
+        for qrels in (Qrels({7: {"a": 1}, 8: {"a": 1}}), rs.load_qrels({"7": {"a": 1}, "8": {"a": 1}})):
+            assert qrels[query] == qrels.get(query) == {"a": 1.0}
+            assert query in qrels
+            assert list(qrels.select([query])) == ["7"]
+
+    @pytest.mark.parametrize("no_id", [7.0, True, None, "", ("7",)])
+    def test_what_is_no_id_is_not_found(self, no_id):
+        run, qrels = Run({7: ["a"], 1: ["a"]}), Qrels({7: {"a": 1}, 1: {"a": 1}})
+        assert no_id not in run
+        assert no_id not in qrels
+        assert run.get(no_id) is qrels.get(no_id) is None
+
+
+class TestPickling:
+    def test_a_run_is_the_same_afterwards(self, run):
+        again = pickle.loads(pickle.dumps(run))
+        assert (again, again.name, again.integer_ids) == (run, run.name, run.integer_ids)
+
+    @pytest.mark.parametrize("name", ["qrels.txt", "qrels.csv"])
+    def test_qrels_keep_the_file_that_they_came_from(self, tmp_path, name):
+        Qrels(QRELS).save(tmp_path / name)
+        qrels = Qrels(tmp_path / name)
+        stored, digest = pickle.dumps(qrels), qrels.origin.sha256
+        (tmp_path / name).unlink()
+        again = pickle.loads(stored)
+        assert (again, again.origin.path, again.origin.sha256) == (qrels, str(tmp_path / name), digest)
+        assert rs.evaluate(again, RUN, "AP") == rs.evaluate(qrels, RUN, "AP")
+
+    def test_qrels_that_were_never_in_a_file(self):
+        for qrels in (Qrels(QRELS), rs.load_qrels(QRELS)):
+            assert pickle.loads(pickle.dumps(qrels)) == qrels
+
+
+def test_a_run_says_what_it_is_without_reading_a_file(tmp_path):
+    path = tmp_path / "bm25.run"
+    assert repr(Run(path)) == f"Run('bm25', file {str(path)!r})"
+    assert repr(Run(RUN, name="bm25")) == "Run('bm25', 2 queries)"
+    assert repr(Run([("q", "d", 1.0)])) == "Run(1 query)"
+    assert repr(Qrels(QRELS)) == "Qrels(2 queries, 3 judgments)"
 
 
 def test_a_doc_that_is_listed_twice_is_an_error_when_the_ranking_is_wanted():

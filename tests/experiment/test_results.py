@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
 
+import rankscope as rs
 from rankscope.comparison.records import LanguageSpread
 from rankscope.experiment.collection import CollectionPart
 from rankscope.experiment.project import load_project
@@ -29,8 +31,10 @@ from rankscope.experiment.results import (
     benchmark_record,
 )
 from rankscope.experiment.runner import run_project
-from rankscope.records import from_json, to_json
+from rankscope.records import from_json, kind_of_json, to_json
+from rankscope.report.benchmark import report_of
 from rankscope.report.benchmark_json import json_text, run_schema
+from rankscope.report.render import render
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_project import small_project, systems
@@ -92,6 +96,11 @@ def test_a_real_run_is_read_back_equal_and_tells_no_secret(tmp_path, monkeypatch
     benchmark = run_project(load_project(small.folder))
     text = json_text(benchmark)
     assert from_json(BenchmarkRecord, text) == benchmark_record(benchmark)
+    assert rs.BenchmarkRecord.from_json(benchmark.to_json()) == benchmark.record
+    assert kind_of_json(json.loads(text)) == "Benchmark"
+    again = pickle.loads(pickle.dumps(benchmark))
+    assert again.record == benchmark.record
+    assert render(report_of(again), "html") == render(report_of(benchmark), "html")
     jsonschema.Draft202012Validator(run_schema()).validate(json.loads(text))
     stored = to_json(benchmark.project)
     assert from_json(type(benchmark.project), stored) == benchmark.project

@@ -20,7 +20,7 @@ from rankscope.experiment.costs import MemoryRise, latency_of, throughput
 from rankscope.experiment.project import load_project
 from rankscope.experiment.results import Latency
 from rankscope.experiment.run_files import file_name
-from rankscope.experiment.runner import RunOptions, run_project
+from rankscope.experiment.runner import RunKeywords, RunOptions, run_project
 from rankscope.experiment.splits import make_split, reveals
 from rankscope.systems.base import Query
 from rankscope.systems.working_directory import load_module, working_directory
@@ -92,6 +92,28 @@ def choosy(small):
     """Return a small project with a system of which something has to be chosen."""
     (small.folder / f"{small.module}_choosy.py").write_text(CHOOSY)
     return small
+
+
+class TestFromPython:
+    def test_a_path_or_a_project_and_options_or_keywords(self, small):
+        small.write(PAIR)
+        file = small.folder / "rankscope.toml"
+        for project in (file, str(file), small.folder, load_project(file)):
+            benchmark = run_project(project, only="other", collections=["small"], depth=3, fresh=True)
+            assert [system.name for system in benchmark.collections[0].systems] == ["other"]
+            assert benchmark.depth == 3
+        benchmark = run_project(file, RunOptions(only=("other",), depth=3), depth=4)
+        assert (benchmark.depth, len(benchmark.collections[0].systems)) == (4, 1)
+
+    def test_what_is_wrong_is_said(self, small):
+        small.write(PAIR)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'frehs'; did you mean fresh"):
+            run_project(small.folder, frehs=True)
+        with pytest.raises(OptionError, match="depth is 'all', but it must be a whole number"):
+            run_project(small.folder, depth="all")
+
+    def test_keywords_are_the_options(self):
+        assert tuple(RunKeywords.__annotations__) == RunOptions.__struct_fields__
 
 
 def with_split(small, n_train: int = 20) -> Path:

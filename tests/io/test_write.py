@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rankscope.errors import GradeError, IdError, InputError, OptionError, ScoreError
+import rankscope as rs
+from rankscope.errors import FormatError, GradeError, IdError, InputError, OptionError, ScoreError
 from rankscope.io.detection import detect
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
@@ -143,3 +144,22 @@ def test_subtopics_travel(tmp_path, format_name):
     write_qrels(rows, tmp_path / "qrels", format=format_name)
     again = read_qrels(tmp_path / "qrels").rows
     assert (again.subtopic, again.doc, again.grade.tolist()) == (["1", "2"], ["a", "a"], [1.0, 0.0])
+
+
+class TestEndings:
+    @pytest.mark.parametrize("name", ["a.xlsx", "A.XLSX", "a.pkl.gz", "a.v2.html"])
+    def test_of_other_files_are_refused_with_those_that_are_known(self, name, tmp_path):
+        with pytest.raises(FormatError, match="runs and qrels are not written as") as raised:
+            rs.Run({"q": ["d"]}).save(tmp_path / name)
+        assert ".run" in raised.value.hint
+        assert ".parquet" in raised.value.hint
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("name", ["a", "a.txt", "a.run", "a.v2", "xlsx", "a.bm25", "a.2024-01-01"])
+    def test_that_say_nothing_are_trec_text(self, name, tmp_path):
+        rs.Run({"q": ["d"]}).save(tmp_path / name)
+        assert (tmp_path / name).read_text() == "q Q0 d 1 1.0 rankscope\n"
+
+    def test_a_format_that_is_given_goes_before(self, tmp_path):
+        rs.Run({"q": ["d"]}).save(tmp_path / "a.xlsx", format="csv")
+        assert (tmp_path / "a.xlsx").read_text().startswith("query,doc,score")

@@ -132,6 +132,7 @@ class Hits(LightRecord, eq=False):
         return {}
 
     def select(self, keep: Bools) -> Hits:
+        """Return the hits of some of the queries."""
         kept = np.flatnonzero(keep)
         mine, ideal = keep[self.segments], keep[self.ideal_segments]
         return replace(

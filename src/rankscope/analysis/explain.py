@@ -31,7 +31,7 @@ from rankscope.measures.extras import Extras, Need
 from rankscope.measures.gain import gains_of
 from rankscope.measures.scoring import check_grades, count, extras_for, lacks_relevant, score_hits
 from rankscope.measures.spec import Measure, Workings
-from rankscope.records import Record, replace
+from rankscope.records import Record, StoredRecord, replace
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -54,7 +54,7 @@ class Step(Record):
     label: str = ""
 
 
-class Explanation(Record):
+class Explanation(StoredRecord):
     """The arithmetic of one score: the terms of the ranking, of the ideal ranking, and how they are joined.
 
     The terms of the steps add up to `total`; `total`, over the divisor where there is one, is the score.

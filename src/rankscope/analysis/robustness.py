@@ -14,14 +14,14 @@ from rankscope.arrays import Floats
 from rankscope.checks import check_at_least, check_options
 from rankscope.errors import InputError, OptionError
 from rankscope.measures.scores import Scores, summarise
-from rankscope.records import Record, or_none
+from rankscope.records import StoredRecord, or_none
 from rankscope.typing import MeasureLike
 
 ABSTENTION_RATES = tuple(i / 10 for i in range(10))
 """The shares of queries that are dropped, one after another: 0, 10 %, …, 90 %."""
 
 
-class Robustness(Record):
+class Robustness(StoredRecord):
     """How evenly a run serves its queries."""
 
     n_queries: int

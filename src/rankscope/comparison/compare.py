@@ -66,7 +66,7 @@ def compare(
     problems
         Why runs cannot be compared, by their names, where the caller has looked at ids itself.
     **options
-        The others are those of `evaluate`; see `CompareRequest`.
+        The others are those of `evaluate`.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from rankscope.checks import check_at_least, check_between, check_keywords, chec
 from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import REQUEST_KEYS, EvaluateRequest, evaluate
 from rankscope.measures.scores import Scores, position
-from rankscope.records import Record, or_none, replace
+from rankscope.records import Record, StoredRecord, or_none, replace
 from rankscope.stats.design import queries_for_range, queries_for_width
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import residual_variance
@@ -54,7 +54,7 @@ class AnovaPlan(Record):
     queries_needed: int
 
 
-class QueryPlan(Record, kw_only=True):
+class QueryPlan(StoredRecord, kw_only=True):
     """How many queries are needed, or what can be found with those there are."""
 
     measure: str | None

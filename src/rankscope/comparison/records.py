@@ -15,7 +15,7 @@ from rankscope.analysis.movement import PairMovement
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.request import Settings
 from rankscope.errors import InputError, UnknownNameError
-from rankscope.records import Both, Record, or_nan, replace, to_json
+from rankscope.records import Both, Record, StoredRecord, or_nan, replace, to_json
 from rankscope.registry import Entry, Registry
 from rankscope.stats.interval import Interval
 from rankscope.stats.paired import Chances, Test
@@ -402,7 +402,7 @@ class RunFile(Record):
     sha256: str | None
 
 
-class Comparison(Record, kw_only=True, dict=True):
+class Comparison(StoredRecord, kw_only=True, dict=True):
     """The answer to: which is better, how sure is that, and where does the difference sit?
 
     It is written without the scores of every query, which `scores` has while they are at hand; `with_scores` adds them
@@ -442,9 +442,16 @@ class Comparison(Record, kw_only=True, dict=True):
         scores: Scores | None = self.__dict__.get("scores")
         if scores is None:
             raise InputError(
-                "a comparison that was read back has no scores of queries", hint="add them with with_scores(scores)"
+                "a comparison that was read back has no scores of queries",
+                hint="add those that it was made of: comparison.with_scores(rs.evaluate(…)), or "
+                "with_scores(rs.Scores.from_json(text)) where they were kept",
             )
         return scores
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether the scores per query are at hand, which a report needs."""
+        return "scores" in self.__dict__
 
     def with_scores(self, scores: Scores) -> Comparison:
         """Return the comparison with the scores per query that it was made of, which its JSON does not hold."""
@@ -478,7 +485,7 @@ class Comparison(Record, kw_only=True, dict=True):
         return record
 
     def report(self, *, command: str = "") -> Any:
-        """Return the report, which `rankscope.report.render` turns into text, HTML, Markdown or LaTeX."""
+        """Return the report, which `render` turns into text, HTML, Markdown or LaTeX; it needs the scores."""
         return RENDERERS["report"](self, command=command)
 
     def __repr__(self) -> str:

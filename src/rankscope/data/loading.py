@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankscope.checks import check_at_least, check_options
 from rankscope.data.qrels import Qrels, index_dict, read_qrels_file
-from rankscope.data.run import Run
+from rankscope.data.run import Run, wrap
 from rankscope.data.sources import ReadOptions, file_source, is_file_object, name_of
 from rankscope.errors import InputError
 
@@ -49,7 +49,7 @@ def load_run(data: RunLike, *, name: str | None = None, options: ReadOptions | N
     if source is not None:
         return Run(source, name=name)
     is_nested = isinstance(data, Mapping) and data and all(isinstance(docs, Mapping) for docs in data.values())
-    make = Run.wrap if is_nested or hasattr(data, "__arrow_c_stream__") else Run
+    make = wrap if is_nested or hasattr(data, "__arrow_c_stream__") else Run
     return make(data, name=name)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
-from rankscope.data.run import QueryDocs
+from rankscope.data.run import QueryDocs, counted
 from rankscope.data.sources import FileSource, Origin, file_source
 from rankscope.errors import DuplicateError, GradeError, InputError, OptionError, UnknownNameError
 from rankscope.light import LightRecord
@@ -89,6 +89,7 @@ class Qrels(QueryDocs):
 
     @cached_property
     def judged(self) -> Mapping[str, Mapping[str, float]]:
+        """Internal: the judgments as they are looked up."""
         return grades_by_doc(self.rows, duplicates=self._duplicates)
 
     @cached_property
@@ -112,7 +113,7 @@ class Qrels(QueryDocs):
 
     @cached_property
     def ideal(self) -> tuple[Ints, Floats]:
-        """The grades from 0 up of each query, best first: offsets per query, and all grades one after another."""
+        """Internal: the grades from 0 up of each query, best first: offsets per query, and all grades in a row."""
         if self.kernel_index:
             n_grades, grades = (np.frombuffer(data) for data in self.kernel_index.ideal)
             return offsets_of(n_grades.view(np.int64)), grades
@@ -124,29 +125,18 @@ class Qrels(QueryDocs):
 
     @cached_property
     def fractional_row(self) -> int | None:
-        """The first row whose grade is not a whole number, or None."""
+        """Internal: the first row whose grade is not a whole number, or None."""
         if self._is_text:
             row = int(self.kernel_index.fractional_row)  # type: ignore[union-attr]
             return None if row < 0 else row
         fractional = np.flatnonzero(self.rows.grade % 1 != 0)
         return int(fractional[0]) if len(fractional) else None
 
-    def require_whole_grades(self, who: str) -> None:
-        """Refuse fractional grades for a measure or tool, `who`, that cannot use them."""
-        row = self.fractional_row
-        if row is None:
-            return
-        grade, query, doc = float(self.rows.grade[row]), self.rows.query[row], self.rows.doc[row]
-        raise GradeError(
-            f"{who} needs grades that are whole numbers, but row {row + 1} of the qrels "
-            f"(query {query!r}, doc {doc!r}) has grade {grade!r}",
-            hint=f"say which grades are relevant, e.g. min_rel={grade!r} (--min-rel {grade!r}); "
-            "or use a measure of graded gain, such as nDCG",
-        )
-
-    def select(self, query_ids: Collection[str]) -> Qrels:
+    def select(self, query_ids: Iterable[str | int]) -> Qrels:
         """Return the judgments of some queries, with all that is known of them; ids without a judgment are ignored."""
-        wanted = set(query_ids)
+        from rankscope.io.ids import as_key
+
+        wanted = set(map(as_key, query_ids))
         if wanted.issuperset(self.query_ids):
             return self
         from rankscope.io.rows import QrelsRows
@@ -165,22 +155,45 @@ class Qrels(QueryDocs):
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the judged docs of a query with their grades, in the order given."""
-        if query not in self.judged:
+        from rankscope.io.ids import as_key
+
+        key = as_key(query)
+        if key not in self.judged:
             raise UnknownNameError(f"the qrels have no query {query!r}")
-        return dict(self.judged[query])
+        return dict(self.judged[key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.query_ids)
 
     def __contains__(self, query: object) -> bool:
-        return query in self.judged
+        from rankscope.io.ids import as_key
+
+        return as_key(query) in self.judged
 
     def __len__(self) -> int:
         return len(self.query_ids)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"kernel_index": None, "_duplicates": self._duplicates, "origin": self.origin, "rows": self.rows}
+
     def __repr__(self) -> str:
         n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
-        return f"Qrels({len(self)} queries, {n_rows} judgments)"
+        queries, judgments = counted(len(self), "query", "queries"), counted(n_rows, "judgment", "judgments")
+        return f"Qrels({queries}, {judgments})"
+
+
+def require_whole_grades(qrels: Qrels, measure: str) -> None:
+    """Refuse fractional grades for a measure that cannot use them."""
+    row = qrels.fractional_row
+    if row is None:
+        return
+    grade, query, doc = float(qrels.rows.grade[row]), qrels.rows.query[row], qrels.rows.doc[row]
+    raise GradeError(
+        f"{measure} needs grades that are whole numbers, but row {row + 1} of the qrels "
+        f"(query {query!r}, doc {doc!r}) has grade {grade!r}",
+        hint=f"say which grades are relevant, e.g. min_rel={grade!r} (--min-rel {grade!r}); "
+        "or use a measure of graded gain, such as nDCG",
+    )
 
 
 def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[str, float]]:

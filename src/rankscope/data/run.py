@@ -54,8 +54,22 @@ class QueryDocs(Mapping[str, dict[str, float]]):
     def rows(self) -> Any:
         """All rows in the order given."""
 
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other has the same docs and numbers for the same queries, whatever the order of the rows.
+
+        Runs equal runs, or plain mappings; qrels likewise. One that lists a doc twice equals only itself.
+        """
+        if self is other:
+            return True
+        if not isinstance(other, Mapping) or (isinstance(other, QueryDocs) and type(other) is not type(self)):
+            return NotImplemented
+        try:
+            return len(self) == len(other) and all(query in other and self[query] == other[query] for query in self)
+        except DuplicateError:
+            return False
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self))
 
     def save(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:  # noqa: A002
         """Write the rows to a file.
@@ -127,13 +141,6 @@ class Run(QueryDocs):
             self.source = file_source(data) or (data if is_source else own_source(data))
         self.name = name or getattr(self.source, "name", None)
 
-    @classmethod
-    def wrap(cls, data: Any, *, name: str | None = None) -> Run:
-        """Make a run that reads the caller's own dicts or table without a copy; they must not change meanwhile."""
-        run = cls({}, name=name)
-        run.source = DictSource(data) if isinstance(data, Mapping) else shared_source(data)
-        return run
-
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""
         return self if name == self.name else Run(self, name=name)
@@ -173,11 +180,12 @@ class Run(QueryDocs):
 
     def __getitem__(self, query: str) -> dict[str, float]:
         """Return the docs of a query with their scores, best first; of equal scores the greater id is first."""
-        from rankscope.io.ids import byte_order
+        from rankscope.io.ids import as_key, byte_order
 
-        if query not in self.rankings:
+        key = as_key(query)
+        if key not in self.rankings:
             raise UnknownNameError(f"the run has no query {query!r}")
-        ranking = self.rankings.ranking(query, duplicates="error")
+        ranking = self.rankings.ranking(key, duplicates="error")
         scored = zip(ranking.score_of, ranking.scores.tolist(), strict=True)
         return dict(sorted(scored, key=lambda doc: (doc[1], byte_order(doc[0])), reverse=True))
 
@@ -185,14 +193,28 @@ class Run(QueryDocs):
         return self.rankings.query_ids()
 
     def __contains__(self, query: object) -> bool:
-        return query in self.rankings
+        from rankscope.io.ids import as_key
+
+        return as_key(query) in self.rankings
 
     def __len__(self) -> int:
         return len(self.rankings)
 
     def __repr__(self) -> str:
-        name = self.name or getattr(self.source, "path", "")  # its origin would be known only once it is read
-        return f"Run({name!r}, {type(self.source).__name__})"
+        path = getattr(self.source, "path", None)
+        shown = f"file {path!r}" if path else counted(len(self), "query", "queries")  # a file is not read for this
+        return f"Run({shown})" if self.name is None else f"Run({self.name!r}, {shown})"
+
+
+def counted(n: int, one: str, several: str) -> str:
+    return f"{n} {one if n == 1 else several}"
+
+
+def wrap(data: Any, *, name: str | None = None) -> Run:
+    """Return a run that reads the caller's own dicts or table without a copy; they must not change meanwhile."""
+    run = Run({}, name=name)
+    run.source = DictSource(data) if isinstance(data, Mapping) else shared_source(data)
+    return run
 
 
 class _Rankings:

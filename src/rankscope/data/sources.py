@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from rankscope.checks import check_options
@@ -56,6 +56,10 @@ class Origin(LightRecord):
 
     def __hash__(self) -> int:
         return hash((self.path, self.format))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is kept of it elsewhere: the digest of the file as it is now, not how to compute it."""
+        return {"path": self.path, "format": self.format, "digest": partial(str, self.sha256)}
 
 
 class RowsSource(LightRecord, eq=False):
@@ -115,6 +119,9 @@ class TableSource(LightRecord, eq=False):
     @property
     def tag(self) -> str | None:
         return self.read().tag if "tag" in self.column_of else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowsSource, (self.read(),)  # the kernel's view of the table belongs to this process
 
 
 class FileSource:

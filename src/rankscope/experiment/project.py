@@ -119,6 +119,7 @@ class Project(Record):
         return self.file.parent
 
     def collection(self, name: str) -> CollectionSpec:
+        """Return what the file says of a collection."""
         if name not in self.collections:
             raise OptionError(
                 f"{self.file.name} has no collection {name!r}; it has {', '.join(self.collections) or 'none'}",
@@ -127,6 +128,7 @@ class Project(Record):
         return self.collections[name]
 
     def with_parts(self, systems: Iterable[str]) -> set[str]:
+        """Return names of systems with all that they are made of."""
         return with_all_parts(systems, self.systems)
 
 
@@ -157,13 +159,37 @@ def find_project(start: str | Path | None = None) -> Path:
     raise NoProjectError(f"there is no {FILE} in {here} or above", hint="`rankscope init` writes one")
 
 
-def load_project(path: str | Path | None = None) -> Project:
-    """Read a project file; without a path, the nearest one from the current folder upwards."""
+def load_project(path: str | os.PathLike[str] | None = None) -> Project:
+    """Read a project file, as docs/project.md describes it.
+
+    Parameters
+    ----------
+    path
+        The file or its folder; by default the nearest one from the current folder upwards.
+
+    Returns
+    -------
+    Project
+        What the file says, with all paths resolved, for `run_project`.
+
+    Raises
+    ------
+    InputError, OptionError
+        There is no such file, or it says what it cannot say.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("rankscope.toml").write_text("primary = 'RR@10'")
+    >>> rs.load_project("rankscope.toml").primary
+    'RR@10'
+    """
     file = project_file(path)
     return read_project(read_text(file), file=file)
 
 
-def project_file(path: str | Path | None = None) -> Path:
+def project_file(path: str | os.PathLike[str] | None = None) -> Path:
     """Find the project file; without a path, the nearest one from the current folder upwards."""
     file = Path(path) if path is not None else find_project()
     return find_project(file) if file.is_dir() else file

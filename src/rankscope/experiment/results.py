@@ -16,7 +16,7 @@ from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import CollectionPart
 from rankscope.measures.scores import Scores
 from rankscope.measures.scores_record import ScoresRecord, scores_record
-from rankscope.records import Record
+from rankscope.records import Record, StoredRecord
 
 SplitKind = Literal["all", "train", "holdout", "drawn"]
 
@@ -211,10 +211,12 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_failed(self) -> int:
+        """Queries without an answer, over all systems and collections."""
         return sum(result.n_failed for result in self.collections)
 
     @property
     def n_left_out(self) -> int:
+        """Systems that are not evaluated, over all collections."""
         return sum(len(result.left_out) for result in self.collections)
 
     @property
@@ -230,6 +232,15 @@ class Benchmark(Record, eq=False):
             spread_of(name, {language: scores[name].mean()[primary].value for language, scores in scored})
             for name in shared
         )
+
+    @property
+    def record(self) -> BenchmarkRecord:
+        """What is stored of it: all but the project's own settings, what systems say of themselves, and the command."""
+        return benchmark_record(self)
+
+    def to_json(self) -> str:
+        """Return its record as JSON, as `rankscope run --format json` does; `BenchmarkRecord.from_json` reads it."""
+        return self.record.to_json()
 
 
 # What is stored
@@ -265,7 +276,7 @@ class RunTimes(Record):
     finished: str
 
 
-class BenchmarkRecord(Record):
+class BenchmarkRecord(StoredRecord):
     """A benchmark, as printed by rankscope run --format json."""
 
     rankscope: str

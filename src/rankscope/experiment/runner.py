@@ -7,12 +7,13 @@ a task can be executed in another process.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from rankscope.comparison.groups import LANGUAGE
 from rankscope.data.queries import QueryTable
@@ -21,7 +22,7 @@ from rankscope.experiment.collection import Collection, load_collection
 from rankscope.experiment.costs import costs_of
 from rankscope.experiment.doc_ids import add_findings
 from rankscope.experiment.journal import JournalStore
-from rankscope.experiment.project import Project
+from rankscope.experiment.project import Project, load_project
 from rankscope.experiment.results import (
     Benchmark,
     Choice,
@@ -36,7 +37,7 @@ from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, n
 from rankscope.experiment.session import CollectionSession, TaskProgress, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
-from rankscope.records import Options, Record, replace
+from rankscope.records import Options, Record, from_builtins, replace, to_builtins
 from rankscope.systems.answers import Clock
 from rankscope.systems.working_directory import working_directory
 
@@ -62,6 +63,19 @@ class RunOptions(Options):
     """The command that started it, for the records."""
 
 
+class RunKeywords(TypedDict, total=False):
+    """The fields of `RunOptions` as keywords of `run_project`, for type checkers and editors."""
+
+    only: str | Iterable[str]
+    collections: str | Iterable[str]
+    depth: int | None
+    baseline: str | None
+    fresh: bool
+    reveal: bool
+    anyway: bool
+    command: str
+
+
 class RetrievalTask(Record):
     """One system on one collection: which queries it is to answer, and which ones its options are chosen on."""
 
@@ -85,14 +99,27 @@ class TaskResult(Record, eq=False):
     """What was chosen for it, and for what it is made of."""
 
 
+def run_options(options: RunOptions | None, keywords: Mapping[str, Any]) -> RunOptions:
+    """Return options with what keywords say instead; a name alone stands for a list of it."""
+    known = RunKeywords.__annotations__
+    for name in keywords:
+        if name not in known:
+            close = did_you_mean(name, known)
+            raise TypeError(f"run_project() got an unexpected keyword argument {name!r}{close and f'; {close}'}")
+    lists = {name: keywords[name] for name in ("only", "collections") if name in keywords}
+    listed = {name: [given] if isinstance(given, str) else list(given) for name, given in lists.items()}
+    return from_builtins(RunOptions, {**to_builtins(options or RunOptions()), **keywords, **listed})
+
+
 def run_project(
-    project: Project,
+    project: Project | str | os.PathLike[str],
     options: RunOptions | None = None,
     *,
     on_progress: TaskProgress = ignore_progress,
     clock: Clock = time.perf_counter,
+    **keywords: Unpack[RunKeywords],
 ) -> Benchmark:
-    """Retrieve, time, evaluate and compare all that a project names; nothing is asked that was answered before.
+    r"""Retrieve, time, evaluate and compare all that a project names; nothing is asked that was answered before.
 
     Paths, programs and modules that systems name are looked up in the folder of the project file. Runs, journals and a
     manifest are written into the project's output folder.
@@ -100,26 +127,57 @@ def run_project(
     Parameters
     ----------
     project
-        What `load_project` returns.
+        The project file, its folder, or what `load_project` returns.
     options
-        How to run it; by default all of its systems on all of its collections.
+        How to run it, as `RunOptions`; by default all of its systems on all of its collections.
     on_progress
         Called with what is being done, and how much of how much is done.
     clock
         Returns seconds, by which systems are timed.
+    only, collections
+        The systems to run, and the collections to run them on; all where none is named.
+    depth, baseline
+        How many docs are asked for, and the system that the others are compared with, instead of what the project says.
+    fresh, reveal, anyway
+        Throw earlier answers away; measure held-out queries, which is recorded; compare systems even where what they
+        return are not the ids of docs.
+    command
+        The command that started it, for the records.
 
     Returns
     -------
     Benchmark
-        For every collection the scores, the comparison, the costs, and what failed.
+        For every collection the scores, the comparison, the costs, and what failed; `to_json` keeps it.
 
     Raises
     ------
     OptionError
         Where the options or the project ask for what cannot be done.
 
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> from pathlib import Path
+    >>> _ = Path("docs.jsonl").write_text('{"id": "d1", "text": "pea soup"}\n{"id": "d2", "text": "plum cake"}\n')
+    >>> _ = Path("queries.tsv").write_text("q1\tsoup\nq2\tcake with plums\n")
+    >>> _ = Path("qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    >>> _ = Path("rankscope.toml").write_text('''
+    ... [collections.food]
+    ... docs = "docs.jsonl"
+    ... queries = "queries.tsv"
+    ... qrels = "qrels.txt"
+    ... [systems.words]
+    ... type = "bm25"
+    ... ''')
+    >>> benchmark = rs.run_project("rankscope.toml", fresh=True)
+    >>> benchmark.collections[0].scores["words"].mean()["nDCG@10"].value
+    1.0
+    >>> rs.BenchmarkRecord.from_json(benchmark.to_json()) == benchmark.record
+    True
     """
-    options = options or RunOptions()
+    if not isinstance(project, Project):
+        project = load_project(project)
+    options = run_options(options, keywords)
     collections = check_run_options(project, options)
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with working_directory(project.folder):

@@ -12,10 +12,10 @@ from rankscope.io.read import read_file
 from rankscope.io.source import PathLike, source_of
 from rankscope.io.table import KINDS
 from rankscope.io.write import write_rows
-from rankscope.records import Record
+from rankscope.records import StoredRecord
 
 
-class Conversion(Record):
+class Conversion(StoredRecord):
     """What a conversion read and wrote."""
 
     kind: str

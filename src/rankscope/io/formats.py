@@ -6,10 +6,11 @@ read or written: most files are TREC text, which needs none of the others.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.errors import FormatError, OptionError, did_you_mean
 from rankscope.registry import Entry, Registry
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ FORMATS: Registry[Format] = Registry(
 """Every format by name, with a sentence that describes it and the endings of its files."""
 
 
+OTHER_FILES = re.compile(
+    "xlsx?|ods|numbers|docx?|odt|pdf|html?|md|tex|rtf|xml|ya?ml|toml|ini|py|ipynb|pkl|pickle|joblib|np[yz]|pt|safetensors|"
+    "h5|hdf5|mat|rds|rdata|sav|dta|avro|orc|lance|db|sqlite3?|duckdb|mdb|sql|zip|tar|tgz|7z|rar|lz4|br|svg|png|jpe?g"
+)
+"""Endings of files that are something else, and are no place for TREC text."""
+
+
 def check_format(name: str | None) -> None:
     if name is not None and name not in FORMATS:
         raise OptionError(
@@ -68,10 +76,14 @@ def compression_in_name(name: str) -> str | None:
 def format_of_ending(ending: str, names: Iterable[str] | None = None) -> str | None:
     """Return the format whose files end like this, among the given ones (by default ours and those that were added)."""
     for name in FORMATS.entries if names is None else names:
-        endings = FORMATS.entries[name].endings
-        if ending in ((name,) if endings is None else endings):
+        if ending in endings_of(name):
             return name
     return None
+
+
+def endings_of(name: str) -> tuple[str, ...]:
+    endings = FORMATS.entries[name].endings
+    return (name,) if endings is None else endings
 
 
 def format_in_name(name: str) -> str | None:
@@ -79,11 +91,27 @@ def format_in_name(name: str) -> str | None:
 
     Formats of other packages are looked up only where ours have no such ending, which takes some milliseconds.
     """
+    ending = ending_in_name(name)
+    return (format_of_ending(ending) or format_of_ending(ending, FORMATS)) if ending else None
+
+
+def ending_in_name(name: str) -> str:
+    """Return what follows the last dot of a file name, its compression left aside; nothing where there is no dot."""
     compression = compression_in_name(name)
     stem, _, ending = (name[: -len(compression) - 1] if compression else name).lower().rpartition(".")
-    if not stem or not ending.isalnum():
-        return None
-    return format_of_ending(ending) or format_of_ending(ending, FORMATS)
+    return ending if stem and ending.isalnum() else ""
+
+
+def format_to_write(name: str) -> str:
+    """Return the format of a file to be written: TREC text where its name says nothing, such as bm25 or bm25.v2."""
+    ending, found = ending_in_name(name), format_in_name(name)
+    if found is None and OTHER_FILES.fullmatch(ending):
+        known = [f".{each}" for format_name in FORMATS for each in endings_of(format_name)]
+        raise FormatError(
+            f"{name}: runs and qrels are not written as .{ending}",
+            hint=f"the endings are {' '.join(known)}; or say the format: format='csv' (--to csv)",
+        )
+    return found or "trec"
 
 
 def without_endings(name: str) -> str:

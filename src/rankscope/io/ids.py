@@ -40,6 +40,12 @@ def as_ids(values: Iterable[Any], *, what: str = "id") -> tuple[list[str], bool]
     return [as_id(value, what=what) for value in listed], any(issubclass(kind, int | np.integer) for kind in kinds)
 
 
+def as_key(value: Any) -> Any:
+    """Return what is looked up among ids as they are: an id as text; what cannot be an id is found nowhere."""
+    is_id = isinstance(value, bytes | int | np.integer) and not isinstance(value, bool)
+    return as_id(value) if is_id else value
+
+
 def byte_order(identifier: str) -> bytes:
     """Return the key by which ids are ordered: their bytes, as strcmp sees them."""
     try:

@@ -16,7 +16,7 @@ import numpy as np
 
 from rankscope.errors import FormatError, GradeError, IdError, InputError, ScoreError
 from rankscope.io.compression import compressed
-from rankscope.io.formats import FORMATS, check_format, compression_in_name, format_in_name
+from rankscope.io.formats import FORMATS, check_format, compression_in_name, format_to_write
 from rankscope.io.rows import EXTRA_QRELS_COLUMNS, AnyRows, RunRows
 from rankscope.io.source import PathLike
 
@@ -30,7 +30,7 @@ def write_rows(rows: AnyRows, path: PathLike, *, format: str | None = None) -> s
     check_format(format)
     check_rows(rows)
     name = os.fspath(path)
-    chosen = format or format_in_name(name) or "trec"
+    chosen = format or format_to_write(name)
     write = FORMATS[chosen].write
     if write is None:
         raise FormatError(f"{chosen} can be read, but not written", hint="write csv, tsv, jsonl, parquet or arrow")

@@ -29,7 +29,7 @@ from rankscope.light import replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.measures.scores_record import ScoresRecord
 from rankscope.measures.spec import Measure
-from rankscope.records import from_builtins
+from rankscope.records import from_builtins, kind_of_json
 
 _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 """What tools write in place of a query where a row is the mean of all."""
@@ -108,7 +108,7 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
         if format_in_name(path.name) != "json" or not path.exists():
             continue
         data = json.loads(source_of(path).read())
-        record = from_builtins(ScoresRecord, data, where=str(path)) if is_own_record(data) else None
+        record = own_record(data, path)
         if record is None or record.qrels.sha256 is None:
             continue
         digest = record.qrels.sha256
@@ -121,9 +121,16 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
     return found
 
 
-def is_own_record(data: Any) -> bool:
-    """Tell whether JSON is what `rankscope evaluate` writes."""
-    return isinstance(data, Mapping) and isinstance(data.get("runs"), list)
+def own_record(data: Any, path: Path) -> ScoresRecord | None:
+    """Return what `rankscope evaluate` writes as JSON, or None; JSON of ours that holds no scores is refused."""
+    kind = kind_of_json(data)
+    if kind not in ("", "Scores"):
+        raise FormatError(
+            f"{path} holds no scores of queries: it is the JSON of {kind}",
+            hint="give the scores: rankscope evaluate QRELS RUN … -o scores.json",
+        )
+    is_own = isinstance(data, Mapping) and isinstance(data.get("runs"), list)
+    return from_builtins(ScoresRecord, data, where=str(path)) if is_own else None
 
 
 def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
@@ -135,9 +142,9 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
         format_name = guess_format(source.name, source.head(4096))
         if format_name == "json":
             data = json.loads(source.read())
-            if not is_own_record(data):
+            record = own_record(data, path)
+            if record is None:
                 return collect(in_json(data, path, alone=alone, measure=measure))
-            record = from_builtins(ScoresRecord, data)
             if record.weights is not None:
                 column = record.weights.column
                 notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")

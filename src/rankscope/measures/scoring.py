@@ -10,7 +10,7 @@ import numpy as np
 from rankscope.align.hits import Counts, Hits
 from rankscope.align.policies import Policies
 from rankscope.arrays import Bools, Floats
-from rankscope.data.qrels import Qrels
+from rankscope.data.qrels import Qrels, require_whole_grades
 from rankscope.data.run import Run
 from rankscope.errors import InputError
 from rankscope.measures.scores import RunScores
@@ -27,7 +27,7 @@ def check_grades(qrels: Qrels, measures: Sequence[Measure], policies: Policies) 
     for measure in measures:
         guesses = measure.uses_threshold and policies.min_rel is None
         if guesses or measure.spec.whole_grades or isinstance(measure.options.get("gain"), tuple):
-            qrels.require_whole_grades(measure.name)
+            require_whole_grades(qrels, measure.name)
 
 
 def extras_for(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rankscope.experiment.results import Benchmark, BenchmarkRecord, benchmark_record
-from rankscope.records import json_schema, to_json
+from rankscope.experiment.results import Benchmark, BenchmarkRecord
+from rankscope.records import json_schema
 
 
 def json_text(benchmark: Benchmark) -> str:
-    return to_json(benchmark_record(benchmark), indent=1) + "\n"
+    return benchmark.to_json()
 
 
 def run_schema() -> dict[str, Any]:

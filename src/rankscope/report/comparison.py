@@ -56,14 +56,38 @@ def report_of(
         sections += group_sections(comparison, group, with_figures=with_figures, every_pair=every_pair)
     if comparison.languages:
         first.append(spread_block(comparison.languages, comparison.primary))
-    others = [name for name in comparison.systems if name != comparison.baseline]
-    what = others[0] if len(others) == 1 else f"{len(others)} systems"
-    against = "each with each" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
     return doc.Report(
-        title=f"{comparison.primary} · {what}{',' if comparison.baseline is None else ''} {against}",
+        title=title_of(comparison),
         first_screen=tuple(first),
         sections=(*sections, method_section(comparison)),
         footer=(("seed", str(comparison.settings.seed)), *footer(comparison.scores, command)),
+    )
+
+
+def title_of(comparison: Comparison) -> str:
+    others = [name for name in comparison.systems if name != comparison.baseline]
+    what = others[0] if len(others) == 1 else f"{len(others)} systems"
+    against = "each with each" if comparison.baseline is None else f"vs {comparison.baseline} (baseline)"
+    return f"{comparison.primary} · {what}{',' if comparison.baseline is None else ''} {against}"
+
+
+def report_without_scores(comparison: Comparison) -> doc.Report:
+    """Return what can be shown of a comparison that was read back: its first screen."""
+    first = [block for group in comparison.groups for block in first_screen(comparison, group)]
+    if comparison.languages:
+        first.append(spread_block(comparison.languages, comparison.primary))
+    lacking = "This comparison was read back; with_scores(scores) adds the scores per query, and with them the details."
+    files = [("qrels", comparison.qrels.path, comparison.qrels.sha256)]
+    files += [(run.name, run.path, run.sha256) for run in comparison.runs]
+    return doc.Report(
+        title=title_of(comparison),
+        first_screen=(*first, doc.Paragraph(lacking)),
+        sections=(),
+        footer=(
+            ("seed", str(comparison.settings.seed)),
+            *((name, f"{path} sha256:{sha256}") for name, path, sha256 in files if path is not None),
+            ("rankscope", comparison.rankscope),
+        ),
     )
 
 
@@ -73,7 +97,8 @@ def notebook_html(comparison: Comparison) -> str:
 
     from rankscope.report.render import render
 
-    page = escape(render(report_of(comparison), "html"), quote=True)
+    report = report_of(comparison) if comparison.has_scores else report_without_scores(comparison)
+    page = escape(render(report, "html"), quote=True)
     return f'<iframe title="Rankscope comparison" srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
 
 
@@ -83,7 +108,8 @@ def first_screen(comparison: Comparison, group: QueryGroup) -> Iterator[doc.Bloc
         yield parts.verdict_block(pair, group)
         yield estimates_of(comparison, group)
         yield doc.Signals("Can I trust it?", tuple(signals(comparison, pair)))
-        yield doc.TableBlock(parts.in_group("All measures", group), parts.measures_table(comparison, group, pair))
+        if comparison.has_scores:
+            yield doc.TableBlock(parts.in_group("All measures", group), parts.measures_table(comparison, group, pair))
         yield doc.Paragraph(parts.power_words(comparison, pair))
         return
     yield leader_block(comparison, group)

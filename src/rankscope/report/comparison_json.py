@@ -6,12 +6,11 @@ from typing import Any
 
 from rankscope.comparison.records import Comparison
 from rankscope.records import json_schema as schema_of
-from rankscope.records import to_json
 from rankscope.report.table import Cell, Table
 
 
 def json_text(comparison: Comparison) -> str:
-    return to_json(comparison, indent=1) + "\n"
+    return comparison.to_json()
 
 
 def json_schema() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from rankscope.records import Record, or_none
+from rankscope.records import Record, StoredRecord, or_none
 from rankscope.report.table import Table
 
 Tone = Literal["good", "caution", "bad", "neutral"]
@@ -115,7 +115,7 @@ class Section(Record):
     intro: str = ""
 
 
-class Report(Record):
+class Report(StoredRecord):
     """A whole report: the first screen, then sections of detail, then how to obtain it again."""
 
     title: str

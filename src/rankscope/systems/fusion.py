@@ -96,13 +96,13 @@ def fuse(
     runs
         Two or more runs, as `evaluate` takes them.
     method
-        How: a name of `METHODS`, such as rrf, combsum or borda.
+        How: rrf, weighted, combsum, combmnz, combanz, combmed, combmax, combmin, isr, log_isr or borda.
     k
         The constant of rrf: the larger, the less the first ranks stand out.
     weights
         How much each run counts, in their order; all alike where not given.
     norm
-        How scores are made comparable: a name of `NORMS`, min-max where not given.
+        How scores are made comparable: none, minmax, max, sum, zscore or rank; minmax where not given.
     depth
         How many docs of each run, and of the result, are looked at; all where not given.
     name

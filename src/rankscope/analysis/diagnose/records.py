@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
-from rankscope.records import Record
+from rankscope.records import Record, StoredRecord
 
 Severity: TypeAlias = Literal["serious", "moderate", "remark"]
 SEVERITIES: tuple[Severity, ...] = ("serious", "moderate", "remark")
@@ -139,7 +139,7 @@ class QueryList(Record):
     """The best relevant docs that are not in the top k."""
 
 
-class Diagnosis(Record):
+class Diagnosis(StoredRecord):
     """What a run does badly: a summary, findings with evidence, and the numbers behind them."""
 
     rankscope: str

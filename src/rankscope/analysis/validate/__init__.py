@@ -27,7 +27,7 @@ from rankscope.data.shapes import QrelsLike, RunsLike
 from rankscope.errors import BadLine, shorten
 from rankscope.io.read import ReadFile, read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.records import Record
+from rankscope.records import Record, StoredRecord
 
 __all__ = ["LEVELS", "FileInfo", "Finding", "ValidationReport", "validate", "validate_rows"]
 
@@ -49,7 +49,7 @@ class FileInfo(Record):
     """Queries among them, and those listed without any row."""
 
 
-class ValidationReport(Record):
+class ValidationReport(StoredRecord):
     """What is odd about qrels and runs, as printed by rankscope validate --format json."""
 
     rankscope: str

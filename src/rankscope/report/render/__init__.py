@@ -29,7 +29,33 @@ TABLE_RENDERERS: Registry[Callable[[Table], str]] = Registry(
 
 
 def render(report: Report, form: Form) -> str:
-    """Return the report as one text in that form; the same content in each, laid out as the medium likes it."""
+    """Return the report as one text in that form; the same content in each, laid out as the medium likes it.
+
+    Parameters
+    ----------
+    report
+        Such as a `Comparison` gives: `comparison.report()`.
+    form
+        text, markdown, html or latex.
+
+    Returns
+    -------
+    str
+        The whole text; of html, a page that needs nothing else.
+
+    Raises
+    ------
+    OptionError
+        There is no such form.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> qrels = {f"q{i}": {"d": 1} for i in range(20)}
+    >>> runs = {"old": {q: ["x", "d"] for q in qrels}, "new": {q: ["d"] for q in qrels}}
+    >>> rs.render(rs.compare(qrels, runs, "RR").report(), "markdown").splitlines()[0]
+    '# RR · new vs old (baseline)'
+    """
     if form not in FORMS:
         hint = did_you_mean(form, FORMS) or f"the forms are {', '.join(FORMS)}"
         raise OptionError(f"a report cannot be written as {form!r}", hint=hint)

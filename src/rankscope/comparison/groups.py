@@ -250,6 +250,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
         for a, b in given.pairs:
             for measure, stratum, inside in wanted:
                 is_primary, known = measure == given.primary and stratum is None, known_measure(measure)
+                lowest, highest = range_of(measure)
                 yield Contest(
                     a=a,
                     b=b,
@@ -259,6 +260,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
                     scores_b=columns[b, measure],
                     mask=inside,
                     lower_is_better=measure in scores[given.baseline].lower_is_better,
+                    furthest=float(highest - lowest),
                     group=group,
                     stratum=stratum,
                     in_full=is_primary or (stratum is None and int(inside.sum()) < FULL_BELOW),
@@ -268,7 +270,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
 
 
 def contrasts_of(given: ComparisonInput, contests: Sequence[Contest]) -> dict[Contest, Contrast]:
-    """Return whether strata differ from all other queries; false discoveries are controlled over all of all pairs."""
+    """Return whether strata differ from all other queries; false discoveries are controlled over those of all pairs."""
     p_of: dict[Contest, float] = {}
     for contest in contests:
         if contest.role == "primary":

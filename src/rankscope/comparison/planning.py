@@ -148,6 +148,9 @@ def plan(
             "give the qrels and at least two runs, or a spread",
             hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
         )
+    if options and (sd is not None or scores is not None):
+        given = "sd" if sd is not None else "scores"
+        raise OptionError(f"{next(iter(options))} is about runs, which {given} does not know", hint="leave it out")
     name, n_known, n_left_out = measure, None, 0
     if sd is not None:
         # two systems that leave s unexplained each differ with √2 s

@@ -52,6 +52,16 @@ FORMATS: Registry[Format] = Registry(
 """Every format by name, with a sentence that describes it and the endings of its files."""
 
 
+RUNS_AND_QRELS_ONLY = ("trec", "beir")
+
+
+def table_endings() -> str:
+    """Return how files of queries, docs or scores may end: in all formats that hold any table."""
+    entries = [FORMATS.entries[name] for name in FORMATS if name not in RUNS_AND_QRELS_ONLY]
+    *most, last = [f".{entry.endings[0]}" for entry in entries if entry.endings]
+    return f"{', '.join(most)} or {last}"
+
+
 def check_format(name: str | None) -> None:
     if name is not None and name not in FORMATS:
         raise OptionError(

@@ -244,7 +244,7 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
             *(Cell(c.a) for _ in other),
             Cell(wording.short_words(c.final_verdict.code, c)),
             number_cell(or_nan(c.mean.b), None),
-            *parts.difference_cells(c, comparison.settings.alpha),
+            *parts.difference_cells(c, wording.decimals(c)),
             *parts.effect_cells(c),
         ]
         for c in pairs

@@ -41,7 +41,12 @@ def test_the_same_in_python():
 
 @pytest.mark.parametrize(
     ("command", "option"),
-    [("evaluate", "--docs FILE"), ("evaluate", "--queries FILE"), ("compare", "--queries FILE"), ("report", "SCORES")],
+    [
+        ("evaluate", "--docs FILE"),
+        ("evaluate", "--queries FILE"),
+        ("compare", "--queries FILE"),
+        ("report", "SCORES... score"),
+    ],
 )
 def test_help_names_every_format(command, option):
     text = " ".join(parser_of(command).format_help().split())

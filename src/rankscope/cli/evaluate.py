@@ -262,5 +262,5 @@ def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> I
             elif math.isnan(mean.value):
                 error = f"No query has a score by {measure}."
             holds = mean.value <= limit if lower else mean.value >= limit
-            words = f"{measure} is {mean.shown}, and is to be {'at most' if lower else 'at least'} {limit:g}."
+            words = f"{measure} is {mean.shown}, but it must be {'at most' if lower else 'at least'} {limit:g}."
             yield GateCheck(f"{name} {measure}", "error" if error else "passed" if holds else "failed", error or words)

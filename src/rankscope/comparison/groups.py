@@ -378,7 +378,7 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
         if not math.isnan(mean):
             ci = mean_interval(
                 column[known],
-                level=1 - given.settings.alpha,
+                level=given.settings.level,
                 range=range_of(given.primary),
                 clusters=units.member[known] if units.clustered else None,
                 weights=None if units.weights is None else units.weights[known],

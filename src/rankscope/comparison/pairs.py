@@ -258,7 +258,7 @@ def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any
 
 def untested_pair(contest: Contest, settings: Settings, units: Units) -> PairResult:
     """Return the record of a measure that gives one number for the whole set: the two numbers, and no test."""
-    none = DifferenceInterval(None, None, 1 - settings.alpha, "none: one number for the whole set")
+    none = DifferenceInterval(None, None, settings.level, "none: one number for the whole set")
     return pair_result(
         contest,
         settings,
@@ -290,7 +290,7 @@ def tested_pair(
     in_full: bool,
 ) -> PairResult:
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
-    differences, level, margin = contest.differences, 1 - settings.alpha, settings.margin
+    differences, level, margin = contest.differences, settings.level, settings.margin
     delta, error, skew, critical, narrow = (
         float(column[i])
         for column in (numbers.delta, numbers.error, numbers.skew, result.critical, result.critical_equivalence)
@@ -328,7 +328,7 @@ def tested_pair(
         ci=within(contest.furthest, interval_around(delta, critical * error, level, how.interval_method)),
         ci_equivalence=within(
             contest.furthest,
-            interval_around(delta, narrow * error, 1 - 2 * settings.alpha, how.interval_method),
+            interval_around(delta, narrow * error, settings.level_equivalence, how.interval_method),
         ),
         ci_check=IntervalChecks(within(contest.furthest, ci_t), bca),
         p=PValues(
@@ -397,7 +397,7 @@ def student(delta: float, error: float, n_units: int, settings: Settings) -> tup
     """Return p and interval of Student's t test of a difference; undefined for fewer than two units."""
     from scipy.special import stdtr, stdtrit
 
-    level = 1 - settings.alpha
+    level = settings.level
     if n_units < 2 or math.isnan(error):
         return None, DifferenceInterval(None, None, level, "t")
     ci = interval_around(delta, float(stdtrit(n_units - 1, 1 - settings.alpha / 2)) * error, level, "t")

@@ -183,7 +183,7 @@ def plan(
     interval = anova = None
     if detect:
         width = queries_for_width(detect, max(pair.sd for pair in pairs), level=1 - alpha)
-        interval = IntervalPlan(detect, 1 - alpha, width.n_queries)
+        interval = IntervalPlan(detect, round(1 - alpha, 12), width.n_queries)
     if detect and n_systems > 2:
         among_all = queries_for_range(detect, residual_sd, n_systems, alpha=alpha, power=power)
         anova = AnovaPlan(abs(detect), residual_sd, among_all.n_queries)

@@ -48,6 +48,15 @@ class Settings(Record, kw_only=True):
     n_resamples: int = N_RESAMPLES
     seed: int = 0
 
+    @property
+    def level(self) -> float:
+        """The level of intervals, as people write it: 0.95, not 0.9500000000000001."""
+        return round(1 - self.alpha, 12)
+
+    @property
+    def level_equivalence(self) -> float:
+        return round(1 - 2 * self.alpha, 12)
+
     def __post_init__(self) -> None:
         for name, largest in (("alpha", 0.5), ("power", 1), ("false_discoveries", 1)):
             if not 0 < getattr(self, name) < largest:

@@ -323,8 +323,8 @@ def position(names: tuple[str, ...], name: str, what: str) -> int:
     try:
         return names.index(str(name))
     except ValueError:
-        close = did_you_mean(str(name), names)
-        raise InputError(f"there is no {what} {name!r} among the scores", hint=close or f"e.g. {names[:3]}") from None
+        hint = did_you_mean(str(name), names) or f"e.g. {', '.join(names[:3])}"
+        raise InputError(f"there is no {what} {name!r} among the scores", hint=hint) from None
 
 
 def show(value: float) -> str:

@@ -61,4 +61,4 @@ def percent(n: float, total: float) -> str:
     value = 100 * n / total
     if 0 < value < SMALLEST_PERCENT:
         return f"under {SMALLEST_PERCENT}%"
-    return f"over {100 - SMALLEST_PERCENT} %" if 100 - SMALLEST_PERCENT < value < 100 else f"{value:.1f}%"
+    return f"over {100 - SMALLEST_PERCENT}%" if 100 - SMALLEST_PERCENT < value < 100 else f"{value:.1f}%"

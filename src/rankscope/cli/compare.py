@@ -36,7 +36,7 @@ examples:
 
 the exit code is 0 whatever the verdict. With --fail-if-worse it is 0 where no run is worse, 1 where one is worse, or
 lower by more than the margin with too few queries or judgments, and 2 where something is wrong: ids that match nothing,
-other qrels, more than 10 % of the queries not answered. --on-inconclusive fail also fails inconclusive results"""
+other qrels, more than 10% of the queries not answered. --on-inconclusive fail also fails inconclusive results"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

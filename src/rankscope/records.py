@@ -278,7 +278,7 @@ def _innermost_record(kind: Any, steps: Sequence[str | int]) -> tuple[type[Any] 
 
 
 def _plain_type(info: Any) -> Any:
-    """Return a type without what is said about it; of alternatives, the one that has parts."""
+    """Return a type without its annotations; of a union, the member that has fields or items."""
     while isinstance(info, msgspec.inspect.Metadata):
         info = info.type
     if isinstance(info, msgspec.inspect.UnionType):

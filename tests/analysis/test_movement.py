@@ -57,20 +57,20 @@ def test_parts_add_up_to_the_difference(measure, judged, run_a, run_b, policies)
     assert (found.difference is None) == (len(change) == 0)
     if len(change):
         assert found.difference == pytest.approx(change.mean(), abs=1e-12)
-        assert sum(part.mean for part in found.by_class.values()) == pytest.approx(change.mean(), abs=1e-12)
-        assert sum(part.total for part in found.by_class.values()) == pytest.approx(change.sum(), abs=1e-12)
+        assert sum(part.mean for part in found.kinds.values()) == pytest.approx(change.mean(), abs=1e-12)
+        assert sum(part.total for part in found.kinds.values()) == pytest.approx(change.sum(), abs=1e-12)
         assert sum(found.by_rank.a) == pytest.approx(a[counted].mean(), abs=1e-12)
         assert sum(found.by_rank.b) == pytest.approx(b[counted].mean(), abs=1e-12)
     for query in found.queries:
         assert sum(doc.change for doc in query.docs) == pytest.approx(by_query[query.query], abs=1e-12)
-    assert sum(len(query.docs) for query in found.queries) <= sum(part.n_docs for part in found.by_class.values())
+    assert sum(len(query.docs) for query in found.queries) <= sum(part.n_docs for part in found.kinds.values())
 
 
 def test_precision_by_kind():
     judged = {"q": {"a": 1, "b": 1, "c": 1, "d": 1, "e": 0}}
     found = moved(judged, {"q": list("abcxe")}, {"q": list("badyz")}, "P@3")
     # a moves down, b up: both stay within 3 and count 1/3 in either list; c is lost, d is new: -1/3 + 1/3
-    assert found.by_class == {
+    assert found.kinds == {
         "lost": MovementPart(1, -1 / 3, -1 / 3),
         "demoted": MovementPart(0, 0.0, 0.0),
         "promoted": MovementPart(0, 0.0, 0.0),
@@ -92,10 +92,10 @@ def test_ndcg_by_kind_over_two_queries():
     demoted = (2 / log3 - 2) / ideal
     lost = -(1 / log3) / ideal
     promoted = 1 - 1 / log3
-    assert found.by_class["demoted"] == MovementPart(1, pytest.approx(demoted), pytest.approx(demoted / 2))
-    assert found.by_class["lost"] == MovementPart(1, pytest.approx(lost), pytest.approx(lost / 2))
-    assert found.by_class["promoted"] == MovementPart(1, pytest.approx(promoted), pytest.approx(promoted / 2))
-    assert found.by_class["new"] == MovementPart(0, 0.0, 0.0)
+    assert found.kinds["demoted"] == MovementPart(1, pytest.approx(demoted), pytest.approx(demoted / 2))
+    assert found.kinds["lost"] == MovementPart(1, pytest.approx(lost), pytest.approx(lost / 2))
+    assert found.kinds["promoted"] == MovementPart(1, pytest.approx(promoted), pytest.approx(promoted / 2))
+    assert found.kinds["new"] == MovementPart(0, 0.0, 0.0)
     assert found.by_rank.a == pytest.approx([2 / ideal / 2, (1 / log3 / ideal + 1 / log3) / 2])
     assert found.by_rank.b == pytest.approx([1 / 2, 2 / log3 / ideal / 2])
     assert found.unjudged == Both(1, 1)
@@ -113,8 +113,8 @@ def test_average_precision_counts_docs_that_stand_still():
     judged = {"q": {"a": 1, "b": 1}}
     found = moved(judged, {"q": ["a", "b"]}, {"q": ["x", "b", "a"]}, "AP")
     # A: (1/1 + 2/2)/2; B: b at rank 2 has precision 1/2, a at rank 3 has 2/3: (1/2 + 2/3)/2
-    assert found.by_class["unmoved"] == MovementPart(1, pytest.approx(-1 / 4), pytest.approx(-1 / 4))
-    assert found.by_class["demoted"] == MovementPart(1, pytest.approx(-1 / 6), pytest.approx(-1 / 6))
+    assert found.kinds["unmoved"] == MovementPart(1, pytest.approx(-1 / 4), pytest.approx(-1 / 4))
+    assert found.kinds["demoted"] == MovementPart(1, pytest.approx(-1 / 6), pytest.approx(-1 / 6))
     assert found.difference == pytest.approx(7 / 12 - 1)
 
 
@@ -137,20 +137,20 @@ def test_the_queries_that_moved_most_come_first():
 def test_queries_that_one_run_does_not_answer():
     judged = {"p": {"a": 1}, "q": {"a": 1}}
     found = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR")
-    assert found.by_class["lost"] == MovementPart(1, -1.0, -0.5)
+    assert found.kinds["lost"] == MovementPart(1, -1.0, -0.5)
     skipped = moved(judged, {"p": ["a"], "q": ["a"]}, {"q": ["x", "a"]}, "RR", missing="skip")
     assert skipped.difference == -0.5
-    assert skipped.by_class["demoted"] == MovementPart(1, -0.5, -0.5)  # the mean is the total: one query counts
-    assert skipped.by_class["lost"].n_docs == 0
+    assert skipped.kinds["demoted"] == MovementPart(1, -0.5, -0.5)  # the mean is the total: one query counts
+    assert skipped.kinds["lost"].n_docs == 0
 
 
 def test_no_query_counts():
     found = moved({"q": {"a": 0}}, {"q": ["a"]}, {"q": ["a"]}, "nDCG", no_relevant="exclude")
     assert found.difference is None
-    assert {part.mean for part in found.by_class.values()} == {None}
+    assert {part.mean for part in found.kinds.values()} == {None}
     assert found.queries == ()
     apart = moved({"p": {"a": 1}, "q": {"a": 1}}, {"p": ["a"]}, {"q": ["a"]}, "nDCG", missing="skip")
-    assert {part.mean for part in apart.by_class.values()} == {None}
+    assert {part.mean for part in apart.kinds.values()} == {None}
     assert (apart.difference, apart.by_rank, apart.queries) == (None, Both((), ()), ())
 
 
@@ -164,4 +164,4 @@ def test_which_measures_can_be_taken_apart():
 
 def test_every_kind_is_explained():
     found = moved({"q": {"a": 1}}, {"q": ["a"]}, {"q": ["a"]}, "P@1")
-    assert list(found.by_class) == list(KINDS)
+    assert list(found.kinds) == list(KINDS)

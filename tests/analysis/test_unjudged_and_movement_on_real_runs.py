@@ -55,7 +55,7 @@ def test_the_official_difference(qrels, measure, pair):
     )
     effect = effect_of(qrels, runs_of(pair), wanted)
     assert moved.difference == pytest.approx(b - a, abs=1.01e-4)  # both are rounded to four decimals
-    assert sum(part.mean for part in moved.by_class.values()) == pytest.approx(moved.difference, abs=1e-12)
+    assert sum(part.mean for part in moved.kinds.values()) == pytest.approx(moved.difference, abs=1e-12)
     assert effect.useless == pytest.approx(moved.difference, abs=1e-12)
     assert effect.low - 1e-12 <= min(effect.useless, effect.perfect)
     assert effect.high + 1e-12 >= max(effect.useless, effect.perfect)

@@ -68,7 +68,7 @@ def test_a_finding_exits_1(files, rankscope):
     lines = done.out.splitlines()
     at = lines.index("  serious   bad result first: the doc at rank 1 was judged and found non-relevant")
     assert lines[at + 1 : at + 3] == [
-        "            50 of 50 queries (100.0 %)",
+        "            50 of 50 queries (100.0%)",
         "              query 0: first relevant doc at rank 3; 2 of the first 3 judged non-relevant",
     ]
     assert lines[at + 5].startswith("            what usually helps: ")

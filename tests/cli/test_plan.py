@@ -99,15 +99,15 @@ def test_policies_are_those_of_evaluate(planned, cookbook):
 def test_words(rankscope):
     done = rankscope("plan", "--sd", 0.15, "--detect", 0.02, "--queries", 54)
     assert done.code == 0
-    assert done.out.startswith("About 444 queries find a true difference of 0.02 with 80 % chance.\n")
-    assert "54 queries find a true difference of 0.058 with 80 % chance" in done.out
-    assert "one paired two-sided test at 5 %" in done.out
+    assert done.out.startswith("About 444 queries find a true difference of 0.02 with 80% chance.\n")
+    assert "54 queries find a true difference of 0.058 with 80% chance" in done.out
+    assert "one paired two-sided test at 5%" in done.out
 
 
 def test_words_with_runs(rankscope, cookbook):
     out = rankscope("plan", "qrels.txt", "bm25.run", "dense.run", "hybrid.run", "--detect", 0.05).out
     assert "The 15 you have find a true difference of" in out
-    assert "2 paired two-sided tests against one baseline, which share 5 %: 2.5 % each." in out
+    assert "2 paired two-sided tests against one baseline, which share 5%: 2.5% each." in out
     assert "The pair whose differences vary most decides: dense against bm25." in out
     assert "would be no surprise" in out
     assert "little more than a guess" in out

@@ -62,7 +62,7 @@ def test_good_files_exit_0(files, capsys):
         "good.run (run, trec)\n"
         "  24 rows, 2 queries\n"
         "  remark   12 docs per query\n"
-        "  remark   judged: 100.0 % of the first 10 docs, 100.0 % of the first 100 docs\n"
+        "  remark   judged: 100.0% of the first 10 docs, 100.0% of the first 100 docs\n"
         "\n"
         "nothing odd found (2 remarks)\n"
     )
@@ -270,7 +270,7 @@ def test_the_share_judged_is_the_measure(shared_data, capsys, name):
     folder = shared_data / "runs" / "trec-covid-round1"
     files = [str(folder / "qrels.trec.gz"), str(folder / "runs" / f"{name}.gz")]
     mean = evaluate(*files, ["Judged@10", "Judged@100"]).mean()[name]
-    shares = [f"{100 * mean[f'Judged@{k}'].value:.1f} % of the first {k} docs" for k in (10, 100)]
+    shares = [f"{100 * mean[f'Judged@{k}'].value:.1f}% of the first {k} docs" for k in (10, 100)]
     _, record = validated(capsys, *files)
     told = next(one["message"] for one in record["findings"] if one["code"] == "share_judged")
     assert told == f"judged: {', '.join(shares)}"

@@ -22,6 +22,11 @@ def test_a_sound_file_is_fine(cases, capsys):
     assert "valid test-case file" in capsys.readouterr().out
 
 
+def test_one_problem_is_one(cases, capsys):
+    assert main(["validate", cases([{"text": "fits", "expected_hpo_ids": ["1250"]}])]) == 1
+    assert capsys.readouterr().out.endswith(": 1 problem\n")
+
+
 def test_every_problem_is_named(cases, capsys):
     path = cases([{"text": "", "expected_hpo_ids": ["1250"]}, {"expected_hpo_ids": "HP:0001250"}])
     assert main(["validate", path]) == 1

@@ -13,6 +13,7 @@ from rankscope.align.hits import Counts
 from rankscope.comparison.compare import compare_scores
 from rankscope.comparison.groups import SMALLEST_SLICE
 from rankscope.comparison.verdict import MIN_UNITS
+from rankscope.demo import demo_file
 from rankscope.errors import OptionError
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.report.comparison import report_of
@@ -325,7 +326,7 @@ def test_parts_of_a_weighted_difference_add_up():
     found = rs.compare(qrels, runs, "nDCG@10", baseline="third", queries=traffic, weights="traffic")
     for item in found:
         assert item.movement.difference == pytest.approx(item.pair.delta)
-        assert sum(part.mean for part in item.movement.by_class.values()) == pytest.approx(item.pair.delta)
+        assert sum(part.mean for part in item.movement.kinds.values()) == pytest.approx(item.pair.delta)
         assert sum(item.movement.by_rank.b) == pytest.approx(item.mean.b)
 
 
@@ -516,3 +517,61 @@ def test_small_is_what_the_narrower_interval_shows():
     assert (between.verdict.code, between.tost) == ("same", True)
     below = only(compare_scores(scores, correction="bonferroni", margin=reach[0] * 0.999))
     assert (below.verdict.code, below.tost) == ("cannot_tell", False)
+
+
+def test_an_interval_holds_no_difference_that_is_impossible():
+    a, b = np.ones(12), np.array([1.0] + 11 * [0.0])
+    pair = only(compare_scores(scores_of({"a": a, "b": b}, measure="RR@10")))
+    half = pair.mde.critical * pair.standard_error
+    assert pair.delta - half < -1
+    assert (pair.ci.low, pair.ci.high) == (-1.0, pytest.approx(pair.delta + half))
+    assert (pair.ci.high < 0) == (pair.p.adjusted <= 0.05)
+    assert min(pair.ci_equivalence.low, pair.ci_check.t.low) >= -1
+    unknown = only(compare_scores(scores_of({"a": a, "b": b}, measure="theirs")))
+    assert unknown.ci.low == pytest.approx(pair.delta - half)
+
+
+def test_the_family_of_exploratory_measures_is_named(demo_comparison):
+    """With qrels, parts of the queries are looked at too, and adjusted p-values are larger than without."""
+    text = " ".join(text_of(demo_comparison).split())
+    (size,) = {result.p.family_size for result in demo_comparison.groups[0].comparisons if result.role != "primary"}
+    n_parts = len(only(demo_comparison).strata)
+    words = f"over {size} comparisons, {size - n_parts} by other measures and {n_parts} on part of the queries"
+    assert n_parts
+    assert f"{words} (by relevant docs)" in text
+    alone = text_of(compare_scores(demo_comparison.scores))
+    assert f"over {size - n_parts} comparisons, {size - n_parts} by other measures (Benj" in " ".join(alone.split())
+
+
+def test_columns_of_a_pair_are_rounded_alike_and_say_their_n(demo_comparison):
+    text = text_of(demo_comparison)
+    table = text[text.index("All measures") : text.index("primary: sign flips")].splitlines()[3:-1]
+    assert {len(number.partition(".")[2]) for line in table for number in re.findall(r" \d\.\d+ ", line)} != set()
+    for column in (r"\) +(\d\.\d+)|^ +\S+ +(\d\.\d+)", r" ([+-]\d\.\d+) ", r"\[([+-]\d\.\d+)", r"\] +(\d\.\d+)"):
+        found = [next(filter(None, match.groups())) for line in table if (match := re.search(column, line))]
+        assert len(found) == 6
+        assert len({len(number.partition(".")[2]) for number in found}) == 1
+    assert "Judged@10: n = 14, the queries for which both systems have a score" in text
+
+
+@pytest.fixture(scope="module")
+def demo_comparison():
+    with pytest.warns(rs.RankscopeWarning, match="does not answer"):
+        return rs.compare(demo_file("qrels.txt"), [demo_file("hybrid.run"), demo_file("bm25.run")], n_resamples=999)
+
+
+def test_levels_and_signs_are_written_as_people_do(demo_comparison):
+    pair = only(demo_comparison)
+    assert (pair.ci.level, pair.ci_equivalence.level) == (0.95, 0.9)
+    odd = only(compare_scores(demo_comparison.scores, alpha=0.07))
+    assert (odd.ci.level, odd.ci_equivalence.level) == (0.93, 0.86)
+    page = render(report_of(demo_comparison), "html")
+    assert f"\N{MINUS SIGN}{abs(pair.delta):.3f}" in page
+    assert f"-{abs(pair.delta):.3f}" not in re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
+
+
+def test_verdicts_on_several_systems_are_counted_in_words_that_can_be_read():
+    scores = scores_of({"a": 0.5 + 3 * NOISE, "b": 0.5 + 3 * NOISE[::-1], "c": 0.5 - 3 * NOISE})
+    comparison = compare_scores(scores, n_resamples=999)
+    assert [item.final_verdict.code for item in comparison] == ["cannot_tell", "cannot_tell"]
+    assert "Verdicts against a: cannot tell (2)." in text_of(comparison)

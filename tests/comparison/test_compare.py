@@ -110,7 +110,7 @@ def test_missing_judgments_forbid_a_verdict_and_the_docs_to_judge_settle_it():
     qrels, runs = unjudged_setting()
     before = rs.compare(qrels, runs, "P@10")["first", "second"]
     assert before.judged.b == pytest.approx(0.6)
-    assert before.unjudged.behind == "second"
+    assert before.unjudged.system == "second"
     assert before.verdict.code == "not_safe"
     assert before.settle
     for grade in (0, 1):  # whatever the judge says, there is a verdict afterwards

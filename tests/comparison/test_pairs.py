@@ -9,6 +9,7 @@ from scipy import stats as scipy_stats
 
 from rankscope.comparison.groups import counted_bins
 from rankscope.comparison.pairs import Contest, compare_contests, estimate_some
+from rankscope.comparison.planning import plan
 from rankscope.comparison.request import Settings
 from rankscope.errors import OptionError
 from rankscope.stats.paired import contrast_p, sign_flip_test
@@ -39,6 +40,28 @@ def noisy():
     return np.random.default_rng(4).normal(0.03, 0.1, 60)
 
 
+@pytest.mark.parametrize("n_systems", [2, 3])
+def test_what_a_set_can_find_is_what_a_plan_says(noisy, n_systems):
+    """Compared with scipy's noncentral t, and with `plan` on the same scores."""
+    pairs = compared([contest(noisy[:15] * (1 + i), b=f"B{i}") for i in range(n_systems - 1)])
+    for pair in pairs:
+        spread = pair.standard_error * math.sqrt(15)
+        planned = plan(sd=spread, detect=0.01, queries=15, systems=n_systems).decisive
+        assert (pair.mde.value, pair.n_needed) == (pytest.approx(planned.mde), planned.queries_needed)
+
+        def power(difference, n, spread=spread):
+            critical = scipy_stats.t.ppf(1 - 0.05 / (n_systems - 1) / 2, n - 1)
+            return scipy_stats.nct.sf(critical, n - 1, difference / spread * math.sqrt(n))
+
+        assert power(pair.mde.value, 15) == pytest.approx(0.8, abs=1e-4)
+        assert power(0.01, pair.n_needed - 1) < 0.8 <= power(0.01, pair.n_needed)
+
+
+def test_what_cannot_be_planned_is_left_open(noisy):
+    assert only(noisy, Settings(n_resamples=999, margin=1e-9)).n_needed is None
+    assert only(noisy, Settings(n_resamples=999, margin=0)).n_needed is None
+
+
 def test_a_pair_has_scipys_numbers(noisy):
     pair = only(noisy)
     theirs = scipy_stats.ttest_1samp(noisy, 0)
@@ -55,14 +78,6 @@ def test_a_pair_has_scipys_numbers(noisy):
         pytest.approx(pair.delta - pair.mde.critical * pair.standard_error),
         pytest.approx(pair.delta + pair.mde.critical * pair.standard_error),
     )
-
-
-def test_what_can_be_found_follows_the_critical_value(noisy):
-    pair = only(noisy)
-    t80 = scipy_stats.t.ppf(0.8, 59)
-    assert pair.mde.value == pytest.approx((pair.mde.critical + t80) * pair.standard_error)
-    assert pair.n_needed == math.ceil(60 * (pair.mde.value / 0.01) ** 2)
-    assert only(noisy, Settings(n_resamples=999, margin=0.0)).n_needed is None
 
 
 def test_few_or_skewed_queries_get_a_bootstrap_interval_in_the_record(noisy):

@@ -110,7 +110,7 @@ def test_what_cannot_be_compared_is_said_first():
 
 def check(strength, *, behind="A", **more):
     return UnjudgedCheck(
-        strength=strength, behind=behind, judged_relevant=0.44, from_all_systems=False, tested_share=0.4, **more
+        strength=strength, system=behind, judged_relevant=0.44, from_all_systems=False, tested_share=0.4, **more
     )
 
 

@@ -154,7 +154,7 @@ def test_files_that_are_not_right_are_refused(tmp_path):
 
 def test_the_id_is_a_field_of_every_table():
     assert dict(load_docs([{"id": "a"}]).field("id")) == {"a": "a"}
-    assert refused_field(load_docs([{"id": "a"}]), "source", "and no other either")
+    assert refused_field(load_docs([{"id": "a"}]), "source", "nor any other")
 
 
 def refused_field(table, name, message):

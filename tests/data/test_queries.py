@@ -228,7 +228,7 @@ def test_strata():
     with pytest.raises(InputError, match="no attribute 'languge'; they have language, level, tags") as error:
         table.strata("languge")
     assert error.value.hint == "did you mean language?"
-    with pytest.raises(InputError, match="and no other either"):
+    with pytest.raises(InputError, match="nor any other"):
         load_queries(TEXTS).strata("language")
 
 

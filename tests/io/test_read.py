@@ -12,6 +12,7 @@ import pytest
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.io.detection import detect
 from rankscope.io.read import read_qrels, read_run
+from rankscope.io.source import missing
 
 RUN = b"q1 Q0 d1 1 2.5 sys\n"
 
@@ -136,3 +137,11 @@ def test_progress_through_a_compressed_file_is_that_of_the_stored_bytes(write_fi
     calls = []
     read_run(path, progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+def test_a_missing_file_is_not_taken_for_one_that_only_ends_alike(tmp_path):
+    for name in ("e.py", "nape.npy"):
+        (tmp_path / name).touch()
+    assert missing(tmp_path / "nope.npy").hint == "did you mean nape.npy?"
+    (tmp_path / "nape.npy").unlink()
+    assert missing(tmp_path / "nope.npy").hint == "check the path"

@@ -142,7 +142,7 @@ def test_nrbp_is_1_for_a_ranking_that_always_serves_everything():
 
 
 def test_patience_is_a_chance():
-    with pytest.raises(MeasureError, match="NRBP: beta = 1 will not do"):
+    with pytest.raises(MeasureError, match="NRBP: beta = 1 is not valid"):
         score(FIVE, "ab", "NRBP(beta=1)")
 
 

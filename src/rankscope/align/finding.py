@@ -52,7 +52,7 @@ def count_of(n: int, total: int, nouns: str) -> str:
 
 
 def count_and_share(n: int, total: int, nouns: str) -> str:
-    """Return how many of how many, and in percent: 3 of 1,200 rows (0.2 %)."""
+    """Return how many of how many, and in percent: 3 of 1,200 rows (0.2%)."""
     return f"{count_of(n, total, nouns)} ({percent(n, total)})"
 
 
@@ -60,5 +60,5 @@ def percent(n: float, total: float) -> str:
     """Return a share in percent; a small one does not become 0, nor nearly all become 100."""
     value = 100 * n / total
     if 0 < value < SMALLEST_PERCENT:
-        return f"under {SMALLEST_PERCENT} %"
-    return f"over {100 - SMALLEST_PERCENT} %" if 100 - SMALLEST_PERCENT < value < 100 else f"{value:.1f} %"
+        return f"under {SMALLEST_PERCENT}%"
+    return f"over {100 - SMALLEST_PERCENT}%" if 100 - SMALLEST_PERCENT < value < 100 else f"{value:.1f}%"

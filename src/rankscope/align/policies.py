@@ -1,6 +1,7 @@
 """The decisions on which evaluation tools differ, each one word, trec_eval's behaviour being the default.
 
-Where trec_eval has no measure of the kind, nothing is made up: an undefined score is left out and counted aloud.
+Where trec_eval has no measure of the kind, nothing is made up: an undefined score is left out, and how many
+there are is reported.
 """
 
 from __future__ import annotations

@@ -95,16 +95,16 @@ def best_first_order(docs: Sequence[str], scores: Floats, *, descending_ids: boo
 def ranks_of(found: list[str], ranking: Ranking, policies: Policies) -> Ints:
     """Return the 1-based rank of each found doc, without ordering the docs nobody asks about."""
     scores = compared_scores(ranking.scores, policies)
-    asked = compared_scores(np.array([ranking.score_of[doc] for doc in found], dtype=np.float64), policies)
+    wanted = compared_scores(np.array([ranking.score_of[doc] for doc in found], dtype=np.float64), policies)
     ascending = np.sort(scores)
-    n_above = len(ascending) - np.searchsorted(ascending, asked, side="right")
-    n_tied = len(ascending) - np.searchsorted(ascending, asked, side="left") - n_above
+    n_above = len(ascending) - np.searchsorted(ascending, wanted, side="right")
+    n_tied = len(ascending) - np.searchsorted(ascending, wanted, side="left") - n_above
     ranks = n_above + 1
     is_tied = n_tied > 1
     if is_tied.any():
         docs = list(ranking.score_of)
         n_before: dict[str, int] = {}
-        for value in set(asked[is_tied].tolist()):
+        for value in set(wanted[is_tied].tolist()):
             tied = np.flatnonzero(scores == value)
             if policies.ties == "given":
                 in_order = tied[np.argsort(given_order(ranking)[tied], kind="stable")].tolist()

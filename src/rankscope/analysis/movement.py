@@ -61,10 +61,10 @@ class MovedQuery(Record):
     docs: tuple[MovedDoc, ...]
 
 
-class PairMovement(Record, rename={"by_class": "kinds"}):
+class PairMovement(Record):
     """Where the difference between two systems comes from."""
 
-    by_class: dict[str, MovementPart]
+    kinds: dict[str, MovementPart]
     """By what became of the docs: lost, demoted, promoted, new, unmoved."""
     unjudged: Both[int]
     """Docs that take up ranks and count nothing."""
@@ -114,7 +114,7 @@ def movement_of(
     moves = DocMoves(docs, a, b)
     most_moved = np.argsort(-np.abs(changes), kind="stable")[:limit].tolist()
     return PairMovement(
-        by_class={kind: moves.total(kind, shares) for kind in KINDS},
+        kinds={kind: moves.total(kind, shares) for kind in KINDS},
         unjudged=Both(a.n_unjudged, b.n_unjudged),
         by_rank=Both(a.by_rank(shares), b.by_rank(shares)),
         queries=tuple(MovedQuery(query_ids[i], moves.of_query(i)) for i in most_moved if changes[i] != 0),

@@ -18,7 +18,7 @@ from typing import Any
 
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError, did_you_mean
-from rankscope.experiment.collection import Collection, load_collection
+from rankscope.experiment.collection import PARTS, Collection, load_collection
 from rankscope.experiment.project import find_collection
 from rankscope.hpo.collection import DOCS, SIZES, HpoOptions, build_hpo, write_hpo
 
@@ -72,6 +72,10 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError("no collection is given", hint="rankscope collection show PATH")
     spec, cache = find_collection(args.path, args.project)
     record = record_of(load_collection(spec, cache=cache))
+    if as_json:
+        for part in PARTS:  # the same path whether the collection is named in a project or not
+            where = Path(record[part]["where"])
+            record[part]["where"] = str(where.absolute() if where.exists() else where)
     print(json.dumps(record, indent=1, ensure_ascii=False) if as_json else "\n".join(lines_of(record)))
     return 0
 

@@ -36,7 +36,7 @@ examples:
 
 the exit code is 0 whatever the verdict. With --fail-if-worse it is 0 where no run is worse, 1 where one is worse, or
 lower by more than the margin with too few queries or judgments, and 2 where something is wrong: ids that match nothing,
-other qrels, more than 10 % of the queries not answered. --on-inconclusive fail also fails inconclusive results"""
+other qrels, more than 10% of the queries not answered. --on-inconclusive fail also fails inconclusive results"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -177,11 +177,7 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
     for name in lower:
         find_name(name, scores.measures, "measure")
-    about_runs = ("profile", "embeddings", "docs", "ontology", "unjudged")
-    useless = [*options.policies_from(args), *(name for name in about_runs if getattr(args, name) is not None)]
-    if useless:
-        option = useless[0].replace("_", "-")
-        raise OptionError(f"--{option} is about runs, which --scores does not know", hint="give qrels and runs instead")
+    options.refuse_run_options(args, "--scores", "embeddings", "docs", "ontology", "unjudged")
     if args.primary and wanted:
         wanted = list(dict.fromkeys([args.primary, *wanted]))
     return with_measures(scores, [find_name(name, scores.measures, "measure") for name in wanted]) if wanted else scores

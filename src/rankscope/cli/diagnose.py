@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=options.whole_number, metavar="N", default=SEEN_DOCS, help=seen)
     cuts = f"depths of the candidate pool to look at (default: {','.join(map(str, POOL_CUTS))})"
     parser.add_argument("--pool-cuts", type=whole_numbers, metavar="N,...", default=POOL_CUTS, help=cuts)
-    vectors = "vectors of docs, to see which results repeat one another: .npy with ids beside it, .npz or .parquet"
+    vectors = options.with_embedding_files("vectors of docs, to see which results repeat one another")
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")

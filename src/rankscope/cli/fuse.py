@@ -14,7 +14,7 @@ from rankscope.cli.style import Later, words
 from rankscope.data.loading import load_runs, name_of
 from rankscope.errors import OptionError
 from rankscope.io.write import write_run
-from rankscope.systems.fusion import METHODS, NORMS, fuse
+from rankscope.systems.fusion import METHODS, NORMS, RRF_K, fuse
 
 EPILOG = """\
 examples:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help=file)
     methods = Later(lambda: words({name: METHODS.summary(name) for name in METHODS}, default="rrf"))
     parser.add_argument("--method", default="rrf", metavar="WORD", help=methods)
-    parser.add_argument("--k", type=float, default=60, metavar="K", help="the constant of rrf (default: 60)")
+    parser.add_argument("--k", type=float, metavar="K", help=f"the constant of rrf (default: {RRF_K})")
     parser.add_argument("--weights", metavar="W,W,...", help="how much each run counts, e.g. 1,2 (default: all equal)")
     norms = f"how scores are made comparable\n{words(NORMS, default='minmax')}"
     parser.add_argument("--norm", metavar="WORD", help=norms)

@@ -42,7 +42,7 @@ _SUMMARIES = {
     "demo": "show all of this on a small example that comes with Rankscope",
 }
 _MODULES = {"import": "import_"}
-"""Modules that cannot be called as their command is: the name is a word of Python."""
+"""Modules whose name differs from that of their command, which is a keyword of Python."""
 
 COMMANDS: Registry[ModuleType] = Registry(
     "command",
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 GATES = {"--fail-if-worse", "--fail-under", "--require"}
-"""With these a build waits for the exit code, so that an answer which could not be given is none."""
+"""With these a build waits for the exit code: an answer that could not be printed must not count as passed."""
 
 
 def discard_output() -> None:
@@ -110,7 +110,7 @@ def discard_output() -> None:
 
 
 def load_for_good(given: Sequence[str]) -> None:
-    """Load the command, where the process is ours.
+    """Load the command, where the process was started for it alone.
 
     What is loaded stays to the end: Python need not look for garbage in it, neither meanwhile nor when it ends, which
     would take a tenth of the time of a small evaluation. NumPy, which every command needs, is loaded from here: at the

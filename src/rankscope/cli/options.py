@@ -74,6 +74,28 @@ def with_formats(text: str) -> Later:
     return names_in("rankscope.io.formats:FORMATS", text)
 
 
+def with_table_endings(text: str) -> Later:
+    """Return a help text in which {files} stands for how files of queries, docs or scores may end."""
+    return Later(lambda: text.format(files=load_object("rankscope.io.formats:table_endings")()))
+
+
+def with_embedding_files(text: str) -> Later:
+    return Later(lambda: f"{text}: {load_object('rankscope.data.embedding_files:EMBEDDING_FILES')}")
+
+
+READING_OPTIONS = ("run_format", "run_columns", "qrels_format", "qrels_columns", "strict", "lenient")
+
+
+def refuse_run_options(args: argparse.Namespace, without_runs: str, *names: str) -> None:
+    """Refuse what says how runs are read and scored, these options included, where there are no runs."""
+    given = (*POLICY_OPTIONS, "complete", "depth", "judged_only", "min_rel", *READING_OPTIONS, "profile", *names)
+    for name in given:
+        if getattr(args, name) not in (None, False):
+            option = name.replace("_", "-")
+            message = f"--{option} is about runs, which {without_runs} does not know"
+            raise OptionError(message, hint="give qrels and runs instead")
+
+
 def add_strictness(
     group: argparse._ActionsContainer,
     strict: str = "stop where a line is malformed (the default)",

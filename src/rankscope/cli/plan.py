@@ -31,7 +31,7 @@ because a test was not yet statistically significant."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     files = "the judgments, then two or more runs; not with --sd"
-    parser.add_argument("files", metavar="[QRELS RUN RUN...]", nargs="*", help=files)
+    parser.add_argument("files", metavar="QRELS RUN RUN", nargs="*", help=files)
     parser.add_argument("-m", "--measure", metavar="NAME", help="the measure that is to decide (default: nDCG@10)")
     smallest = "the smallest difference that matters, in points of the measure"
     parser.add_argument("--detect", type=number_below, metavar="X", help=smallest)
@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     form = options.chosen_format(args)
     options.one_stdin(args.files)
     settings = {name: getattr(args, name) for name in ("sd", "detect", "queries", "systems", "alpha", "power", "seed")}
+    if args.scores or args.sd is not None:
+        options.refuse_run_options(args, "--scores" if args.scores else "--sd", "anyway")
     if args.scores:
         from rankscope.measures.score_files import read_scores
 
@@ -83,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         qrels = args.files[0] if args.files else None
         runs = args.files[1:] if len(args.files) > 2 else None
-        planned = plan(qrels, runs, args.measure, **settings, **options.evaluation_options_from(args, "anyway"))
+        more = {} if args.sd is not None else options.evaluation_options_from(args, "anyway")
+        planned = plan(qrels, runs, args.measure, **settings, **more)
     with options.output_to(args.output) as stream:
         if form == "json":
             stream.write(to_json(planned) + "\n")

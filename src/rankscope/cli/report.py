@@ -7,10 +7,18 @@ points in time, in the order given.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from rankscope.cli.options import REPORT_EXTENSIONS, add_chart_option, command_line, output_to, save_chart
+from rankscope.cli.options import (
+    REPORT_EXTENSIONS,
+    add_chart_option,
+    command_line,
+    output_to,
+    save_chart,
+    with_table_endings,
+)
 from rankscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -26,7 +34,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    files = "score files: .json .csv .tsv .parquet, or trec_eval -q"
+    files = with_table_endings("score files: {files}, or trec_eval -q")
     parser.add_argument("files", metavar="SCORES", nargs="+", help=files)
     output = "the report: .html .md .tex .txt; a chart: .svg .png"
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help=output)
@@ -35,17 +43,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="NAME", help="the system to compare with (default: the first)")
     margin = "the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"
     parser.add_argument("--margin", type=float, metavar="X", help=margin)
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of everything random (default: 0)")
     add_chart_option(parser, "score_files", "draw one chart instead")
     parser.add_argument("--system", metavar="NAME", help="for trend: the system to follow (default: the first)")
     parser.add_argument("--target", type=float, metavar="X", help="for trend: a line to stay above")
 
 
 def run(args: argparse.Namespace) -> int:
+    chart_only, report_only = ("system", "target"), ("baseline", "margin", "seed")
     if args.chart:
+        refuse(args, report_only, "is for reports, and changes nothing in a chart")
         chosen = {"measure": args.measure, "system": args.system, "target": args.target}
         save_chart(args.chart, "score_files", args.output, args.files, **chosen)
         return 0
+    refuse(args, chart_only, "goes with --chart trend")
     from rankscope.comparison.compare import compare_scores
     from rankscope.comparison.known_measures import with_directions
     from rankscope.measures.score_files import read_scores
@@ -57,11 +68,19 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"a report cannot be written as {args.output!r}", hint="use .html, .md, .tex or .txt")
     scores, command = with_directions(read_scores(args.files, measure=args.measure)), command_line(args)
     if len(scores) == 1:
+        refuse(args, report_only, f"is for several systems; here is only {next(iter(scores))}")
         report = evaluation_report.report_of(scores, command=command)
     else:
-        how = {"baseline": args.baseline, "primary": args.measure, "margin": args.margin, "seed": args.seed}
+        how = {"baseline": args.baseline, "primary": args.measure, "margin": args.margin, "seed": args.seed or 0}
         report = comparison.report_of(compare_scores(scores, **how), command=command)
     text = render(report, cast("Form", form))
     with output_to(args.output) as stream:
         stream.write(text)
     return 0
+
+
+def refuse(args: argparse.Namespace, names: Sequence[str], why: str) -> None:
+    """Refuse options that would do nothing here."""
+    for name in names:
+        if getattr(args, name) is not None:
+            raise OptionError(f"--{name} {why}", hint="leave it out")

@@ -39,7 +39,7 @@ runs, journals and manifest.json are written into the output folder of the proje
 exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 could not run, or a
 system is left out, as what it returns are not ids of the collection's docs. With --fail-if-worse
 the gate decides: 0 where no system is worse than the baseline on any collection, 1 where one is,
-2 where something is wrong, such as a system that is left out or has failed on more than 10 % of
+2 where something is wrong, such as a system that is left out or has failed on more than 10% of
 the queries"""
 
 

@@ -73,7 +73,7 @@ def invocation(action: argparse.Action) -> str:
     """Return an argument as it is written: QRELS, RUN..., -m/--measures NAME."""
     name = str(action.metavar or action.dest.upper())
     if not action.option_strings:
-        return {"+": f"{name}...", "?": f"[{name}]"}.get(str(action.nargs), name)
+        return {"+": f"{name}...", "?": f"[{name}]", "*": f"[{name}...]"}.get(str(action.nargs), name)
     value = f" {name}" if action.nargs != 0 else ""
     return ", ".join(action.option_strings) + value
 

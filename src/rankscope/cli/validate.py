@@ -13,6 +13,7 @@ import sys
 
 from rankscope.analysis.validate import validate
 from rankscope.cli.options import add_file_options, add_format_option, chosen_format, one_stdin, read_options_from
+from rankscope.errors import FormatError, OptionError
 from rankscope.light import replace
 from rankscope.records import to_builtins, to_json
 from rankscope.report.findings import LEVELS_IN_WORDS, print_findings
@@ -31,7 +32,7 @@ exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, or by itself a file of test cases")
-    parser.add_argument("runs", metavar="RUN", nargs="*", help="one or more runs")
+    parser.add_argument("runs", metavar="RUN", nargs="*", help="one or more runs; none with a file of test cases")
     add_format_option(parser, "table", "json")
     strict = "stop where a line is malformed, instead of reporting it as a finding"
     lenient = "leave malformed lines out and report them as a finding (the default)"
@@ -57,14 +58,24 @@ def run(args: argparse.Namespace) -> int:
 
 def check_test_cases(path: str, *, as_json: bool) -> int:
     """Check a file of test cases against its schema, print every problem, and return the exit code."""
-    from rankscope.io.files import read_json
+    from rankscope.io.files import read_json, read_text
     from rankscope.predecessors.importers import problems_of
 
-    problems = problems_of(read_json(path))
+    try:
+        cases = read_json(path)
+    except FormatError as error:
+        if read_text(path).lstrip()[:1] in ("{", "["):
+            raise
+        raise OptionError(
+            f"{path} alone cannot be validated: it is no JSON file of test cases",
+            hint="qrels are looked at together with runs: rankscope validate QRELS RUN...",
+        ) from error
+    problems = problems_of(cases)
     if as_json:
         print(json.dumps([to_builtins(problem) for problem in problems], indent=1, ensure_ascii=False))
     else:
         for problem in problems:
             print(f"{path}: {problem}")
-        print(f"{path}: {len(problems)} problems" if problems else f"{path}: a valid test-case file")
+        found = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        print(f"{path}: {found}" if problems else f"{path}: a valid test-case file")
     return FOUND_SOMETHING if problems else 0

@@ -127,7 +127,7 @@ class GroupEvidence:
         look = self.n_pairs <= FEW_PAIRS or (check.strength == "not_safe" and self.n_pairs <= LOOK_UP_TO)
         return UnjudgedCheck(
             strength=check.strength,
-            behind=check.behind,
+            system=check.behind,
             n_unjudged=check.n_unjudged,
             judged_relevant=or_none(check.judged_relevant),
             from_all_systems=check.from_all_systems,
@@ -144,7 +144,7 @@ class GroupEvidence:
         relevant = tipping.relevant_share(system, counted=counted)
         return UnjudgedCheck(
             strength="stands" if check.holds else "not_safe",
-            behind=system,
+            system=system,
             judged_relevant=or_none(relevant.share),
             from_all_systems=relevant.from_all_systems,
             tested_share=STANDS_AT * relevant.r95,

@@ -250,6 +250,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
         for a, b in given.pairs:
             for measure, stratum, inside in wanted:
                 is_primary, known = measure == given.primary and stratum is None, known_measure(measure)
+                lowest, highest = range_of(measure)
                 yield Contest(
                     a=a,
                     b=b,
@@ -259,6 +260,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
                     scores_b=columns[b, measure],
                     mask=inside,
                     lower_is_better=measure in scores[given.baseline].lower_is_better,
+                    furthest=float(highest - lowest),
                     group=group,
                     stratum=stratum,
                     in_full=is_primary or (stratum is None and int(inside.sum()) < FULL_BELOW),
@@ -268,7 +270,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
 
 
 def contrasts_of(given: ComparisonInput, contests: Sequence[Contest]) -> dict[Contest, Contrast]:
-    """Return whether strata differ from all other queries; false discoveries are controlled over all of all pairs."""
+    """Return whether strata differ from all other queries; false discoveries are controlled over those of all pairs."""
     p_of: dict[Contest, float] = {}
     for contest in contests:
         if contest.role == "primary":
@@ -376,7 +378,7 @@ def leaderboard_of(given: ComparisonInput, mask: Bools, results: Sequence[PairRe
         if not math.isnan(mean):
             ci = mean_interval(
                 column[known],
-                level=1 - given.settings.alpha,
+                level=given.settings.level,
                 range=range_of(given.primary),
                 clusters=units.member[known] if units.clustered else None,
                 weights=None if units.weights is None else units.weights[known],

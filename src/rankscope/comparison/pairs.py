@@ -25,11 +25,13 @@ from rankscope.comparison.records import (
     UnadjustedPValues,
 )
 from rankscope.comparison.request import Settings
+from rankscope.errors import OptionError
 from rankscope.records import Both, Record, or_none, replace
 from rankscope.stats.family import CORRECTIONS, NO_CORRECTION, SLACK, Correction, FamilyResult
 from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import bayesian_bootstrap
+from rankscope.stats.power import minimal_detectable_effect, queries_needed
 from rankscope.stats.units import Moments, Units, UnitSums, paired_differences
 
 FEW_QUERIES, SKEWED = 30, 1.0
@@ -64,6 +66,8 @@ class Contest(Record, eq=False):
     mask: Bools
     """Which queries are part of it."""
     lower_is_better: bool = False
+    furthest: float = math.inf
+    """How far apart two scores of the measure can be: 1 where they lie between 0 and 1."""
     group: str | None = None
     stratum: StratumName | None = None
     """The stratum of queries it is about; None where it is about all of the group."""
@@ -219,7 +223,10 @@ def run_family(
 def leave_out(
     i: int, family: Sequence[Contest], numbers: PairEstimates, result: FamilyResult, *, units: Units, **given: Any
 ) -> WithoutTopUnit:
-    """Return a pair without the unit that carries most of it; for a family that is not large, all is made anew."""
+    """Return a pair without the unit that carries most of it.
+
+    In a family that is not large the critical values are computed again without the unit; else they stay as they are.
+    """
     unit, is_exact = int(numbers.top_unit[i]), len(family) <= ANEW_UP_TO
     if is_exact:
         rest = [replace(contest, mask=contest.mask & (units.member != unit)) for contest in family]
@@ -251,7 +258,7 @@ def pair_result(contest: Contest, settings: Settings, units: Units, **found: Any
 
 def untested_pair(contest: Contest, settings: Settings, units: Units) -> PairResult:
     """Return the record of a measure that gives one number for the whole set: the two numbers, and no test."""
-    none = DifferenceInterval(None, None, 1 - settings.alpha, "none: one number for the whole set")
+    none = DifferenceInterval(None, None, settings.level, "none: one number for the whole set")
     return pair_result(
         contest,
         settings,
@@ -260,7 +267,7 @@ def untested_pair(contest: Contest, settings: Settings, units: Units) -> PairRes
         ci=none,
         ci_equivalence=none,
         ci_check=IntervalChecks(none, None),
-        p=PValues(None, "none", "none", 0, 0, is_exact=False, alone_permutation=None, alone_t=None),
+        p=PValues(None, "none", "none", 0, 0, exact=False, alone_permutation=None, alone_t=None),
         p_alone=UnadjustedPValues(None, None),
         effect=Effect(None, None, 0, 0, 0),
         mde=DetectableDifference(settings.power, None, None),
@@ -283,15 +290,12 @@ def tested_pair(
     in_full: bool,
 ) -> PairResult:
     """Return the record of one contest; where it is one of very many, without what needs resamples of its own."""
-    from scipy.special import stdtrit
-
-    differences, level, margin = contest.differences, 1 - settings.alpha, settings.margin
+    differences, level, margin = contest.differences, settings.level, settings.margin
     delta, error, skew, critical, narrow = (
         float(column[i])
         for column in (numbers.delta, numbers.error, numbers.skew, result.critical, result.critical_equivalence)
     )
     n_units = int(numbers.moments.n_units[i])
-    small = interval_around(delta, narrow * error, level - settings.alpha, how.interval_method)
     p_alone, (p_t, ci_t) = or_none(float(result.p_alone[i])), student(delta, error, n_units, settings)
     bca = None
     doubtful = n_units > 1 and error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
@@ -300,18 +304,20 @@ def tested_pair(
         clusters = units.member[known] if units.clustered else None
         drawn: dict[str, Any] = {"n_resamples": settings.n_resamples, "seed": settings.seed, "clusters": clusters}
         bca = bca_interval(differences[known], level=level, **drawn)
-    beyond = float(stdtrit(n_units - 1, settings.power)) if n_units > 1 else math.nan
-    mde = (critical + beyond) * error
+    spread = error * math.sqrt(n_units)
+    mde = n_needed = None
+    if n_units > 1 and math.isfinite(critical) and math.isfinite(spread):
+        # the comparisons of a family share alpha, as those of a plan do
+        alpha_each = settings.alpha / (max(result.size, 1) if how.simultaneous else 1)
+        mde = minimal_detectable_effect(spread, n_units, alpha=alpha_each, power=settings.power)
+        n_needed = queries_for_margin(margin, spread, alpha=alpha_each, power=settings.power)
     n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
     gains, gain, ties = differences, delta, n - wins - losses
     if contest.lower_is_better:
         wins, losses, gain, gains = losses, wins, -delta, -differences
-    spread = error * math.sqrt(n_units)
-    bayes = n_needed = None
+    bayes = None
     if in_full and n_units > 1:
         bayes = bayesian_bootstrap(units.sums(gains[:, None]).column(0), margin, seed=settings.seed)
-    if margin > 0 and math.isfinite(mde):
-        n_needed = max(2, math.ceil(n_units * (mde / margin) ** 2))
     return pair_result(
         contest,
         settings,
@@ -319,16 +325,19 @@ def tested_pair(
         n_units=n_units,
         delta=or_none(delta),
         standard_error=or_none(error),
-        ci=interval_around(delta, critical * error, level, how.interval_method),
-        ci_equivalence=small,
-        ci_check=IntervalChecks(ci_t, bca),
+        ci=within(contest.furthest, interval_around(delta, critical * error, level, how.interval_method)),
+        ci_equivalence=within(
+            contest.furthest,
+            interval_around(delta, narrow * error, settings.level_equivalence, how.interval_method),
+        ),
+        ci_check=IntervalChecks(within(contest.furthest, ci_t), bca),
         p=PValues(
             adjusted=or_none(float(result.p[i])),
             method=how.p_method,
             correction=correction,
             family_size=result.size,
             n_resamples=result.n_resamples,
-            is_exact=result.is_exact,
+            exact=result.is_exact,
             alone_permutation=p_alone,
             alone_t=p_t,
         ),
@@ -339,13 +348,25 @@ def tested_pair(
         wins=wins,
         ties=ties,
         losses=losses,
-        mde=DetectableDifference(settings.power, or_none(critical), or_none(mde)),
+        mde=DetectableDifference(settings.power, or_none(critical), mde),
         critical_equivalence=or_none(narrow),
         n_needed=n_needed,
-        tost=small.low is not None and small.high is not None and margin > max(-small.low, small.high),
+        tost=margin > abs(delta) + narrow * error,
         bayes=bayes,
         skew=or_none(skew),
     )
+
+
+def queries_for_margin(margin: float, spread: float, *, alpha: float, power: float) -> int | None:
+    """Return how many units find a difference as small as the margin; None without one, or where no number would do."""
+    if margin <= 0:
+        return None
+    if spread == 0:
+        return 2
+    try:
+        return queries_needed(margin, spread, alpha=alpha, power=power).n_queries
+    except OptionError:
+        return None
 
 
 def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:
@@ -366,11 +387,17 @@ def interval_around(centre: float, half: float, level: float, method: str) -> Di
     return DifferenceInterval(or_none(low), or_none(high), level, method)
 
 
+def within(furthest: float, interval: DifferenceInterval) -> DifferenceInterval:
+    """Return an interval without differences that no two scores can have; it excludes 0 as before, or does not."""
+    low, high = (None if end is None else min(max(end, -furthest), furthest) for end in (interval.low, interval.high))
+    return replace(interval, low=low, high=high)
+
+
 def student(delta: float, error: float, n_units: int, settings: Settings) -> tuple[float | None, DifferenceInterval]:
     """Return p and interval of Student's t test of a difference; undefined for fewer than two units."""
     from scipy.special import stdtr, stdtrit
 
-    level = 1 - settings.alpha
+    level = settings.level
     if n_units < 2 or math.isnan(error):
         return None, DifferenceInterval(None, None, level, "t")
     ci = interval_around(delta, float(stdtrit(n_units - 1, 1 - settings.alpha / 2)) * error, level, "t")

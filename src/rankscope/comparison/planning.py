@@ -158,6 +158,9 @@ def plan(
             "give the qrels and at least two runs, or a spread",
             hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
         )
+    if options and (sd is not None or scores is not None):
+        given = "sd" if sd is not None else "scores"
+        raise OptionError(f"{next(iter(options))} is about runs, which {given} does not know", hint="leave it out")
     name, n_known, n_left_out = None if measure is None else str(measure), None, 0
     if sd is not None:
         # two systems that leave s unexplained each differ with √2 s
@@ -192,7 +195,7 @@ def plan(
     interval = anova = None
     if detect:
         width = queries_for_width(detect, max(pair.sd for pair in pairs), level=1 - alpha)
-        interval = IntervalPlan(detect, 1 - alpha, width.n_queries)
+        interval = IntervalPlan(detect, round(1 - alpha, 12), width.n_queries)
     if detect and n_systems > 2:
         among_all = queries_for_range(detect, residual_sd, n_systems, alpha=alpha, power=power)
         anova = AnovaPlan(abs(detect), residual_sd, among_all.n_queries)

@@ -1,7 +1,6 @@
 """What a comparison found. These records are its JSON: what is written is read back as it was.
 
-Attributes have the names of the JSON keys; where users of Python know another name, `rename` says so. A number that is
-undefined is None.
+Attributes have the names of the JSON keys. A number that is undefined is None.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class IntervalChecks(Record):
     """The bootstrap's, where there are few units or skewed differences."""
 
 
-class PValues(Record, rename={"is_exact": "exact"}):
+class PValues(Record):
     """The p-values of a comparison, and how they were obtained."""
 
     adjusted: float | None
@@ -74,7 +73,7 @@ class PValues(Record, rename={"is_exact": "exact"}):
     correction: str
     family_size: int
     n_resamples: int
-    is_exact: bool
+    exact: bool
     """Whether all flips were tried."""
     alone_permutation: float | None
     """Of this pair's own sign flips, not adjusted."""
@@ -102,7 +101,7 @@ class Effect(Record):
 
 
 class DetectableDifference(Record):
-    """The smallest difference that this set of queries finds with some power."""
+    """The smallest difference that this set of queries finds with some power, by the same formula as `plan`."""
 
     power: float
     critical: float | None
@@ -119,11 +118,11 @@ class JudgedShares(Record):
     """How many results of each query the measure looks at; null for all."""
 
 
-class UnjudgedCheck(Record, kw_only=True, rename={"behind": "system"}):
+class UnjudgedCheck(Record, kw_only=True):
     """Whether a verdict would survive if unjudged docs of the system that is behind were relevant now and then."""
 
     strength: Literal["stands", "cautious", "not_safe"]
-    behind: str
+    system: str
     """The one whose unjudged docs are taken for relevant now and then."""
     n_unjudged: int | None = None
     """Docs without a judgment that only the system behind retrieved, within the depth the measure sees."""

@@ -16,6 +16,7 @@ import msgspec
 from rankscope.checks import check_keywords, check_options
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.io.formats import table_endings
 from rankscope.measures.spec import Measure
 from rankscope.records import Options, Record, field_docs
 from rankscope.stats.family import CORRECTIONS, rank_of_critical
@@ -48,6 +49,15 @@ class Settings(Record, kw_only=True):
     """The share of false claims allowed among exploratory results."""
     n_resamples: int = N_RESAMPLES
     seed: int = 0
+
+    @property
+    def level(self) -> float:
+        """The level of intervals, as people write it: 0.95, not 0.9500000000000001."""
+        return round(1 - self.alpha, 12)
+
+    @property
+    def level_equivalence(self) -> float:
+        return round(1 - 2 * self.alpha, 12)
 
     def __post_init__(self) -> None:
         for name, largest in (("alpha", 0.5), ("power", 1), ("false_discoveries", 1)):
@@ -82,7 +92,7 @@ class CompareRequest(Options):
     by: str | tuple[str, ...] = ()
     """attributes of queries to report separately"""
     queries: Any = None
-    """attributes of queries: JSONL, CSV, TSV, Parquet, TREC topics"""
+    """attributes of queries: {files}, or TREC topics"""
     all_pairs: bool = False
     """compare each run with each, as one family"""
     correction: str = "maxt"
@@ -140,11 +150,11 @@ class CompareRequest(Options):
         if self.correction in NOT_OFFERED:
             raise OptionError(
                 f"correction {self.correction} is not offered: {NOT_OFFERED[self.correction]}",
-                hint="the default, maxt, has neither fault, for challengers of a baseline and for all pairs",
+                hint="take the default, maxt, which serves for challengers of a baseline and for all pairs",
             )
-        asked = [("correction", self.correction, list(CORRECTIONS))]
-        asked += [("test", name, list(ON_REQUEST)) for name in self.tests]
-        for what, name, names in asked:
+        given = [("correction", self.correction, list(CORRECTIONS))]
+        given += [("test", name, list(ON_REQUEST)) for name in self.tests]
+        for what, name, names in given:
             if name not in names:
                 raise OptionError(f"{what} {name!r} is not one of {', '.join(names)}", hint=did_you_mean(name, names))
         self.settings(0.0 if self.margin is None else self.margin)
@@ -250,7 +260,7 @@ def option_texts() -> dict[str, str]:
     corrections = list(CORRECTIONS)
     listed = f"{corrections[0]} (default), {', '.join(corrections[1:-1])} or {corrections[-1]}"
     return {
-        name: " ".join(text.split()).format(corrections=listed, tests=", ".join(ON_REQUEST))
+        name: " ".join(text.split()).format(corrections=listed, tests=", ".join(ON_REQUEST), files=table_endings())
         for name, text in field_docs(CompareRequest).items()
     }
 

@@ -106,7 +106,7 @@ def short_words(code: Code, pair: PairResult) -> str:
 def sentence(code: Code, because: Because, pair: PairResult) -> str:
     unless = ""
     if because == "unjudged" and pair.unjudged is not None:
-        unless = f"unless {pair.unjudged.behind}'s unjudged results are unusually good"
+        unless = f"unless {pair.unjudged.system}'s unjudged results are unusually good"
     return {
         "not_comparable": "Not comparable.",
         "identical": "The rankings are identical.",
@@ -160,7 +160,7 @@ def count_words(n: int, noun: str) -> str:
 
 def what_could_be_found(pair: PairResult) -> str:
     if pair.mde.value is None:
-        return f"So few {unit_word(pair) if pair.p.is_exact else 'flips'} cannot reach this level."
+        return f"So few {unit_word(pair) if pair.p.exact else 'flips'} cannot reach this level."
     needed = ""
     if pair.n_needed is not None and pair.n_needed > pair.n_units:
         needed = f"; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}"
@@ -172,11 +172,11 @@ def not_safe_words(pair: PairResult, check: UnjudgedCheck, margin: str) -> str:
     if check.difference_then is not None:
         return (
             f"On the judgments there are, the difference is below {margin}; but if "
-            f"{check.tested_share:.0%} of {check.behind}'s unjudged results were relevant, it would be "
+            f"{check.tested_share:.0%} of {check.system}'s unjudged results were relevant, it would be "
             f"{check.difference_then:+.3f}. {typical_words(check)}"
         )
-    delta = or_nan(pair.delta) if check.behind == pair.b else -or_nan(pair.delta)
-    size = f"{check.behind} is {'higher' if delta > 0 else 'lower'} by {abs(delta):.{decimals(pair)}f}"
+    delta = or_nan(pair.delta) if check.system == pair.b else -or_nan(pair.delta)
+    size = f"{check.system} is {'higher' if delta > 0 else 'lower'} by {abs(delta):.{decimals(pair)}f}"
     turned = f"unless more than {check.tipping_point or 0.0:.0%} of its unjudged results are relevant"
     if not check.tipping_point_known:
         turned = f"but {check.tested_share:.0%} of its unjudged results being relevant would be enough to turn it"
@@ -209,7 +209,7 @@ def level_words(pair: PairResult) -> str:
 def interval_words(pair: PairResult) -> str:
     """Return the interval of the difference in words, as every table shows it."""
     if pair.ci.low is None:
-        return f"no interval: too few {unit_word(pair) if pair.p.is_exact or pair.n_units < MIN_UNITS else 'flips'}"
+        return f"no interval: too few {unit_word(pair) if pair.p.exact or pair.n_units < MIN_UNITS else 'flips'}"
     if not pair.standard_error:
         return "by exactly this much for every query, so there is no interval"
     return f"{level_words(pair)} {with_sign(pair.ci.low, pair)} to {with_sign(pair.ci.high, pair)}"
@@ -253,7 +253,7 @@ def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:
     if min(share_a, share_b) >= 1:
         return
     among = "results" if judged.depth is None else f"first {judged.depth} results"
-    theirs, typical = f"{check.behind}'s unjudged results", f" {typical_words(check)}"
+    theirs, typical = f"{check.system}'s unjudged results", f" {typical_words(check)}"
     if code == "same" or (check.strength == "stands" and not check.tipping_point_known):
         then = f"It holds even if {check.tested_share:.0%} of {theirs} are relevant."
     elif not check.tipping_point_known:
@@ -273,20 +273,20 @@ def unit_word(pair: PairResult) -> str:
     return "clusters" if pair.clustered else "queries"
 
 
-def with_sign(value: float | None, pair: PairResult | Stratum) -> str:
-    """Print a difference with its sign and the digits that the interval warrants."""
-    return "-" if value is None else f"{value:+.{decimals(pair)}f}"
+def with_sign(value: float | None, pair: PairResult | Stratum, digits: int | None = None) -> str:
+    """Print a difference with its sign and the digits that the interval warrants, or those of its column."""
+    return "-" if value is None else f"{value:+.{decimals(pair) if digits is None else digits}f}"
 
 
 def decimals(pair: PairResult | Stratum) -> int:
-    """Return the decimals that show two significant digits of the interval's half-width.
+    """Return the decimals that show two significant digits of the interval's half-width, but at least three below 1.
 
     More where an end that is not 0, or not at the margin, would be printed as if it were: the digits must not
     contradict the verdict.
     """
     low, high = pair.ci.low, pair.ci.high
     half = (or_nan(high) - or_nan(low)) / 2
-    digits = min(6, max(2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
+    digits = min(6, max(3 if half < 1 else 2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
     margin = pair.margin if isinstance(pair, PairResult) and pair.role == "primary" else 0.0
     close = [(end, edge) for end in (low, high) if end is not None for edge in (0.0, margin, -margin) if end != edge]
     while digits < 9 and any(round(end, digits) == round(edge, digits) for end, edge in close):

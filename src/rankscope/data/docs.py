@@ -34,7 +34,7 @@ class DocTable(LightRecord, eq=False):
             return {doc: doc for doc in self.doc_ids}
         known = ", ".join(self.fields)
         raise InputError(
-            f"the docs have no field {name!r}" + (f"; they have {known}" if known else ", and no other either"),
+            f"the docs have no field {name!r}" + (f"; they have {known}" if known else ", nor any other"),
             hint=did_you_mean(name, self.fields) or "name one of them: field='…'",
         )
 

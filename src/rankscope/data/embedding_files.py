@@ -22,10 +22,8 @@ from rankscope.io.table import read_rows
 if TYPE_CHECKING:
     import polars as pl
 
-_SHAPES = (
-    "give {doc: vector}, (ids, matrix), a table with an id and a vector, or a file: .npy with FILE.ids.txt beside it "
-    "(or FILE.npy:ids.txt), .npz, .parquet, .arrow or .jsonl"
-)
+EMBEDDING_FILES = ".npy with FILE.ids.txt beside it (or FILE.npy:ids.txt), .npz, .parquet, .arrow or .jsonl"
+_SHAPES = f"give {{doc: vector}}, (ids, matrix), a table with an id and a vector, or a file: {EMBEDDING_FILES}"
 
 
 def load_embeddings(data: Any) -> Embeddings:

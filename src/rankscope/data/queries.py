@@ -56,7 +56,7 @@ class QueryTable(LightRecord, eq=False):
             return self.attributes[name]
         known = ", ".join(self.attributes)
         raise InputError(
-            f"the queries have no attribute {name!r}" + (f"; they have {known}" if known else ", and no other either"),
+            f"the queries have no attribute {name!r}" + (f"; they have {known}" if known else ", nor any other"),
             hint=did_you_mean(name, self.attributes) or "attributes are further columns or keys of the queries",
         )
 

@@ -91,7 +91,7 @@ def make_split(
     if target.exists() and not replace:
         raise InputError(
             f"{target} is there already",
-            hint="a split that is drawn again shows held-out queries to who trained on the old one; "
+            hint="a split that is drawn again may hold out queries that somebody has trained on already; "
             "name another file, or say --force",
         )
     try:

@@ -58,6 +58,14 @@ OTHER_FILES = re.compile(
     "h5|hdf5|mat|rds|rdata|sav|dta|avro|orc|lance|db|sqlite3?|duckdb|mdb|sql|zip|tar|tgz|7z|rar|lz4|br|svg|png|jpe?g"
 )
 """Endings of files that are something else, and are no place for TREC text."""
+RUNS_AND_QRELS_ONLY = ("trec", "beir")
+
+
+def table_endings() -> str:
+    """Return how files of queries, docs or scores may end: in all formats that hold any table."""
+    entries = [FORMATS.entries[name] for name in FORMATS if name not in RUNS_AND_QRELS_ONLY]
+    *most, last = [f".{entry.endings[0]}" for entry in entries if entry.endings]
+    return f"{', '.join(most)} or {last}"
 
 
 def check_format(name: str | None) -> None:

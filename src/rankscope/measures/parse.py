@@ -139,7 +139,10 @@ def is_known(name: str) -> bool:
 
 
 def build(alias: str, params: Mapping[str, Any], cutoffs: list[str], text: str) -> list[Measure]:
-    """Return one measure per cut-off."""
+    """Return the measures of a name with its parameters: one per cut-off, or one where there is none.
+
+    An alias may imply parameters and cut-offs, which those given replace; `text` is what the user wrote, for errors.
+    """
     base, implied = ALIASES[alias.lower()]
     spec = REGISTRY[base]
     params = {**implied, **params}

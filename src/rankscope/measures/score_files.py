@@ -21,7 +21,7 @@ from rankscope.align.hits import Counts
 from rankscope.checks import check_options
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
 from rankscope.io.columns import SCORE_COLUMNS, match_columns
-from rankscope.io.formats import FORMATS, compression_in_name, format_in_name
+from rankscope.io.formats import FORMATS, compression_in_name, format_in_name, table_endings
 from rankscope.io.ids import as_id
 from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
@@ -219,7 +219,7 @@ def in_trec_eval(text: str, path: Path) -> list[Cell]:
     for line_number, line in enumerate(text.splitlines(), 1):
         parts, where = line.split(), f"{path}:{line_number}"
         if len(parts) not in (0, 3):
-            hint = "score files are .csv .tsv .json .jsonl .parquet, or the text of trec_eval -q"
+            hint = f"score files are {table_endings()}, or the text of trec_eval -q"
             raise FormatError(f"{where}: not `measure query value`", hint=hint)
         if parts and parts[0] != "runid":
             cells.append((stem_of(path), parts[0], parts[1], parts[2], where))

@@ -349,8 +349,7 @@ def position(names: tuple[str, ...], name: str | Measure, what: str) -> int:
     try:
         return names.index(str(name))
     except ValueError:
-        close = did_you_mean(str(name), names)
-        hint = close or f"e.g. {', '.join(map(repr, names[:3]))}"
+        hint = did_you_mean(str(name), names) or f"e.g. {', '.join(names[:3])}"
         raise UnknownNameError(f"there is no {what} {str(name)!r} among the scores", hint=hint) from None
 
 

@@ -332,5 +332,5 @@ def n_relevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None 
     example=MeasureExample([1, None, 0], [1, 0], 1, {}, "1 retrieved doc was judged and found non-relevant"),
 )
 def n_nonrelevant_retrieved(hits: Hits, *, k: int | None = None, rel: float | None = None) -> Floats:
-    """Answers: how many docs are in the list that somebody judged to be wrong?"""
+    """Answers: how many of the retrieved docs are judged not relevant?"""
     return hits.per_query(hits.relevant(_JUDGED, k) & ~hits.relevant(rel))

@@ -514,7 +514,7 @@ def group_share(
     p: float = 0.8,
     missing: str = "own",
 ) -> Floats:
-    """Answers: what share of the docs that a reader sees, who goes on to the next rank with chance p, is of a group?
+    """Answers: a reader goes on to the next rank with chance p; what share of the docs seen is of a group?
 
     As Exposure, with the attention of rank-biased precision: p to the power of rank - 1.
     """

@@ -158,8 +158,8 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{interval}"
     if comparison.baseline is not None:
         found = [pair.final_verdict.code for pair in group.compared]
-        counts = ", ".join(f"{found.count(code)} {words}" for code, words in wording.WORDS.items() if code in found)
-        headline = f"Of {len(found)} systems against {comparison.baseline}: {counts}."
+        counts = ", ".join(f"{words} ({found.count(code)})" for code, words in wording.WORDS.items() if code in found)
+        headline = f"Verdicts against {comparison.baseline}: {counts}."
         return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
     n_units = max(item.n_units for item in group.compared)
     if n_units < wording.MIN_UNITS:
@@ -270,7 +270,7 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
             *(Cell(c.a) for _ in other),
             Cell(wording.short_words(c.final_verdict.code, c)),
             number_cell(or_nan(c.mean.b), None),
-            *parts.difference_cells(c, comparison.settings.alpha),
+            *parts.difference_cells(c, wording.decimals(c)),
             *parts.effect_cells(c),
         ]
         for c in pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
-from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
+from rankscope.comparison.verdict import count_words, decimals, measure_words, unit_word, with_sign
 from rankscope.records import or_nan
 from rankscope.report.charts import figures
 from rankscope.report.charts.sources import pair_scores
@@ -67,13 +67,18 @@ def raw(number: float | None) -> str:
     return repr(or_nan(number))
 
 
-def difference_cells(pair: PairResult | Stratum, alpha: float, what: str = "") -> list[Cell]:
+def column_digits(pairs: Iterable[PairResult | Stratum]) -> int:
+    """Return the decimals of all differences of a table: as many as the one that needs most of them."""
+    return max((decimals(pair) for pair in pairs if pair.standard_error), default=3)
+
+
+def difference_cells(pair: PairResult | Stratum, digits: int, what: str = "") -> list[Cell]:
     """Return a difference, the interval that decides, and p with what it is, as tables show them."""
     interval = "-"
     if pair.ci.low is not None and pair.standard_error:
-        interval = f"[{with_sign(pair.ci.low, pair)}, {with_sign(pair.ci.high, pair)}]"
-    p = p_text(pair.p.adjusted, alpha) + what
-    return [Cell(with_sign(pair.delta, pair), raw=raw(pair.delta)), Cell(interval), Cell(p)]
+        interval = f"[{with_sign(pair.ci.low, pair, digits)}, {with_sign(pair.ci.high, pair, digits)}]"
+    p = p_text(pair.p.adjusted) + what
+    return [Cell(with_sign(pair.delta, pair, digits), raw=raw(pair.delta)), Cell(interval), Cell(p)]
 
 
 def effect_cells(pair: PairResult) -> list[Cell]:
@@ -85,35 +90,48 @@ def whose_margin(comparison: Comparison) -> str:
     return f"{'your' if comparison.settings.margin_given else 'the'} margin of {comparison.settings.margin:g}"
 
 
-def p_text(p: float | None, alpha: float | None = None) -> str:
-    """Print a p-value; never as 0, and never as alpha where it is not."""
+def p_text(p: float | None) -> str:
+    """Print a p-value; never as 0, and with all the digits that flips give it by default."""
     if p is None:
         return "-"
-    if p < 0.0001:
-        return "<0.0001"
-    near_alpha = alpha is not None and f"{p:.2f}" == f"{alpha:.2f}"
-    return f"{p:.4f}" if p < 0.01 or near_alpha else f"{p:.2f}"
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def measures_table(comparison: Comparison, group: QueryGroup, pair: PairResult) -> Table:
-    rows, alpha = [], comparison.settings.alpha
-    for each in (pair, *group.exploratory(pair)):
-        digits, tested, is_primary = decimals(each), each.p.adjusted is not None, each.role == "primary"
+    all_measures = (pair, *group.exploratory(pair))
+    rows, digits = [], column_digits(all_measures)
+    for each in all_measures:
+        tested, is_primary = each.p.adjusted is not None, each.role == "primary"
         rows.append(
             [
                 Cell(f"{each.measure}{' (primary)' if is_primary else ''}{' ↓' if each.lower_is_better else ''}"),
                 *(Cell("-" if v is None else f"{v:.{digits}f}", raw=raw(v)) for v in (each.mean.a, each.mean.b)),
-                *difference_cells(each, alpha, " explor." if tested and not is_primary else ""),
+                *difference_cells(each, digits, " explor." if tested and not is_primary else ""),
                 *(effect_cells(each) if tested else (Cell("-"), Cell("-"))),
             ]
         )
     level = f"{pair.ci.level * 100:.4g}% CI"
     header = ["measure", pair.a, pair.b, "Δ", level, "p (adj.)", "effect d_z", "W / T / L"]
-    return Table(header, rows, notes=tuple(p_notes(comparison, pair)), optional=("effect d_z", "W / T / L"))
+    return Table(header, rows, notes=tuple(p_notes(comparison, all_measures)), optional=("effect d_z", "W / T / L"))
 
 
-def p_notes(comparison: Comparison, pair: PairResult) -> Iterator[str]:
-    flips = f"all {pair.p.n_resamples:,} patterns" if pair.p.is_exact else f"{pair.p.n_resamples:,} flips"
+def exploratory_words(comparison: Comparison) -> str:
+    """Say over what the false discoveries of exploratory comparisons are controlled."""
+    results = [result for group in comparison.groups for result in group.comparisons]
+    n_measures = sum(result.role == "exploratory" and result.p.family_size > 0 for result in results)
+    parts = [part for result in results for part in result.strata or ()]
+    held = [f"{n_measures} by other measures"] if n_measures else []
+    if parts:
+        names = ", ".join(dict.fromkeys(part.attribute for part in parts))
+        held.append(f"{len(parts)} on part of the queries (by {names})")
+    share = f"{comparison.settings.false_discoveries:.0%}"
+    family = count_words(n_measures + len(parts), "comparison")
+    return f"false discoveries controlled at {share} over {family}, {' and '.join(held)} (Benjamini-Hochberg)"
+
+
+def p_notes(comparison: Comparison, all_measures: Sequence[PairResult]) -> Iterator[str]:
+    pair, *others = all_measures
+    flips = f"all {pair.p.n_resamples:,} patterns" if pair.p.exact else f"{pair.p.n_resamples:,} flips"
     family = (
         "one comparison in the family"
         if pair.p.family_size <= 1
@@ -130,11 +148,10 @@ def p_notes(comparison: Comparison, pair: PairResult) -> Iterator[str]:
         yield f"{', '.join(sums)}: means per query here"
     if len(comparison.scores.measures) > 1:
         level = f"{pair.ci.level * 100:.4g}%"
-        share = f"{comparison.settings.false_discoveries:.0%}"
-        yield (
-            f"explor.: exploratory; each interval is a {level} one of its own, p with false discoveries controlled at "
-            f"{share} over all of them (Benjamini-Hochberg)"
-        )
+        yield f"explor.: exploratory; each interval is a {level} one of its own, p with {exploratory_words(comparison)}"
+    for each in others:
+        if each.n_queries != pair.n_queries:
+            yield f"{each.measure}: n = {each.n_queries}, the queries for which both systems have a score"
 
 
 def power_words(comparison: Comparison, pair: PairResult) -> str:
@@ -214,6 +231,7 @@ def slice_blocks(comparison: Comparison, pair: PairResult) -> Iterator[Block]:
 
 
 def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratum]) -> Table:
+    digits = column_digits(parts)
     rows = [
         [
             Cell(part.attribute),
@@ -221,17 +239,15 @@ def strata_rows(comparison: Comparison, pair: PairResult, parts: Sequence[Stratu
             Cell(str(part.n_queries)),
             number_cell(or_nan(part.mean.a), None),
             number_cell(or_nan(part.mean.b), None),
-            *difference_cells(part, comparison.settings.alpha),
+            *difference_cells(part, digits),
             Cell(f"{part.wins} / {part.ties} / {part.losses}"),
             Cell("differs from the rest" if part.stands_out else ""),
         ]
         for part in parts
     ]
-    share = f"{comparison.settings.false_discoveries:.0%}"
     note = (
-        f"exploratory: each interval is one of its own; p with false discoveries controlled at {share} over all pairs, "
-        "strata and measures (Benjamini-Hochberg); “differs from the rest” is a test against all other queries, "
-        "controlled likewise"
+        f"exploratory: each interval is one of its own; p with {exploratory_words(comparison)}; “differs from the "
+        "rest” is a test against all other queries, controlled likewise"
     )
     level = f"{parts[0].ci.level * 100:.4g}% CI"
     header = ["by", "value", "n", pair.a, pair.b, "Δ", level, "p (adj.)", "W / T / L", ""]
@@ -245,7 +261,7 @@ def movement_blocks(pair: PairResult) -> Iterator[Block]:
         return
     rows = [
         [Cell(name), Cell(str(part.n_docs)), Cell(f"{or_nan(part.mean):+.4f}", raw=raw(part.mean))]
-        for name, part in movement.by_class.items()
+        for name, part in movement.kinds.items()
         if part.n_docs
     ]
     unjudged = f"{movement.unjudged.a} before, {movement.unjudged.b} now"

@@ -70,4 +70,4 @@ def plan_table(plan: QueryPlan) -> Table:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.3g} %"
+    return f"{100 * value:.3g}%"

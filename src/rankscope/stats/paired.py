@@ -107,7 +107,7 @@ def _coin_p(values: Floats) -> float:
 
 
 def contrast_p(differences: Floats, members: Bools, units: Units) -> float:
-    """Return the p-value that some queries' mean difference is another one than that of all other queries.
+    """Return the p-value of a test whether the mean difference of some queries is that of all other queries.
 
     Welch's test where each query is a unit of its own. With clusters or weights the standard error comes from each
     unit's influence on the contrast, so that a cluster may lie on both sides. NaN where either side has fewer than two

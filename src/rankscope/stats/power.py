@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from rankscope.errors import OptionError
 from rankscope.records import Record
@@ -34,35 +35,47 @@ def power_of(difference: float, spread: float, n: int, *, alpha: float = ALPHA) 
 
 def minimal_detectable_effect(spread: float, n: int, *, alpha: float = ALPHA, power: float = POWER) -> float:
     """Return the smallest true difference that is found with the given power."""
+    check(n=n, alpha=alpha, power=power)
+    return spread * _detectable_at_spread_1(n, alpha, power) if spread else 0.0
+
+
+@lru_cache(maxsize=128)
+def _detectable_at_spread_1(n: int, alpha: float, power: float) -> float:
     from scipy.special import stdtrit
 
-    check(n=n, alpha=alpha, power=power)
-    if spread == 0:
-        return 0.0
-    guess = float(stdtrit(n - 1, 1 - alpha / 2) + max(stdtrit(n - 1, power), 0.0)) * spread / math.sqrt(n)
+    guess = float(stdtrit(n - 1, 1 - alpha / 2) + max(stdtrit(n - 1, power), 0.0)) / math.sqrt(n)
     low, high = 0.0, guess * 4
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if power_of(middle, spread, n, alpha=alpha) < power else (low, middle)
+        low, high = (middle, high) if power_of(middle, 1.0, n, alpha=alpha) < power else (low, middle)
     return high
 
 
 def queries_needed(difference: float, spread: float, *, alpha: float = ALPHA, power: float = POWER) -> Plan:
     """Return the smallest number of queries with which a difference of this size is found."""
+    from scipy.special import ndtri
+
     check(alpha=alpha, power=power, difference=difference, spread=spread)
-    return fewest(lambda n: power_of(difference, spread, n, alpha=alpha) >= power)
+    by_normal = (float(ndtri(1 - alpha / 2) + max(ndtri(power), 0.0)) * spread / difference) ** 2
+    return fewest(lambda n: power_of(difference, spread, n, alpha=alpha) >= power, near=by_normal)
 
 
-def fewest(enough: Callable[[int], bool]) -> Plan:
-    """Return the smallest number of queries, from 2 up, that is enough; more than enough must be enough too."""
-    low, high = 1, 2
+def fewest(enough: Callable[[int], bool], *, near: float = 2) -> Plan:
+    """Return the smallest number of queries, from 2 up, that is enough; more than enough must be enough too.
+
+    The search begins at `near`, and is short where that is a good guess.
+    """
+    high = max(2, math.ceil(min(near, _TOO_MANY)))
+    low, step = high - 1, 1
     while not enough(high):
-        low, high = high, high * 2
+        low, high, step = high, high + step, step * 2
         if high > _TOO_MANY:
             raise OptionError(
                 "no real number of queries finds a difference this small",
                 hint="name the smallest difference that matters",
             )
+    while low >= 2 and enough(low):
+        low, high, step = max(1, low - step), low, step * 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -74,8 +87,9 @@ def check(
 ) -> None:
     if n < 2:
         raise OptionError(f"power needs at least two queries, not {n}")
-    if not (0 < alpha < 1 and 0 < power < 1):
-        raise OptionError(f"alpha = {alpha} and power = {power} are to be between 0 and 1")
+    for name, value in (("alpha", alpha), ("power", power)):
+        if not 0 < value < 1:
+            raise OptionError(f"{name} = {value:g} is not between 0 and 1")
     if difference == 0 or not math.isfinite(difference):
         raise OptionError(
             f"no number of queries finds a difference of {difference:g}", hint="name the smallest one that matters"

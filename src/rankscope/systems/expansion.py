@@ -107,23 +107,23 @@ class Expand(OptionSystem, kw_only=True):
         return added if uses_negatives and self.negatives_weight else replace(added, negatives=())
 
     def rank(self, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-        asked = [self.subqueries(query) for query in queries]
-        flat = [subquery for own in asked for subquery, _ in own]
+        subqueries = [self.subqueries(query) for query in queries]
+        flat = [subquery for own in subqueries for subquery, _ in own]
         answers = iter(self.of.search(flat, k=max(k, self.depth)))
-        return [add_answers([(next(answers), weight) for _, weight in own])[:k] for own in asked]
+        return [add_answers([(next(answers), weight) for _, weight in own])[:k] for own in subqueries]
 
     def subqueries(self, query: Query) -> list[tuple[Query, float]]:
         """Return what is asked for a query, with weights; negative terms have a negative one."""
         added = self.expansion(query)
         weights = {"terms": self.terms_weight, "anchors": self.anchors_weight, "negatives": -self.negatives_weight}
-        asked = [(query, 1.0)]
+        found = [(query, 1.0)]
         if self.mode == "text":
             repeated = [*added.terms * int(weights.pop("terms")), *added.anchors * int(weights.pop("anchors"))]
-            asked = [(replace(query, text=" ".join([query.text, *repeated])), 1.0)]
+            found = [(replace(query, text=" ".join([query.text, *repeated])), 1.0)]
         for part, weight in weights.items():
             if weight and (listed := getattr(added, part)):
-                asked.append((replace(query, id=f"{query.id}/{part}", text=" ".join(listed)), weight))
-        return asked
+                found.append((replace(query, id=f"{query.id}/{part}", text=" ".join(listed)), weight))
+        return found
 
     def describe(self) -> dict[str, Any]:
         entries = {"entries": dict(read_expansions(self.file))} if self.file is not None else {}

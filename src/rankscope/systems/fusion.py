@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Scores = Mapping[str, float]
 """Doc to score, best first."""
 
+RRF_K = 60
+"""The constant of reciprocal rank fusion where none is given (Cormack et al. 2009)."""
 NORMS = {
     "none": "scores as they are",
     "minmax": "from 0 (the lowest of the list) to 1 (the highest)",
@@ -46,8 +48,8 @@ class Fusion(msgspec.Struct, frozen=True, kw_only=True):
     """How rankings are fused: the method with its parameters, checked."""
 
     method: str = "rrf"
-    k: float = 60
-    """The constant of rrf: the larger, the less the first ranks stand out."""
+    k: float | None = None
+    """The constant of rrf, 60 where not given: the larger, the less the first ranks stand out."""
     weights: tuple[float, ...] | None = None
     """How much each list counts, in their order; all alike where not given."""
     norm: str | None = None
@@ -56,8 +58,12 @@ class Fusion(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             check_choice(self.method, METHODS, what="method")
-        if not self.k >= 0:
-            raise OptionError(f"k is {self.k:g}, but it must be 0 or more")
+        if self.k is not None:
+            if not self.k >= 0:
+                raise OptionError(f"k is {self.k:g}, but it must be 0 or more")
+            if not METHODS[self.method].takes_k:
+                hint = "leave k out, or use rrf"
+                raise OptionError(f"{self.method} has no constant, so k = {self.k:g} would do nothing", hint=hint)
         if self.norm is not None:
             check_choice(self.norm, NORMS, what="norm")
             if METHODS[self.method].by_rank:
@@ -83,7 +89,7 @@ def fuse(
     runs: RunsLike,
     method: str = "rrf",
     *,
-    k: float = 60,
+    k: float | None = None,
     weights: Sequence[float] | None = None,
     norm: str | None = None,
     depth: int | None = None,
@@ -98,7 +104,7 @@ def fuse(
     method
         How: rrf, weighted, combsum, combmnz, combanz, combmed, combmax, combmin, isr, log_isr or borda.
     k
-        The constant of rrf: the larger, the less the first ranks stand out.
+        The constant of rrf, 60 where not given: the larger, the less the first ranks stand out.
     weights
         How much each run counts, in their order; all alike where not given.
     norm
@@ -188,6 +194,8 @@ class FusionMethod(msgspec.Struct, frozen=True):
     summary: str
     by_rank: bool = False
     """Whether ranks alone count; otherwise the lists hold scores that have been made comparable."""
+    takes_k: bool = True
+    """Whether it looks at the constant k."""
 
 
 def weighted_sum(lists: Sequence[Scores], weights: Sequence[float]) -> Scores:
@@ -200,7 +208,8 @@ def weighted_sum(lists: Sequence[Scores], weights: Sequence[float]) -> Scores:
 
 
 def reciprocal_ranks(lists: Sequence[Scores], weights: Sequence[float], fusion: Fusion) -> Scores:
-    points = [{doc: 1 / (fusion.k + rank) for rank, doc in enumerate(scores, 1)} for scores in lists]
+    k = RRF_K if fusion.k is None else fusion.k
+    points = [{doc: 1 / (k + rank) for rank, doc in enumerate(scores, 1)} for scores in lists]
     return weighted_sum(points, weights)
 
 
@@ -272,4 +281,4 @@ METHODS: Registry[FusionMethod] = Registry("fusion method", {}, entry_points="ra
 """The methods of fusion."""
 for _name, (_combine, _summary) in _METHODS.items():
     _by_rank = _name in ("rrf", "isr", "log_isr", "borda")
-    METHODS.add(_name, FusionMethod(_combine, _summary, by_rank=_by_rank), _summary)
+    METHODS.add(_name, FusionMethod(_combine, _summary, by_rank=_by_rank, takes_k=_name == "rrf"), _summary)

@@ -24,8 +24,8 @@ class Hybrid(OptionSystem, kw_only=True):
     """The systems whose rankings are fused."""
     method: str = "rrf"
     """How rankings are fused: rrf, combsum, borda …; `rankscope fuse --help` says what each does."""
-    k: float = 60
-    """The constant of rrf."""
+    k: float | None = None
+    """The constant of rrf; 60 where not given."""
     weights: Sequence[float] | str | None = None
     """How much each system counts; "tune" chooses the weights on training queries."""
     norm: str | None = None

@@ -62,7 +62,7 @@ def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], st
 
 
 def value_at(match: re.Match[str], values: Mapping[str, Any]) -> Any:
-    """Return the value for a place; a query without it fails, as asking for something else would be worse."""
+    """Return the value for a place; a query without it fails: a request with a gap would ask something else."""
     name, default = match["name"], match["default"]
     if (value := values.get(name)) is not None:
         return value

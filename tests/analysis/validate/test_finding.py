@@ -25,7 +25,7 @@ def test_at_most_three_examples(found, make_run):
 
 @pytest.mark.parametrize(
     ("n", "total", "expected"),
-    [(0, 7, "0.0 %"), (1, 10_000, "under 0.1 %"), (1, 8, "12.5 %"), (9_999, 10_000, "over 99.9 %"), (3, 3, "100.0 %")],
+    [(0, 7, "0.0%"), (1, 10_000, "under 0.1%"), (1, 8, "12.5%"), (9_999, 10_000, "over 99.9%"), (3, 3, "100.0%")],
 )
 def test_percent(n, total, expected):
     assert percent(n, total) == expected

@@ -33,8 +33,8 @@ def test_grades_that_look_inverted(found, ranked_by):
     qrels, run = ranked_by(-20)
     finding = found("inverted_grades", qrels=qrels, run=run)
     assert (finding.level, finding.where) == ("warning", "qrels")
-    assert "grades look inverted (1 = best?): in 100.0 % of 240 pairs of differently graded docs" in finding.message
-    assert finding.examples == ("run: 100.0 % of 240 pairs",)
+    assert "grades look inverted (1 = best?): in 100.0% of 240 pairs of differently graded docs" in finding.message
+    assert finding.examples == ("run: 100.0% of 240 pairs",)
 
 
 def test_grades_that_are_followed(found, ranked_by):
@@ -65,7 +65,7 @@ def test_inverted_relevant_grades_are_seen_behind_many_docs_of_grade_0(found, ma
         [(query, doc, (0 if grade == 0 else 100 - grade) + i / 10_000) for i, (query, doc, grade) in enumerate(judged)]
     )
     finding = found("inverted_grades", qrels=make_qrels(judged), run=run)
-    assert "in 100.0 % of 150 pairs of differently graded relevant docs" in finding.message
+    assert "in 100.0% of 150 pairs of differently graded relevant docs" in finding.message
 
 
 def test_one_inverted_run_among_others_has_distances_for_scores(ranked_by):

@@ -97,7 +97,7 @@ def test_a_low_share_judged_is_a_warning(found, make_qrels, make_run):
     finding = found("share_judged", qrels=qrels, run=run)
     assert (finding.level, finding.message) == (
         "warning",
-        "judged: 50.0 % of the first 10 docs, 50.0 % of the first 100 docs",
+        "judged: 50.0% of the first 10 docs, 50.0% of the first 100 docs",
     )
 
 
@@ -111,17 +111,15 @@ def test_where_only_relevant_docs_are_judged_a_low_share_is_a_remark(found, make
 def test_the_first_10_are_those_of_the_highest_scores(found, make_qrels, make_run):
     qrels = make_qrels([("q1", f"d{i}", i % 2) for i in range(10)])
     run = make_run([("q1", f"x{i}", i) for i in range(10)] + [("q1", f"d{i}", 100 + i) for i in range(10)])
-    assert found("share_judged", qrels=qrels, run=run).message.startswith(
-        "judged: 100.0 % of the first 10 docs, 50.0 %"
-    )
+    assert found("share_judged", qrels=qrels, run=run).message.startswith("judged: 100.0% of the first 10 docs, 50.0%")
 
 
 def test_over_subtopics_the_best_grade_counts(found, make_qrels, make_run):
     """A doc that is pooled but unjudged for one subtopic and judged for another is judged."""
     qrels = make_qrels([("q1", "a", -1), ("q1", "a", 1), ("q1", "b", 0)], subtopic=["1", "2", "1"])
-    assert "100.0 % of the first 10" in found("share_judged", qrels=qrels, run=make_run([("q1", "a", 1)])).message
+    assert "100.0% of the first 10" in found("share_judged", qrels=qrels, run=make_run([("q1", "a", 1)])).message
 
 
 def test_a_shared_query_that_retrieves_nothing_has_no_share(found, make_run):
     run = make_run([("q9", "d1", 1)], empty_queries=("q1",))
-    assert found("share_judged", run=run).message.startswith("judged: 0.0 %")
+    assert found("share_judged", run=run).message.startswith("judged: 0.0%")

@@ -29,7 +29,7 @@ def test_many_ties_are_a_warning_that_tells_trec_evals_rule(found, make_run):
     run = make_run([("q1", f"d{i}", 100 - i) for i in range(18)] + [("q1", "x", 1), ("q1", "y", 1)])
     finding = found("tied_scores", run=run)
     assert finding.level == "warning"
-    assert "2 of 20 rows (10.0 %), in 1 of 1 queries" in finding.message
+    assert "2 of 20 rows (10.0%), in 1 of 1 queries" in finding.message
     assert finding.examples == ('query "q1", score 1.0',)
     assert "doc id, descending" in finding.hint
 
@@ -37,7 +37,7 @@ def test_many_ties_are_a_warning_that_tells_trec_evals_rule(found, make_run):
 def test_few_ties_are_a_remark(found, make_run):
     run = make_run([("q1", f"d{i}", 100 - i) for i in range(38)] + [("q1", "x", 1), ("q1", "y", 1)])
     finding = found("tied_scores", run=run)
-    assert (finding.level, "2 of 40 rows (5.0 %)" in finding.message) == ("remark", True)
+    assert (finding.level, "2 of 40 rows (5.0%)" in finding.message) == ("remark", True)
 
 
 def test_equal_scores_of_different_queries_are_no_ties(found):
@@ -61,7 +61,7 @@ def test_queries_with_one_doc_do_not_make_a_constant_scorer(found, make_run):
 def test_scores_tied_only_in_single_precision(found, make_run):
     run = make_run([("q1", "d1", 1.0), ("q1", "d2", 1.00000001), ("q1", "d3", 0.5), ("q1", "d4", 0.5)])
     finding = found("single_precision_ties", run=run)
-    assert (finding.level, "2 of 4 rows (50.0 %)" in finding.message) == ("warning", True)
+    assert (finding.level, "2 of 4 rows (50.0%)" in finding.message) == ("warning", True)
     assert "--precision single" in finding.hint
     assert found("single_precision_ties") is None
 
@@ -73,7 +73,7 @@ def test_scores_beyond_single_precision_are_tied_there(found, make_run):
 def test_ranks_that_contradict_scores(found, make_run):
     run = make_run([("q1", "d1", 3), ("q1", "d2", 1), ("q1", "d3", 2)], rank=[1, 2, 3])
     finding = found("ranks_against_scores", run=run)
-    assert (finding.level, "1 of 2 docs (50.0 %)" in finding.message) == ("warning", True)
+    assert (finding.level, "1 of 2 docs (50.0%)" in finding.message) == ("warning", True)
     assert finding.examples == ('query "q1": rank 2 has score 1, rank 3 has 2',)
     assert "as in trec_eval" in finding.hint
 

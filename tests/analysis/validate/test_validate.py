@@ -10,7 +10,7 @@ def test_of_good_files_only_the_depth_and_the_share_judged_are_told(good_qrels, 
     findings = validate_rows(good_qrels, {"run": good_run})
     assert [(finding.level, finding.code) for finding in findings] == [("remark", "depth"), ("remark", "share_judged")]
     assert findings[0].message == "12 docs per query"
-    assert findings[1].message == "judged: 100.0 % of the first 10 docs, 100.0 % of the first 100 docs"
+    assert findings[1].message == "judged: 100.0% of the first 10 docs, 100.0% of the first 100 docs"
 
 
 def test_findings_are_grouped_by_place_and_the_worst_come_first(make_qrels, make_run, good_run):

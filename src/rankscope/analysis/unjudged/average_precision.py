@@ -64,7 +64,7 @@ class PrecisionDifferences:
         )
 
     def over_relevant(self, numerator: Floats, n_more: Floats | int, queries: Ints) -> Floats:
-        """Divide by the relevant docs of queries, of which there are some more than judged."""
+        """Divide by the number of relevant docs of each query: those judged relevant, and `n_more` unjudged ones."""
         known = self.n_relevant[queries] if numerator.ndim == 1 else self.n_relevant[queries, None]
         return divide(numerator, known + n_more if self.cap is None else np.minimum(known + n_more, self.cap))
 

@@ -149,7 +149,7 @@ def has_plain_gains(given: Arguments) -> bool:
 
 
 class IdealDivisor:
-    """What such a measure is divided by, level by level of gain."""
+    """What a linear measure such as nDCG is divided by: the best possible sum of gains, level by level of gain."""
 
     def __init__(self, form: LinearForm, levels: Floats, ideal: tuple[Ints, Floats], *, n_unjudged: int) -> None:
         self.constant, (offsets, grades) = form.divisor, ideal

@@ -21,7 +21,7 @@ BETWEEN_LABELS = 8
 
 
 class Scale(Record):
-    """Where a value stands between two places; `log` scales take positive values only."""
+    """Turns values from `low` to `high` into places from `start` to `end`; `log` scales take positive values only."""
 
     low: float
     high: float

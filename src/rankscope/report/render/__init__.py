@@ -29,7 +29,7 @@ TABLE_RENDERERS: Registry[Callable[[Table], str]] = Registry(
 
 
 def render(report: Report, form: Form) -> str:
-    """Return the report as one text in that form; the same content in each, laid out as the medium likes it.
+    """Return the report as one text in that form; the content is the same in each, only the layout differs.
 
     Parameters
     ----------

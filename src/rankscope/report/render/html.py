@@ -18,7 +18,7 @@ from itertools import chain, count
 from rankscope.report import document as doc
 from rankscope.report.charts.palette import PAGE_CSS
 from rankscope.report.render.interval import Axis, shared_axis, signed
-from rankscope.report.render.texts import DIGITS, MARKS, TONE_WORDS, cleaned
+from rankscope.report.render.texts import DIGITS, MARKS, TONE_WORDS, cleaned, with_minus
 from rankscope.report.table import Cell, Table
 
 PAPER_ROWS, PAPER_COLUMNS = 200, 12  # a folded table with more rows or columns than this stays folded on paper
@@ -110,7 +110,8 @@ def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
         case doc.Estimates():
             axis = shared_axis(block)
             rows = [
-                f"<li><b>{escape(row.name)}</b>{drawn_estimate(row, block, axis)}<span>{escape(row.words)}</span>"
+                f"<li><b>{escape(row.name)}</b>{drawn_estimate(row, block, axis)}"
+                f"<span>{escape(with_minus(row.words))}</span>"
                 for row in block.estimates
             ]
             key = "The line is zero" + (f", the band the margin of ±{block.margin:g}" if block.margin else "")
@@ -118,7 +119,7 @@ def block_part(block: doc.Block, ids: set[str], *, level: int) -> str:
             rows.append(f'<li class="ends" aria-hidden="true"><div>{ends}</div>')
             inside = f'<ul class="estimates">{"".join(rows)}</ul><p class="note">{key}.</p>'
         case doc.Bullets():
-            inside = f'<ul class="bullets">{"".join(f"<li>{escape(item)}" for item in block.items)}</ul>'
+            inside = f'<ul class="bullets">{"".join(f"<li>{escape(with_minus(item))}" for item in block.items)}</ul>'
         case doc.Signals():
             items = (
                 f'<li class="{signal.tone}">{shape(signal.tone)}<span class="word">{TONE_WORDS[signal.tone]}</span>'
@@ -147,13 +148,13 @@ def shape(tone: doc.Tone) -> str:
 def verdict_part(verdict: doc.VerdictBlock, level: int) -> str:
     subject = f'<p class="subject">{escape(verdict.subject)}</p>' if verdict.subject else ""
     cautions = "".join(
-        f'<p class="caution">{shape("caution")}<span><b>Caution</b> {escape(text)}</span></p>'
+        f'<p class="caution">{shape("caution")}<span><b>Caution</b> {escape(with_minus(text))}</span></p>'
         for text in verdict.cautions
     )
     headline = f'{shape(verdict.tone)}<span><span class="label">Verdict</span> {escape(verdict.headline)}</span>'
     return (
         f'<div class="verdict {verdict.tone}">{subject}<h{level} class="headline">{headline}</h{level}>'
-        f"<p>{escape(verdict.reason)}</p>{cautions}</div>"
+        f"<p>{escape(with_minus(verdict.reason))}</p>{cautions}</div>"
     )
 
 
@@ -215,7 +216,7 @@ def cell_part(cell: Cell, i: int, n_names: int) -> str:
     if i == 0 and n_names:
         return f"<th scope=row>{escape(cell.text)}"
     kind = " class=n" if i < n_names else " class=w" if len(cell.text) > LONG_CELL else ""
-    text = escape(cell.text)
+    text = escape(cell.text if i < n_names else with_minus(cell.text))
     if not text.isascii():
         text = MARKS.sub(lambda marks: f"<sup>{marks[0].translate(DIGITS)}</sup>", text)
     return f"<td{kind}><b>{text}</b>" if cell.best else f"<td{kind}>{text}"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rankscope.light import LightRecord
-from rankscope.report.render.texts import DIGITS, MARKS, cleaned, pairs
+from rankscope.report.render.texts import DIGITS, MARKS, cleaned, pairs, with_minus
 from rankscope.report.table import Cell, Table
 
 MATHS = pairs(r"""
@@ -34,7 +34,6 @@ LATIN = "¡-·¹-ſ"
 LATIN_LACKING = "ĦħĸĿŀŉŦŧſ"  # letters of that range that the usual fonts lack
 TYPOGRAPHY = "ȘșȚț–—‘’‚“”„†‡•…‰‹›€™"
 
-MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
 PIECES = re.compile(
     rf"(?P<marks>{MARKS.pattern})"
     rf"|(?P<special>[{re.escape(''.join(SPECIAL))}])"
@@ -52,7 +51,7 @@ FOREIGN = r"""\ifdefined\rankscopeforeign\else
 
 def latex_text(text: str) -> str:
     r"""Return a text as LaTeX prints it: `50%` as `50\%`, a hyphen before a number as a minus."""
-    return PIECES.sub(latex_piece, MINUS.sub("−", text.strip()))
+    return PIECES.sub(latex_piece, with_minus(text.strip()))
 
 
 def latex_piece(match: re.Match[str]) -> str:

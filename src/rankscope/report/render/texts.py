@@ -36,6 +36,15 @@ ASCII = pairs("""
 """) | {"\xa0": " ", "\u202f": " "}
 
 
+MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
+"""A hyphen that stands for a minus: before a digit, and behind nothing that it could join to it."""
+
+
+def with_minus(text: str) -> str:
+    """Return a text whose negative numbers have a minus sign, as those in charts have."""
+    return MINUS.sub("−", text)
+
+
 def cleaned(part: Part) -> Part:
     return with_texts(part, clean)
 

@@ -72,6 +72,8 @@ PUBLIC = {
     "InputError": "rankscope.errors:InputError",
     "MeasureError": "rankscope.errors:MeasureError",
     "OptionError": "rankscope.errors:OptionError",
+    "UnknownKeywordError": "rankscope.errors:UnknownKeywordError",
+    "UnknownNameError": "rankscope.errors:UnknownNameError",
     "RankscopeError": "rankscope.errors:RankscopeError",
     "RankscopeWarning": "rankscope.errors:RankscopeWarning",
     # types of what may be given

@@ -30,6 +30,8 @@ from rankscope.errors import MeasureError as MeasureError
 from rankscope.errors import OptionError as OptionError
 from rankscope.errors import RankscopeError as RankscopeError
 from rankscope.errors import RankscopeWarning as RankscopeWarning
+from rankscope.errors import UnknownKeywordError as UnknownKeywordError
+from rankscope.errors import UnknownNameError as UnknownNameError
 from rankscope.evaluation import evaluate as evaluate
 from rankscope.evaluation import trec_eval_text as trec_eval_text
 from rankscope.experiment.project import Project as Project
@@ -173,6 +175,8 @@ __all__ = [
     "RunScores",
     "RunsLike",
     "Scores",
+    "UnknownKeywordError",
+    "UnknownNameError",
     "ValidationReport",
     "Workings",
     "__version__",

@@ -485,7 +485,7 @@ def test_runs_whose_files_have_the_same_name_are_told_apart(tmp_path):
 
 def test_repr_of_a_run_says_what_it_is():
     assert repr(rs.Run(ROWS, name="mine")).startswith("Run('mine'")
-    assert repr(rs.Run(nested(ROWS))) == "Run('', DictSource)"
+    assert repr(rs.Run(nested(ROWS))) == "Run(2 queries)"
 
 
 def test_a_stream_that_can_be_read_only_once_is_kept():

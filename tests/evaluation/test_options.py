@@ -8,6 +8,7 @@ import pytest
 
 import rankscope as rs
 from rankscope.errors import MeasureError, OptionError, UnknownKeywordError, UnknownNameError
+from rankscope.evaluation import EvaluateRequest
 
 QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(6)}
 WORSE = {query: ["x", "a"] if i % 2 else ["a", "b"] for i, query in enumerate(QRELS)}
@@ -164,11 +165,11 @@ def test_a_text_is_no_truth():
 
 def test_a_request_is_checked_when_it_is_made():
     with pytest.raises(OptionError, match="measures is 'AP', but it must be a tuple of measures") as caught:
-        rs.EvaluateRequest(measures="AP")
+        EvaluateRequest(measures="AP")
     assert "EvaluateRequest.decide('AP')" in caught.value.hint
-    assert rs.EvaluateRequest(measures=(rs.AP,)) == rs.EvaluateRequest.decide("AP")
+    assert EvaluateRequest(measures=(rs.AP,)) == EvaluateRequest.decide("AP")
     with pytest.raises(OptionError, match="threads is 0"):
-        rs.EvaluateRequest(measures=(rs.AP,), threads=0)
+        EvaluateRequest(measures=(rs.AP,), threads=0)
 
 
 @pytest.mark.parametrize("measures", [[], (), "", iter(())])

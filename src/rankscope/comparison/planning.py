@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,24 @@ class QueryPlan(StoredRecord, kw_only=True):
         return max(self.pairs, key=lambda pair: pair.sd)
 
 
+def _check_sources(
+    *, sd: float | None, scores: Scores | None, has_qrels: bool, has_runs: bool, options: Mapping[str, Any]
+) -> None:
+    """Refuse a plan that rests on nothing, on two things, or is given options about what it does not rest on."""
+    if sd is not None and (has_qrels or scores is not None):
+        raise OptionError(
+            "--sd and files are given", hint="the files have a spread of their own: leave one of them out"
+        )
+    if sd is None and scores is None and not (has_qrels and has_runs):
+        raise OptionError(
+            "give the qrels and at least two runs, or a spread",
+            hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
+        )
+    if options and (sd is not None or scores is not None):
+        source = "sd" if sd is not None else "scores"
+        raise OptionError(f"{next(iter(options))} is about runs, which {source} does not know", hint="leave it out")
+
+
 def plan(
     qrels: QrelsLike | None = None,
     runs: RunsLike | None = None,
@@ -149,18 +168,7 @@ def plan(
     check_between(0, 1, alpha=alpha, power=power)
     check_at_least(2, queries=queries, systems=systems)
     check_at_least(0, seed=seed)
-    if sd is not None and (qrels is not None or scores is not None):
-        raise OptionError(
-            "--sd and files are given", hint="the files have a spread of their own: leave one of them out"
-        )
-    if sd is None and scores is None and (qrels is None or runs is None):
-        raise OptionError(
-            "give the qrels and at least two runs, or a spread",
-            hint="rankscope plan QRELS RUN RUN --detect 0.02, or rankscope plan --sd 0.15 --detect 0.02",
-        )
-    if options and (sd is not None or scores is not None):
-        given = "sd" if sd is not None else "scores"
-        raise OptionError(f"{next(iter(options))} is about runs, which {given} does not know", hint="leave it out")
+    _check_sources(sd=sd, scores=scores, has_qrels=qrels is not None, has_runs=runs is not None, options=options)
     name, n_known, n_left_out = None if measure is None else str(measure), None, 0
     if sd is not None:
         # two systems that leave s unexplained each differ with √2 s

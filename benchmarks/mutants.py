@@ -109,9 +109,17 @@ def mutants_of(package: str) -> Iterator[Mutant]:
     for module in sorted((ROOT / "src/rankscope" / package).rglob("*.py")):
         tree = get_ast(module.read_text("utf-8"))
         for operator in OPERATORS:
-            instance = get_operator(operator)()
-            n = sum(1 for node in nodes_of(tree) for _ in instance.mutation_positions(node))
-            yield from (Mutant(package, module.relative_to(ROOT), operator, i) for i in range(n))
+            instance, n = get_operator(operator)(), 0
+            for node in nodes_of(tree):
+                occurrences = range(n, n := n + len(list(instance.mutation_positions(node))))
+                if not is_index(node):
+                    yield from (Mutant(package, module.relative_to(ROOT), operator, i) for i in occurrences)
+
+
+def is_index(node: object) -> bool:
+    """Tell whether a node is the number of an item: of one item the last is the first, so nothing would change."""
+    parent = getattr(node, "parent", None)
+    return getattr(node, "type", "") == "number" and getattr(parent, "type", "") in ("trailer", "subscriptlist")
 
 
 def nodes_of(node: object) -> Iterator[object]:

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 from statsmodels.stats.anova import AnovaRM
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -20,7 +22,7 @@ from rankscope.stats.design import (
 )
 from rankscope.stats.interval import wilson_interval
 from rankscope.stats.multiple import benjamini_hochberg, residual_variance
-from rankscope.stats.paired import mcnemar_test
+from rankscope.stats.paired import contrast_p, mcnemar_test
 from rankscope.stats.power import minimal_detectable_effect, power_of, queries_needed
 from rankscope.stats.units import Units
 
@@ -136,3 +138,26 @@ def test_wilson(successes, n):
 def test_nothing_is_planned_with_impossible_numbers(plan):
     with pytest.raises(OptionError):
         plan()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_contrast_of_clusters_is_a_regression_with_clustered_errors(seed):
+    """Clusters lie on both sides; the variance is the sandwich times n / (n - 1), as for means."""
+    rng = np.random.default_rng(seed)
+    clusters = rng.integers(0, 12, 90)
+    members = rng.random(90) < 0.4
+    differences = rng.normal(0.1, 0.3, 12)[clusters] + rng.normal(0, 0.2, 90) + 0.15 * members
+    fitted = sm.OLS(differences, sm.add_constant(members.astype(float))).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False}
+    )
+    variance = fitted.cov_params()[1, 1] * 12 / 11
+    n_smaller_side = min(len(set(clusters[members])), len(set(clusters[~members])))
+    expected = 2 * scipy_stats.t.sf(abs(fitted.params[1]) / np.sqrt(variance), n_smaller_side - 1)
+    assert contrast_p(differences, members, Units.of(90, clusters)) == pytest.approx(expected)
+
+
+def test_a_contrast_needs_two_units_on_each_side():
+    differences, clusters = np.array([0.1, 0.3, 0.2, 0.5, 0.4]), np.array([0, 0, 1, 2, 3])
+    one_cluster = np.array([True, True, False, False, False])
+    assert np.isnan(contrast_p(differences, one_cluster, Units.of(5, clusters)))
+    assert not np.isnan(contrast_p(differences, ~np.array([False, True, True, False, False]), Units.of(5, clusters)))

@@ -162,6 +162,14 @@ def test_bonferroni_is_students_t_times_the_number_of_pairs():
     assert found.critical == pytest.approx([scipy_stats.t.isf(0.05 / 8, 24)] * 4)
 
 
+def test_bonferroni_of_two_units_is_t_with_one_degree_of_freedom_and_of_one_unit_says_nothing():
+    two = np.array([[0.1, 0.4], [0.2, 0.1]])
+    found = bonferroni_tests(plain(two), **OPTIONS)
+    assert found.p == pytest.approx(np.minimum(1, 2 * scipy_stats.ttest_1samp(two, 0).pvalue))
+    assert found.critical == pytest.approx([scipy_stats.t.isf(0.05 / 4, 1)] * 2)
+    assert np.isnan(bonferroni_tests(plain(two[:1]), **OPTIONS).critical).all()
+
+
 def test_differences_that_only_rounding_makes_are_none():
     a = np.array([0.1 + 0.2, 1e9, 0.5])
     b = np.array([0.3, 1e9 + 1e-4, 0.5 + 1e-9])

@@ -228,3 +228,9 @@ def test_the_interval_shown_covers_the_mean_of_scores_that_are_mostly_0(n):
     assert {"logit-t"} <= {interval.method for interval in shown}
     assert len(shown) >= 0.9 * N_SIMULATED  # at n = 25, 0.9^25 = 7 % have no hit
     assert sum(0.05 in interval for interval in shown) / len(shown) >= 0.90
+
+
+def test_scores_that_differ_by_rounding_alone_have_no_interval():
+    assert mean_interval(np.array([0.1, 0.1 + 5e-13, 0.1]), range=UNIT) is None
+    assert mean_interval(np.array([0.1, 0.1 + 5e-12, 0.1]), range=UNIT) is not None
+    assert mean_interval(np.array([1e6, 1e6 + 5e-7, 1e6]), range=(0, math.inf)) is None

@@ -85,7 +85,7 @@ def test_architecture_names_every_table_that_reaches_up():
                 if named and height.get(named[1], -99) > height[own]:
                     upward.add(module)
     text = (root / "ARCHITECTURE.md").read_text("utf-8")
-    listed = set(re.findall(r"`([\w/]+\.py)`", text[text.index("that name a higher room:") :].split("\n\n")[0]))
+    listed = set(re.findall(r"`([\w/]+\.py)`", text[text.index("that name a higher package:") :].split("\n\n")[0]))
     assert upward == listed
 
 

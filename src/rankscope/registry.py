@@ -126,9 +126,7 @@ class Registry(Mapping[str, Part], Generic[Part]):
                 for point in entry_points(group=self._group):
                     package = point.dist.name if point.dist else "?"
                     if point.name in self.entries:
-                        warn_of(
-                            package, f"offers a {self.what} {point.name!r}, but there is one already, which is used"
-                        )
+                        warn_of(package, f"offers a {self.what} {point.name!r}; there is one already, which is used")
                     else:
                         self.entries[point.name] = Entry(point.value, f"from {package}", package=package)
             self._group = None

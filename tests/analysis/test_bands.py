@@ -145,7 +145,7 @@ def test_bands_that_will_not_do(toml, bands, problem, hint):
         ('[bands]\nnDGC = [[0, 1, "a"]]', "there is no measure 'nDGC'", "did you mean nDCG"),
         ('[bands]\nndcg_burges = [[0, 1, "a"]]', "is a form of nDCG", "write nDCG"),
         ('[bands]\n"Bpref@10" = [[0, 1, "a"]]', "gives a cut-off", "leave it out"),
-        ('[bands]\n"nDCG@0" = [[0, 1, "a"]]', "k = '0' will not do", ""),
+        ('[bands]\n"nDCG@0" = [[0, 1, "a"]]', "k = '0' is not valid", ""),
     ],
 )
 def test_measures_that_will_not_do(toml, text, problem, hint):

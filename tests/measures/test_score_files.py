@@ -75,7 +75,7 @@ def test_json_in_its_usual_shapes(tmp_path):
         ("x.csv", "query,a\n", FormatError, "no rows"),
         ("x.txt", "map all 0.5\n", FormatError, "no score of a single query"),
         ("x.txt", "hello\n", FormatError, "not `measure query value`"),
-        ("x.json", "3", FormatError, "no scores that can be told apart"),
+        ("x.json", "3", FormatError, "no scores of named systems and queries"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, name, text, error, message):

@@ -72,7 +72,7 @@ def check_format(name: str | None) -> None:
     if name is not None and name not in FORMATS:
         raise OptionError(
             f"there is no format {name!r}; the formats are {', '.join(FORMATS)}",
-            hint=did_you_mean(name, FORMATS) or "leave the format out to have it told from the content",
+            hint=did_you_mean(name, FORMATS) or "leave the format out to have it detected from the content",
         )
 
 

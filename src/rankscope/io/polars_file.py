@@ -36,7 +36,7 @@ def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
     except (PolarsError, PanicException, OSError, ValueError) as error:
         raise FormatError(
             f"{reading.name} cannot be read as a table: {str(error).partition(chr(10))[0]}",
-            hint="it is damaged, cut off or in another format; without a format given, it is told from the content",
+            hint="it is damaged, cut off or in another format; without a format given, it is detected from the content",
         ) from error
 
 

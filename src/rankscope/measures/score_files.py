@@ -203,7 +203,7 @@ def in_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Itera
     if depth == 2:
         return in_mapping({stem_of(path): data}, path)
     raise FormatError(
-        f"{path} holds no scores that can be told apart", hint="give {system: {query: {measure: score}}}, or rows"
+        f"{path} holds no scores of named systems and queries", hint="give {system: {query: {measure: score}}}, or rows"
     )
 
 

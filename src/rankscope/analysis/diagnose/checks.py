@@ -159,7 +159,7 @@ CHECKS: tuple[Check, ...] = (
     ),
     Check(
         code="relevant_only",
-        what="the qrels hold relevant docs only: a bad result cannot be told from one that nobody looked at, "
+        what="the qrels hold relevant docs only: a bad result looks the same as one that nobody looked at, "
         "so scores are lower bounds",
         shows=lambda view: np.full(len(view), not view.has_nonrelevant),
         helps="judge the first few docs of some queries: it shows how much better the run is than its scores",

@@ -27,7 +27,7 @@ ENCODING_TROUBLE: dict[str, tuple[str, re.Pattern[str], str]] = {
     "replacement_character": (
         "U+FFFD, which stands where a character was lost",
         re.compile("\ufffd"),
-        "make the file again from its source; what was lost cannot be told from this one",
+        "make the file again from its source; this one does not show what was lost",
     ),
     "mojibake": (
         "UTF-8 that was read as another encoding",

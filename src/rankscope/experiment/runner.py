@@ -83,6 +83,8 @@ class TaskResult(Record, eq=False):
     """Its answers as the rows of a run."""
     choices: tuple[Choice, ...]
     """What was chosen for it, and for what it is made of."""
+    notes: tuple[str, ...] = ()
+    """What was found amiss with its answers of earlier runs."""
 
 
 def run_project(
@@ -283,7 +285,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
     With a session, tasks on the same collection share what is indexed; without one, a task stands for itself.
     """
     session = session or open_session(task)
-    queries, n_choices = task.split.measured, len(session.choices)
+    queries, n_choices, n_notes = task.split.measured, len(session.choices), len(session.answer_notes)
     with working_directory(task.project.folder):
         configured = session.configure(task.system)
         with session.answers(configured, queries) as log:
@@ -302,9 +304,16 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 finding=None,
                 primary_over_answered=None,
                 costs=costs_of(summary, queries=queries, is_timed=kind != "run"),
+                reused=session.reused_answers(summary, queries),
             )
             rows = run_rows(log, queries, tag=f"{file_name(task.system)}-{system.fingerprint[:12]}")
-        return TaskResult(system, configured.system.describe(), rows, tuple(session.choices[n_choices:]))
+        return TaskResult(
+            system,
+            configured.system.describe(),
+            rows,
+            choices=tuple(session.choices[n_choices:]),
+            notes=tuple(session.answer_notes[n_notes:]),
+        )
 
 
 # Gather
@@ -317,10 +326,14 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     written: list[SystemResult] = []
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
+    amiss: list[str] = []
     for result in results:
-        written.append(replace(result.system, run=files.write(result.system.name, result.rows)))
+        failed = [failure.query for failure in result.system.failures]
+        run = files.write(result.system.name, result.rows, split=session.split, failed=failed)
+        written.append(replace(result.system, run=run.path, kept=run.kept))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
+        amiss += result.notes
     systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
@@ -332,7 +345,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
         anyway=options.anyway,
     )
-    notes = [*notes_on_queries(session, tuple(choices)), *notes_on_systems(session, systems), *noted]
+    notes = [*notes_on_queries(session, tuple(choices)), *notes_on_systems(session, systems), *amiss, *noted]
     wanted = options.baseline or systems[0].name
     if comparison is not None and comparison.baseline != wanted:
         notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")

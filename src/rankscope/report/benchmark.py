@@ -88,7 +88,7 @@ def collection_report(
     first.append(TableBlock("Quality and cost", quality_table(result)))
     if with_figures:
         first += figures("quality_latency", "collection", result, benchmark.project.primary)
-    notes = list(result.notes)
+    notes = [*reuse_notes(result), *result.notes]
     if len(benchmark.collections) > 1 and result.comparison:
         notes.append("Each collection is a family of comparisons of its own.")
     if notes:
@@ -104,7 +104,16 @@ def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
     rest = system.primary_over_answered
     if rest is not None:
         words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
+    if system.kept is not None:
+        words += f" An earlier run without failures was kept: {system.kept}."
     return f"{words} Running again asks only for these."
+
+
+def reuse_notes(result: CollectionResult) -> Iterator[str]:
+    for system in result.systems:
+        if system.reused is not None:
+            answers = f"{system.reused.n} of {system.n_answered} answers"
+            yield f"{system.name}: {answers} are from {system.reused.in_words}; --fresh asks anew."
 
 
 def named_after(report: Report, name: str) -> Report:

@@ -83,6 +83,26 @@ def test_killed_again_and_again_at_random_moments(seed, tmp_path, uninterrupted)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_at_any_moment_of_a_run(seed, tmp_path, uninterrupted):
+    """Half of the kills come after the last answer, when runs and the manifest are written."""
+    project = small_project(tmp_path, module="searching")
+    project.write(SINGLE)
+    draw = random.Random(seed)
+    started = project.start()
+    if seed % 2:
+        wait_for(lambda: project.asked.total() == 40 or started.poll() is not None)
+        time.sleep(draw.uniform(0, 0.25))
+    else:
+        time.sleep(draw.uniform(0.2, 1.2))
+    started.kill()
+    started.wait()
+    assert finished(project) == uninterrupted["single"]
+    assert not list((project.folder / "results").rglob("*.tmp"))
+    assert not list((project.folder / "results").rglob("*.old"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 25])
 def test_killed_while_asking_over_http(after, tmp_path):
     asked: list[str] = []

@@ -8,12 +8,13 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, field, structs
 
-from rankscope.errors import FormatError, InputError, MeasureError, OptionError, did_you_mean
+from rankscope.errors import FormatError, InputError, MeasureError, OptionError, RankscopeError, did_you_mean
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
 from rankscope.io.source import missing
 from rankscope.measures.scoring import DEFAULT_MEASURES
@@ -216,6 +217,8 @@ def with_environment(value: Any, environment: Mapping[str, str], *, where: str) 
     $${NAME} stands for ${NAME} itself.
     """
     if isinstance(value, str):
+        if "\0" in value:
+            raise OptionError(f"{where} holds the character NUL, which no path and no option can hold")
         return VARIABLE.sub(lambda match: replacement(match, environment, where), value)
     if isinstance(value, dict):
         sep = "" if where.endswith(" ") else "."
@@ -334,12 +337,29 @@ def read_system(
             hint=f'add type = "…": one of {", ".join(SYSTEMS)}',
         )
     options = {key: value for key, value in table.items() if key != "type"}
-    sweep = find_swept(kind, options, where=where)
-    hints = get_type_hints(class_of(kind))
+    with name_faulty(where, "be read"):
+        sweep = find_swept(kind, options, where=where)
+        hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
     resolved = {key: str(folder / value) if key in paths else value for key, value in options.items()}
     single = {key: value for key, value in resolved.items() if key not in sweep}
     return SystemEntry(name, kind, single, sweep, dict(written))
+
+
+@contextmanager
+def name_faulty(system: str, what: str) -> Iterator[None]:
+    """Say which system it was whose code raises something or ends the process, and that nothing is lost."""
+    try:
+        yield
+    except (RankscopeError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        from rankscope.systems.answers import reason_of
+
+        raise InputError(
+            f"{system} could not {what}: {reason_of(error)}",
+            hint="what other systems have answered is kept; fix this one, or leave it out with --only",
+        ) from error
 
 
 def find_swept(kind: str, options: Mapping[str, Any], *, where: str) -> dict[str, tuple[Any, ...]]:

@@ -85,7 +85,8 @@ def take_answers(system: Answering, queries: Sequence[Query], *, k: int, clock: 
 def checked_answer(answer: Answer, *, k: int) -> Answer:
     """Return an answer that can be written down; what cannot be is a failure."""
     if answer.ranking is None:
-        return failed_answer(answer.query_id, answer.reason, n_attempts=answer.n_attempts)
+        reason = answer.reason or "nothing came back instead of a ranking"
+        return failed_answer(answer.query_id, reason, n_attempts=answer.n_attempts)
     try:
         ranking = check_ranking(answer.ranking, k=k)
         check_encodable((doc for doc, _ in ranking), what="doc")

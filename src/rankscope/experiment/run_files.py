@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import re
+import secrets
 import sys
 from array import array
 from collections.abc import Iterator, Sequence
@@ -52,6 +53,10 @@ def file_name(name: str) -> str:
     return f"{shown}-{mark[: 6 if shown == plain else 12]}" if shown else mark[:6]
 
 
+def runs_folder(project: Project, collection: str) -> Path:
+    return project.output / "runs" / file_name(collection)
+
+
 @contextmanager
 def refuse_unwritable(path: Path) -> Iterator[None]:
     """Turn what the system says of a file that cannot be written into an error for the user."""
@@ -84,6 +89,14 @@ def locked_folder(folder: Path) -> Iterator[None]:
             yield
         finally:
             os.close(descriptor)
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that no file can be written to, before anything is asked for it."""
+    with locked_folder(folder):
+        probe = folder / f".rankscope-{secrets.token_hex(8)}.tmp"
+        probe.touch()
+        probe.unlink()
 
 
 class WrittenRun(Record):

@@ -31,7 +31,14 @@ from rankscope.experiment.results import (
     SystemResult,
     TrainTestSplit,
 )
-from rankscope.experiment.run_files import RunFiles, file_name, run_rows, write_manifest
+from rankscope.experiment.run_files import (
+    RunFiles,
+    check_writable,
+    file_name,
+    run_rows,
+    runs_folder,
+    write_manifest,
+)
 from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, score_runs
 from rankscope.experiment.session import CollectionSession, TaskProgress, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
@@ -124,6 +131,8 @@ def run_project(
     options = options or RunOptions()
     collections = check_run_options(project, options)
     started = datetime.now(UTC).isoformat(timespec="seconds")
+    for folder in (project.output, *(runs_folder(project, name) for name in collections)):
+        check_writable(folder)
     with working_directory(project.folder):
         results = tuple(
             run_collection(project, options, name, on_progress=on_progress, clock=clock) for name in collections
@@ -322,7 +331,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
 def gather(options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]) -> CollectionResult:
     """Write the runs of a collection, evaluate and compare them, and return what was found."""
     project, collection = session.project, session.collection
-    files = RunFiles(project.output / "runs" / file_name(collection.name), project_folder=project.folder)
+    files = RunFiles(runs_folder(project, collection.name), project_folder=project.folder)
     written: list[SystemResult] = []
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}

@@ -14,19 +14,19 @@ import msgspec
 from msgspec import field
 
 from rankscope.data.qrels import Qrels
-from rankscope.errors import InputError, OptionError, RankscopeError
+from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.answer_store import AnswerLog, AnswerStore, AnswerSummary, IndexCost, TunedWeights
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.costs import MemoryRise
 from rankscope.experiment.fingerprint import code_of, fingerprint_of
-from rankscope.experiment.project import Project, SystemEntry
+from rankscope.experiment.project import Project, SystemEntry, name_faulty
 from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
 from rankscope.experiment.retrieve import retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
-from rankscope.systems.answers import Clock, reason_of
+from rankscope.systems.answers import Clock
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.registry import make_system, system_names_in
@@ -91,7 +91,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
 
     def build(self, entry: SystemEntry, options: Mapping[str, Any]) -> ConfiguredSystem:
         """Return a system with these options; what it is made of must be configured before."""
-        with exits_refused(entry.name, "be made"):
+        with name_faulty(entry.name, "be made"):
             system = make_system(
                 entry.type,
                 options,
@@ -118,15 +118,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             if id(each.system) in self.index_seconds:
                 continue
             started = self.clock()
-            try:
+            with name_faulty(each.name, "index the docs"):
                 each.system.fit(self.collection.docs, progress=partial(self.say, f"{each.name}: indexing"))
-            except (RankscopeError, MemoryError):
-                raise
-            except (Exception, SystemExit) as error:
-                raise InputError(
-                    f"{each.name} could not index the docs: {reason_of(error)}",
-                    hint="what other systems have answered is kept; fix this one, or leave it out with --only",
-                ) from error
             self.index_seconds[id(each.system)] = each.system, self.clock() - started
         return sum(self.index_seconds[id(each.system)][1] for each in needed)
 
@@ -164,7 +157,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         times = sorted(
             info.at for query in query_ids if (info := summary.answered.get(query)) and info.at < self.started
         )
-        return ReusedAnswers(len(times), times[0], times[-1]) if times else None
+        if not times:
+            return None
+        first, last = (datetime.fromisoformat(time).isoformat(timespec="seconds") for time in (times[0], times[-1]))
+        return ReusedAnswers(len(times), first, last)
 
     # Choose options on the train queries
 
@@ -222,7 +218,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             self.index(configured)
             self.say(f"{name}: tuning weights", 0, 1)
             tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
-            with exits_refused(name, "be tuned"):
+            with name_faulty(name, "be tuned"):
                 curve = tune(
                     [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
                 )
@@ -314,14 +310,3 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         row_of = dense.vectors.docs.row_of
         known = [doc for doc in dict.fromkeys(docs) if doc in row_of] or [next(iter(row_of))]  # a matrix has a row
         return (known, dense.vectors.vectors_of(known))
-
-
-@contextmanager
-def exits_refused(system: str, what: str) -> Iterator[None]:
-    """Let a system that ends the process be an error, as it would end the run as if all were well."""
-    try:
-        yield
-    except SystemExit as error:
-        raise InputError(
-            f"{system} could not {what}: {reason_of(error)}", hint="its code ends the process (sys.exit); remove that"
-        ) from error

@@ -222,6 +222,22 @@ class TestMeasuresOfDocs:
         assert any("by the embeddings of the system dense" in note for note in result.notes)
 
 
+@pytest.mark.parametrize("arguments", [(), ("--format", "json"), ("-o", "x.json"), ("-o", "x.html"), ("-o", "x.xml")])
+def test_queries_whose_ids_are_not_unicode_are_asked_and_reported(small, arguments):
+    """JSON can hold half a character, and so can ids in it; TREC text cannot, so the run is written as JSON lines."""
+    queries = small.folder / "small" / "queries.jsonl"
+    queries.write_text(queries.read_text().replace('"q3"', '"q\\ud800"'))
+    rows = [{"query": "q\ud800", "doc": "d3", "grade": 1}, {"query": "q1", "doc": "d1", "grade": 1}]
+    (small.folder / "small" / "qrels" / "test.tsv").unlink()
+    (small.folder / "small" / "qrels" / "test.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    small.add("def fixed(query):\n    return [('d1', 1.0)]\n\ndef failing(query):\n    raise ValueError(query.id)\n")
+    small.write(systems("fixed", "failing"))
+    done = small.run(*arguments)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    assert (small.folder / "results" / "runs" / "small" / "fixed.jsonl.gz").exists()
+
+
 def test_every_error_of_a_system_in_a_batch_is_one_of_ours_or_its_own(small):
     """OptionError is for the user: it stops, as no query could be answered."""
     small.write("[systems.own]\ntype = 'own:Custom'\nwhat = 'undefined_name'\n")

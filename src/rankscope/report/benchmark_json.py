@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from rankscope.experiment.results import Benchmark, BenchmarkRecord, benchmark_record
@@ -9,7 +10,11 @@ from rankscope.records import json_schema, to_json
 
 
 def json_text(benchmark: Benchmark) -> str:
-    return to_json(benchmark_record(benchmark), indent=1) + "\n"
+    """Return the record as JSON; ids that are not Unicode are written as escapes, and then all that is not ASCII is."""
+    record = benchmark_record(benchmark)
+    text = to_json(record, indent=1)
+    is_unicode = not re.search("[\ud800-\udfff]", text)
+    return (text if is_unicode else to_json(record, indent=1, ascii_only=True)) + "\n"
 
 
 def run_schema() -> dict[str, Any]:

@@ -116,16 +116,16 @@ class RunFiles(Struct):
     docs: dict[str, dict[str, None]] = field(default_factory=dict)
     """The docs that each system has retrieved, once each, in the order of their rows."""
 
-    def write(self, name: str, rows: RunRows, *, split: TrainTestSplit, failed: Sequence[str] = ()) -> WrittenRun:
+    def write(self, system: SystemResult, rows: RunRows, *, split: TrainTestSplit) -> WrittenRun:
         """Write the run of a system in one piece, and beside it which queries it was asked.
 
         A run with failed queries does not replace an earlier one without: it is written beside it. TREC text has no
         room for ids with blanks or half a character, so runs with such ids are written as JSON lines.
         """
-        self.docs[name] = dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
-        stem = file_name(name)
+        self.docs[system.name] = dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
+        stem, is_complete = file_name(system.name), system.n_answered == system.n_queries
         with locked_folder(self.folder):
-            kept = self._find_complete(stem) if failed else None
+            kept = None if is_complete else self._find_complete(stem)
             if kept is not None:
                 stem = f"{stem}.incomplete"
             target = self.folder / f"{stem}.{'trec.gz' if fits_trec(rows) else 'jsonl.gz'}"
@@ -133,9 +133,10 @@ class RunFiles(Struct):
                 write_run(rows, target)
                 with target.open("rb") as stream:
                     sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-                asked = AskedQueries(sha256, split.measured, tuple(failed), split.how)
+                failed = tuple(failure.query for failure in system.failures)
+                asked = AskedQueries(sha256, split.measured, failed, split.how)
                 write_text(target.with_name(target.name + QUERIES_ENDING), asked.to_json())
-            stems = [stem] if failed else [stem, f"{stem}.incomplete"]
+            stems = [stem, f"{stem}.incomplete"] if is_complete else [stem]
             for other in (self.folder / f"{each}.{ending}" for each in stems for ending in ENDINGS):
                 if other != target or not len(rows):
                     other.unlink(missing_ok=True)

@@ -337,8 +337,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     choices: dict[str, Choice] = {}
     amiss: list[str] = []
     for result in results:
-        failed = [failure.query for failure in result.system.failures]
-        run = files.write(result.system.name, result.rows, split=session.split, failed=failed)
+        run = files.write(result.system, result.rows, split=session.split)
         written.append(replace(result.system, run=run.path, kept=run.kept))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}

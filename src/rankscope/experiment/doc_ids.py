@@ -33,7 +33,7 @@ def add_findings(
     findings = find_unknown_docs(session.collection, {name: docs[name] for name in foreign})
     if anyway:
         findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
-    return tuple(replace(system, finding=findings.get(system.name)) for system in systems)
+    return tuple(replace(system, finding=system.finding or findings.get(system.name)) for system in systems)
 
 
 def find_unknown_docs(collection: Collection, retrieved: Mapping[str, Container[str]]) -> dict[str, UnknownDocs]:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rankscope.errors import OptionError
 from rankscope.experiment.answer_store import AnswerLog
-from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, check_ranking, reason_of
+from rankscope.systems.answers import (
+    Answer,
+    Answering,
+    BadAnswerError,
+    Clock,
+    UnreachableError,
+    ask_all,
+    must_stop,
+    reason_of,
+    without_leak,
+)
 from rankscope.systems.base import Query, RankedDocs, System
+from rankscope.systems.rankings import read_ranking
+from rankscope.systems.secrets import Secrets
 
 TIMED_QUERIES = 200
 """So many queries are asked one by one, which is how latency is measured; the others go in batches."""
@@ -22,20 +34,36 @@ CallResult = tuple[Sequence[Answer], float]
 
 
 def retrieve_missing(
-    system: System, queries: Sequence[Query], log: AnswerLog, *, k: int, clock: Clock
+    system: System,
+    queries: Sequence[Query],
+    log: AnswerLog,
+    *,
+    k: int,
+    clock: Clock,
+    secrets: Secrets | None = None,
+    on_note: Callable[[str], object] = str,
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    Yields after each call how many queries have an answer or have failed.
+    Yields after each call how many queries have an answer or have failed. The first failure is told at once. Where no
+    query can ever be answered, which the first ones show, it is an UnreachableError.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
     yield n_done
     n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
+    first: Answer | None = None
+    is_lost = False
     for n_calls, (answers, seconds) in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
-        log.add(answers, seconds=seconds, cold=n_calls < n_cold)
+        kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
+        log.add(kept, seconds=seconds, cold=n_calls < n_cold)
+        is_lost |= any(answer.for_all for answer in kept)
+        if first is None and (first := next((answer for answer in kept if answer.failed), None)) is not None:
+            on_note(f"{system.name}: query {first.query_id!r} failed: {first.reason}")
         n_done += len(answers)
         yield n_done
+    if is_lost and first is not None and not any(query.id in log.summary.answered for query in queries):
+        raise UnreachableError(first.reason)
 
 
 def call_system(
@@ -44,7 +72,7 @@ def call_system(
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
         last = clock()
-        for answer in system.answers(missing, k=k):
+        for answer in ask_all(system, missing, k=k):
             now = clock()
             yield (answer,), now - last
             last = now  # others may be on their way while this one is written down, so that counts as well
@@ -85,8 +113,8 @@ def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: 
     answers = []
     for query, ranking in zip(queries, rankings, strict=True):
         try:
-            answers.append(Answer(query.id, check_ranking(ranking, k=k)))
-        except BadAnswerError as error:
+            answers.append(Answer(query.id, read_ranking(ranking, k=k)))
+        except Exception as error:  # noqa: BLE001 (as above)
             answers.append(Answer(query.id, None, reason_of(error)))
     return answers, seconds
 
@@ -99,7 +127,7 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
         try:
             ranking = search(system, [query], k=k)[0]
             seconds = clock() - started
-            return (Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds
+            return (Answer(query.id, read_ranking(ranking, k=k), "", seconds, attempt),), seconds
         except (OptionError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (as above)
@@ -109,7 +137,13 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
 
 
 def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-    rankings = system.search(queries, k=k)
-    if len(rankings) != len(queries):
-        raise BadAnswerError(f"{len(queries)} queries were asked, but {len(rankings)} rankings came back")
+    try:
+        rankings = system.search(queries, k=k)
+        n_rankings = len(rankings)
+    except BaseException as error:
+        if isinstance(error, Exception) or must_stop(error):
+            raise
+        raise BadAnswerError(f"the system ended itself: {reason_of(error)}") from error  # sys.exit, for example
+    if n_rankings != len(queries):
+        raise BadAnswerError(f"{len(queries)} queries were asked, but {n_rankings} rankings came back")
     return rankings

@@ -25,10 +25,11 @@ from rankscope.experiment.retrieve import retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
-from rankscope.systems.answers import Clock, reason_of
+from rankscope.systems.answers import Clock, must_stop, reason_of
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.registry import make_system, system_names_in
+from rankscope.systems.secrets import Secrets
 
 
 class TaskProgress(Protocol):
@@ -65,6 +66,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     depth: int
     clock: Clock
     on_progress: TaskProgress
+    on_note: Callable[[str], object] = str
+    """Is called at once with what goes wrong; by default nobody hears of it before the end."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
@@ -73,6 +76,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     """The systems whose options are settled, by name."""
     index_seconds: dict[int, tuple[System, float]] = field(default_factory=dict)
     """The systems that are indexed, and how long that took without their parts."""
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        return self.project.secrets
 
     @cached_property
     def train_qrels(self) -> Qrels:
@@ -95,7 +102,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         hashes = self.collection.hashes
         depends = {
             "version": 1,
-            "system": system.describe(),
+            "system": self.secrets.hide_named(system.describe()),
             "docs": hashes["docs"],
             "queries": hashes["queries"],
             "k": self.depth,
@@ -113,7 +120,9 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 each.system.fit(self.collection.docs, progress=partial(self.say, f"{each.name}: indexing"))
             except (RankscopeError, MemoryError):
                 raise
-            except Exception as error:
+            except BaseException as error:  # sys.exit, too
+                if must_stop(error):
+                    raise
                 raise InputError(
                     f"{each.name} could not index the docs: {reason_of(error)}",
                     hint="what other systems have answered is kept; fix this one, or leave it out with --only",
@@ -139,7 +148,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
                     log.add_fit(IndexCost(seconds, configured.system.index_bytes))
-                for n_done in retrieve_missing(configured.system, queries, log, k=self.depth, clock=self.clock):
+                hooks: dict[str, Any] = {"secrets": self.secrets, "on_note": self.on_note}
+                for n_done in retrieve_missing(
+                    configured.system, queries, log, k=self.depth, clock=self.clock, **hooks
+                ):
                     self.say(f"{configured.name}: searching", n_done, len(queries))
                 peak = memory.peak_bytes()
                 if peak is not None:
@@ -175,7 +187,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             with self.answers(variant, train) as log:
                 answered = {query: log.ranking(query) for query in train if query in log.summary.answered}
             score = self._train_mean(answered)
-            trials.append(({name: options[name] for name in entry.sweep}, score))
+            trials.append((self.secrets.hide_in({name: options[name] for name in entry.sweep}), score))
             loser: ConfiguredSystem | None = variant
             if math.isnan(best_score) or score > best_score:
                 loser, best, best_score = best, variant, score

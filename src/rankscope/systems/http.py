@@ -134,7 +134,10 @@ class HttpSystem(RemoteSystem, kw_only=True):
                 raise RefusedError(f"the header {name} would hold half a character, a lone surrogate") from None
         url = fill(address, values, escape=_percent_encode)
         if url != address:
-            check_secrets_stay_private(url, {name: getattr(self, name, None) for name in _SENT})
+            try:
+                check_secrets_stay_private(url, {name: getattr(self, name, None) for name in _SENT})
+            except OptionError as error:
+                raise RefusedError(error.message) from None
         return HttpRequest(method or ("GET" if body is None else "POST"), url, headers, body)
 
 

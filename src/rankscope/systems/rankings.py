@@ -26,8 +26,8 @@ _MISSING = object()
 
 def read_ranking(answer: Any, *, k: int) -> RankedDocs:
     """Return an answer as a ranking, best first and cut at k; refuse what is none, showing what it is."""
-    if isinstance(answer, list) and all(type(hit) is tuple and len(hit) == 2 and type(hit[0]) is str for hit in answer):
-        return check_ranking(answer, k=k)  # as systems of ours return them
+    if isinstance(answer, list) and all(is_plain(hit) for hit in answer):
+        return check_ranking(answer, k=k)
     if isinstance(answer, Mapping):
         answer = chroma_hits(answer) if is_chroma(answer) else list(answer.items())
     answer = getattr(answer, "points", answer)  # as Qdrant wraps them
@@ -46,6 +46,11 @@ def read_ranking(answer: Any, *, k: int) -> RankedDocs:
     if len(hits) > 1 and isinstance(hits[0], tuple) and is_object(hits[0][0]):
         read = as_similarities(read)
     return check_ranking(read, k=k)
+
+
+def is_plain(hit: Any) -> bool:
+    """Tell whether a hit is an id and a score, as systems of ours return them."""
+    return type(hit) is tuple and len(hit) == 2 and type(hit[0]) is str and type(hit[1]) is float
 
 
 def as_similarities(read: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway")},
         )
         with progress_bars(sys.stderr) as on_progress:
-            benchmark = run_project(project, asked, on_progress=on_progress)
+            benchmark = run_project(project, asked, on_progress=on_progress, on_note=print_note)
     except RankscopeError as error:
         if form == "junit":
             options.write_error_case(error, args.output, command="run")
@@ -97,6 +97,10 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_if_worse or args.require:
         return options.gate_exit_code(gate, args)
     return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
+
+
+def print_note(note: str) -> None:
+    print(f"warning: {note}", file=sys.stderr, flush=True)
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:

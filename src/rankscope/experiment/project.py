@@ -19,6 +19,7 @@ from rankscope.experiment.collection import PARTS, CollectionOptions, Collection
 from rankscope.io.source import missing
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema
+from rankscope.systems.secrets import FromEnvironment, Secrets, as_recorded, secrets_in
 from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
@@ -130,6 +131,11 @@ class Project(Record):
     def with_parts(self, systems: Iterable[str]) -> set[str]:
         return with_all_parts(systems, self.systems)
 
+    @property
+    def secrets(self) -> Secrets:
+        """The environment variables that its systems use."""
+        return secrets_in(*([entry.options, entry.sweep] for entry in self.systems.values()))
+
 
 def with_all_parts(names: Iterable[str], systems: Mapping[str, SystemEntry]) -> set[str]:
     """Return names of systems with all that they are made of, directly or by way of others."""
@@ -176,7 +182,16 @@ def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None
             raise InputError(f"{file} has no table [tool.rankscope]", hint="`rankscope init` writes a project file")
     known = os.environ if environment is None else environment
     table = with_environment(content, known, where=where.rstrip("."))
-    options = from_builtins(ProjectOptions, table, where=where, wording=project_wording)
+    with secrets_in(table).kept_out_of_errors():
+        return checked_project(table, content, text, file=file, where=where)
+
+
+def checked_project(table: Any, content: Any, text: str, *, file: Path, where: str) -> Project:
+    """Return the project of a table with environment variables filled in; `content` is that table as it was written."""
+    own = plain_texts(table)
+    if isinstance(table, dict) and "systems" in table:
+        own["systems"] = table["systems"]
+    options = from_builtins(ProjectOptions, own, where=where, wording=project_wording)
     with working_directory(file.parent):  # systems may be classes in modules of the project
         systems = {
             name: read_system(name, entry, content["systems"][name], folder=file.parent, where=f"{where}systems.{name}")
@@ -219,7 +234,9 @@ def with_environment(value: Any, environment: Mapping[str, str], *, where: str) 
     if isinstance(value, str):
         if "\0" in value:
             raise OptionError(f"{where} holds the character NUL, which no path and no option can hold")
-        return VARIABLE.sub(lambda match: replacement(match, environment, where), value)
+        used: dict[str, str] = {}
+        text = VARIABLE.sub(lambda match: replacement(match, environment, where, used), value)
+        return FromEnvironment(text, value, used) if used else text
     if isinstance(value, dict):
         sep = "" if where.endswith(" ") else "."
         return {key: with_environment(item, environment, where=f"{where}{sep}{key}") for key, item in value.items()}
@@ -228,7 +245,17 @@ def with_environment(value: Any, environment: Mapping[str, str], *, where: str) 
     return value
 
 
-def replacement(match: re.Match[str], environment: Mapping[str, str], where: str) -> str:
+def plain_texts(value: Any) -> Any:
+    """Return a value whose texts no longer know where they came from."""
+    if isinstance(value, dict):
+        return {key: plain_texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(plain_texts, value))
+    return str(value) if isinstance(value, str) else value
+
+
+def replacement(match: re.Match[str], environment: Mapping[str, str], where: str, used: dict[str, str]) -> str:
+    """Return what a variable holds, and note it in `used`; a default stands in the file and is no secret."""
     escaped, content = match.groups()
     if escaped:
         return f"${{{content}}}"
@@ -245,7 +272,10 @@ def replacement(match: re.Match[str], environment: Mapping[str, str], where: str
             f"{where} needs the environment variable {name}, which is not set",
             hint=f"set it (export {name}=…), or give a default: ${{{name}:-…}}",
         )
-    return str(value if value is not None else default)
+    if value is None:
+        return str(default)
+    used[name] = value
+    return value
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -330,7 +360,7 @@ def read_system(
     """Return a system; whether its options are right is for the registry of systems to say."""
     from rankscope.systems.registry import SYSTEMS, class_of
 
-    kind = table.get("type")
+    kind = plain_texts(table.get("type"))
     if not isinstance(kind, str):
         raise OptionError(
             f"{where} has no type" if kind is None else f"{where}.type is {kind!r}, but should be a text",
@@ -341,9 +371,14 @@ def read_system(
         sweep = find_swept(kind, options, where=where)
         hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
-    resolved = {key: str(folder / value) if key in paths else value for key, value in options.items()}
+    resolved = {key: path_in(folder, value) if key in paths else value for key, value in options.items()}
     single = {key: value for key, value in resolved.items() if key not in sweep}
-    return SystemEntry(name, kind, single, sweep, dict(written))
+    return SystemEntry(name, kind, single, sweep, as_recorded(written))
+
+
+def path_in(folder: Path, value: str) -> str:
+    path = str(folder / value)
+    return FromEnvironment(path, value.written, value.values) if isinstance(value, FromEnvironment) else path
 
 
 @contextmanager

@@ -81,7 +81,7 @@ class FailedQuery(Record):
 
 
 class UnknownDocs(Record):
-    """What is wrong with the doc ids that a system returns."""
+    """What is wrong with the doc ids that a system returns, or why it returns nothing."""
 
     level: Literal["error", "warning"]
     """`error`: the system is left out; `warning`: it is compared anyway."""
@@ -152,7 +152,7 @@ class SystemResult(Record):
     """How many answers took more than one attempt."""
     failures: tuple[FailedQuery, ...]
     finding: UnknownDocs | None
-    """Where what it returns are not ids of docs."""
+    """Where what it returns are not ids of docs, or where it cannot be asked at all."""
     primary_over_answered: float | None
     """The primary measure without the failed queries; None where none failed."""
     costs: Costs
@@ -163,7 +163,7 @@ class SystemResult(Record):
 
     @property
     def is_left_out(self) -> bool:
-        """Whether it is neither evaluated nor compared, as what it returns are no docs of the collection."""
+        """Whether it is neither evaluated nor compared: it cannot be asked, or returns no docs of the collection."""
         return self.finding is not None and self.finding.level == "error"
 
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
-from rankscope.errors import IdError, OptionError
+from rankscope.errors import OptionError
 from rankscope.experiment.answer_store import AnswerLog
-from rankscope.io.write import check_encodable
-from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, check_ranking, reason_of
+from rankscope.systems.answers import (
+    Answer,
+    Answering,
+    BadAnswerError,
+    Clock,
+    UnreachableError,
+    ask_all,
+    must_stop,
+    reason_of,
+    without_leak,
+)
 from rankscope.systems.base import Query, RankedDocs, System
+from rankscope.systems.rankings import read_ranking
+from rankscope.systems.secrets import Secrets
 
 TIMED_QUERIES = 200
 """So many queries are asked one by one, which is how latency is measured; the others go in batches."""
@@ -19,28 +30,42 @@ WARM_UP = 3
 """The first calls after a start are slower, and marked as such."""
 ATTEMPTS = 2
 """How often a query is tried with a system in this process."""
-ANY_FAULT = (Exception, SystemExit)
-"""What fails a query and nothing else: a system may be anybody's code, and code that calls sys.exit is none of ours."""
 
 CallResult = tuple[Sequence[Answer], float]
 """What one call gave, and how many seconds it took."""
 
 
 def retrieve_missing(
-    system: System, queries: Sequence[Query], log: AnswerLog, *, k: int, clock: Clock
+    system: System,
+    queries: Sequence[Query],
+    log: AnswerLog,
+    *,
+    k: int,
+    clock: Clock,
+    secrets: Secrets | None = None,
+    on_note: Callable[[str], object] = str,
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    Yields after each call how many queries have an answer or have failed.
+    Yields after each call how many queries have an answer or have failed. The first failure is told at once. Where no
+    query can ever be answered, which the first ones show, it is an UnreachableError.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
     yield n_done
     n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
+    first: Answer | None = None
+    is_lost = False
     for n_calls, (answers, seconds) in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
-        log.add(answers, seconds=seconds, cold=n_calls < n_cold)
+        kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
+        log.add(kept, seconds=seconds, cold=n_calls < n_cold)
+        is_lost |= any(answer.for_all for answer in kept)
+        if first is None and (first := next((answer for answer in kept if answer.failed), None)) is not None:
+            on_note(f"{system.name}: query {first.query_id!r} failed: {first.reason}")
         n_done += len(answers)
         yield n_done
+    if is_lost and first is not None and not any(query.id in log.summary.answered for query in queries):
+        raise UnreachableError(first.reason)
 
 
 def call_system(
@@ -48,7 +73,11 @@ def call_system(
 ) -> Iterator[CallResult]:
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
-        yield from take_answers(system, missing, k=k, clock=clock)
+        last = clock()
+        for answer in ask_all(system, missing, k=k):
+            now = clock()
+            yield (checked_answer(answer, k=k),), now - last
+            last = now  # others may be on their way while this one is written down, so that counts as well
         return
     left = {query.id for query in missing}
     for group in plan_calls(queries):
@@ -59,50 +88,6 @@ def call_system(
         else:
             for query in wanted:
                 yield call_with_one(system, query, k=k, clock=clock)
-
-
-def take_answers(system: Answering, queries: Sequence[Query], *, k: int, clock: Clock) -> Iterator[CallResult]:
-    """Yield answers as they come; where the system breaks down or says no more, the queries that are left fail."""
-    left = dict.fromkeys(query.id for query in queries)
-    reason = "no answer came"
-    last = clock()
-    try:
-        for answer in system.answers(queries, k=k):
-            if answer.query_id not in left:
-                raise BadAnswerError(f"an answer came to {answer.query_id!r}, which was not asked, or not again")
-            del left[answer.query_id]
-            now = clock()
-            yield (checked_answer(answer, k=k),), now - last
-            last = now  # others may be on their way while this one is written down, so that counts as well
-    except (OptionError, MemoryError):
-        raise
-    except ANY_FAULT as error:
-        reason = reason_of(error)
-    for query in left:
-        yield (failed_answer(query, reason),), 0.0
-
-
-def checked_answer(answer: Answer, *, k: int) -> Answer:
-    """Return an answer that can be written down; what cannot be is a failure."""
-    if answer.ranking is None:
-        reason = answer.reason or "nothing came back instead of a ranking"
-        return failed_answer(answer.query_id, reason, n_attempts=answer.n_attempts)
-    try:
-        ranking = check_ranking(answer.ranking, k=k)
-        check_encodable((doc for doc, _ in ranking), what="doc")
-    except IdError as error:
-        reason = error.message.removesuffix(", which this format cannot hold")
-        return failed_answer(answer.query_id, reason, n_attempts=answer.n_attempts)
-    except MemoryError:
-        raise
-    except ANY_FAULT as error:
-        return failed_answer(answer.query_id, reason_of(error), n_attempts=answer.n_attempts)
-    return msgspec.structs.replace(answer, ranking=ranking)
-
-
-def failed_answer(query: str, reason: str, *, n_attempts: int = 1) -> Answer:
-    """Return a failure; its reason is what a system said, so it may hold what is no Unicode."""
-    return Answer(query, None, reason.encode("utf-8", "backslashreplace").decode(), n_attempts=n_attempts)
 
 
 def plan_calls(queries: Sequence[Query]) -> Iterator[Sequence[Query]]:
@@ -124,16 +109,30 @@ def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: 
         rankings = search(system, queries, k=k)
     except (OptionError, MemoryError):
         raise
-    except ANY_FAULT:
+    except Exception:  # noqa: BLE001 (a system may be anybody's code; `search` turns its sys.exit into one)
         return None
     seconds = clock() - started
     answers = (Answer(query.id, ranking) for query, ranking in zip(queries, rankings, strict=True))
     return [checked_answer(answer, k=k) for answer in answers], seconds
 
 
+def checked_answer(answer: Answer, *, k: int) -> Answer:
+    """Return an answer whose ranking is one; what is none is a failure, and so is whatever reading it does."""
+    if answer.ranking is None and answer.reason:
+        return answer
+    try:
+        return replace(answer, ranking=read_ranking(answer.ranking, k=k))
+    except MemoryError:
+        raise
+    except BaseException as error:
+        if must_stop(error):
+            raise
+        return replace(answer, ranking=None, reason=reason_of(error), seconds=None)
+
+
 def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> CallResult:
     """Ask one query, once more where it fails, and time the attempt that gives an answer."""
-    answer, seconds = failed_answer(query.id, ""), 0.0
+    answer, seconds = Answer(query.id, None), 0.0
     for attempt in range(1, ATTEMPTS + 1):
         started = clock()
         try:
@@ -142,16 +141,22 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
             answer = checked_answer(Answer(query.id, ranking, "", seconds, attempt), k=k)
         except (OptionError, MemoryError):
             raise
-        except ANY_FAULT as error:
+        except Exception as error:  # noqa: BLE001 (as above)
             seconds = clock() - started
-            answer = failed_answer(query.id, reason_of(error), n_attempts=attempt)
+            answer = Answer(query.id, None, reason_of(error), n_attempts=attempt)
         if not answer.failed:
             break
     return (answer,), seconds
 
 
 def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-    rankings = system.search(queries, k=k)
-    if len(rankings) != len(queries):
-        raise BadAnswerError(f"{len(queries)} queries were asked, but {len(rankings)} rankings came back")
+    try:
+        rankings = system.search(queries, k=k)
+        n_rankings = len(rankings)
+    except BaseException as error:
+        if isinstance(error, Exception) or must_stop(error):
+            raise
+        raise BadAnswerError(f"the system ended itself: {reason_of(error)}") from error  # sys.exit, for example
+    if n_rankings != len(queries):
+        raise BadAnswerError(f"{len(queries)} queries were asked, but {n_rankings} rankings came back")
     return rankings

@@ -8,11 +8,13 @@ a task can be executed in another process.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rankscope.comparison.groups import LANGUAGE
 from rankscope.data.queries import QueryTable
@@ -26,10 +28,12 @@ from rankscope.experiment.results import (
     Benchmark,
     Choice,
     CollectionResult,
+    Costs,
     FailedQuery,
     ProjectSummary,
     SystemResult,
     TrainTestSplit,
+    UnknownDocs,
 )
 from rankscope.experiment.run_files import (
     RunFiles,
@@ -44,7 +48,7 @@ from rankscope.experiment.session import CollectionSession, TaskProgress, ignore
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
 from rankscope.records import Options, Record, replace
-from rankscope.systems.answers import Clock
+from rankscope.systems.answers import Clock, UnreachableError
 from rankscope.systems.working_directory import working_directory
 
 
@@ -99,6 +103,7 @@ def run_project(
     options: RunOptions | None = None,
     *,
     on_progress: TaskProgress = ignore_progress,
+    on_note: Callable[[str], object] = str,
     clock: Clock = time.perf_counter,
 ) -> Benchmark:
     """Retrieve, time, evaluate and compare all that a project names; nothing is asked that was answered before.
@@ -114,6 +119,8 @@ def run_project(
         How to run it; by default all of its systems on all of its collections.
     on_progress
         Called with what is being done, and how much of how much is done.
+    on_note
+        Called with the first failure of each system, when it happens.
     clock
         Returns seconds, by which systems are timed.
 
@@ -133,9 +140,10 @@ def run_project(
     started = datetime.now(UTC).isoformat(timespec="seconds")
     for folder in (project.output, *(runs_folder(project, name) for name in collections)):
         check_writable(folder)
-    with working_directory(project.folder):
+    with working_directory(project.folder), project.secrets.kept_out_of_errors():
         results = tuple(
-            run_collection(project, options, name, on_progress=on_progress, clock=clock) for name in collections
+            run_collection(project, options, name, on_progress=on_progress, on_note=on_note, clock=clock)
+            for name in collections
         )
     copied = ("sha256", "measures", "primary", "strata", "margin", "seeds")
     summary = ProjectSummary(
@@ -177,15 +185,22 @@ def select_names(names: Sequence[str], known: Mapping[str, Any], what: str, proj
 
 
 def run_collection(
-    project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
+    project: Project,
+    options: RunOptions,
+    name: str,
+    *,
+    on_progress: TaskProgress,
+    on_note: Callable[[str], object],
+    clock: Clock,
 ) -> CollectionResult:
     """Plan, execute and gather; what was indexed for a collection is let go of before the next one."""
     collection = load_collection(project.collection(name), cache=project.cache)
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
+    session.on_note = on_note
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
-    return gather(options, session, (execute(task, session=session) for task in tasks))
+    return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))
 
 
 # Plan
@@ -295,7 +310,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
     """
     session = session or open_session(task)
     queries, n_choices, n_notes = task.split.measured, len(session.choices), len(session.answer_notes)
-    with working_directory(task.project.folder):
+    with working_directory(task.project.folder), session.secrets.kept_out_of_errors():
         configured = session.configure(task.system)
         with session.answers(configured, queries) as log:
             summary = log.summary
@@ -316,13 +331,27 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 reused=session.reused_answers(summary, queries),
             )
             rows = run_rows(log, queries, tag=f"{file_name(task.system)}-{system.fingerprint[:12]}")
+        described = session.secrets.hide_in(configured.system.describe())
         return TaskResult(
             system,
-            configured.system.describe(),
+            described,
             rows,
             choices=tuple(session.choices[n_choices:]),
             notes=tuple(session.answer_notes[n_notes:]),
         )
+
+
+def execute_or_leave_out(task: RetrievalTask, session: CollectionSession) -> TaskResult:
+    """Execute a task; where nobody can ask its system, return why, so that the others are run all the same."""
+    try:
+        return execute(task, session=session)
+    except UnreachableError as error:
+        hint = error.hint or "see that it runs and that its address is right, then run again"
+        finding = UnknownDocs("error", "unreachable", f"it cannot be asked: {error.message}", (), hint)
+    n_queries = len(task.split.measured)
+    kind = task.project.systems[task.system].type
+    system = SystemResult(task.system, kind, "", None, n_queries, 0, 0, (), finding, None, Costs())
+    return TaskResult(system, {}, RunRows([], [], np.empty(0), np.empty(0, dtype=np.int64), task.system), ())
 
 
 # Gather

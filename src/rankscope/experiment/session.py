@@ -30,6 +30,7 @@ from rankscope.systems.answers import Clock
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.registry import make_system, system_names_in
+from rankscope.systems.secrets import Secrets
 
 
 class TaskProgress(Protocol):
@@ -66,6 +67,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     depth: int
     clock: Clock
     on_progress: TaskProgress
+    on_note: Callable[[str], object] = str
+    """Is called at once with what goes wrong; by default nobody hears of it before the end."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
@@ -79,6 +82,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     """The systems whose options are being chosen."""
     index_seconds: dict[int, tuple[System, float]] = field(default_factory=dict)
     """The systems that are indexed, and how long that took without their parts."""
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        return self.project.secrets
 
     @cached_property
     def train_qrels(self) -> Qrels:
@@ -103,7 +110,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         hashes = self.collection.hashes
         depends = {
             "version": 2,
-            "system": described,
+            "system": self.secrets.hide_named(described),
             "code": code_of([system, *(part.system for part in self._parts(entry.type, options).values())]),
             "docs": hashes["docs"],
             "queries": hashes["queries"],
@@ -145,7 +152,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
                     log.add_fit(IndexCost(seconds, configured.system.index_bytes))
-                for n_done in retrieve_missing(configured.system, queries, log, k=self.depth, clock=self.clock):
+                hooks: dict[str, Any] = {"secrets": self.secrets, "on_note": self.on_note}
+                for n_done in retrieve_missing(
+                    configured.system, queries, log, k=self.depth, clock=self.clock, **hooks
+                ):
                     self.say(f"{configured.name}: searching", n_done, len(queries))
                 peak = memory.peak_bytes()
                 if peak is not None:
@@ -193,7 +203,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             with self.answers(variant, train) as log:
                 answered = {query: log.ranking(query) for query in train if query in log.summary.answered}
             score = self._train_mean(answered)
-            trials.append(({name: options[name] for name in entry.sweep}, score))
+            trials.append((self.secrets.hide_in({name: options[name] for name in entry.sweep}), score))
             loser: ConfiguredSystem | None = variant
             if math.isnan(best_score) or score > best_score:
                 loser, best, best_score = best, variant, score

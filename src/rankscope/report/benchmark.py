@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
@@ -257,9 +256,11 @@ def failure_sections(result: CollectionResult) -> Iterator[Section]:
     for system in result.systems:
         texts = ((system.name, answer.query, answer.reason, str(answer.attempts)) for answer in system.failures)
         rows += [list(map(Cell, row)) for row in texts]
-        # numbers in reasons are left out, so that the same ones are counted together
-        plain = Counter(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason) for answer in system.failures)
-        reasons += (f"{system.name}: {n} × {reason}" for reason, n in plain.most_common(5))
+        alike: dict[str, list[str]] = {}  # reasons that differ in numbers and quoted texts alone; the first is shown
+        for answer in system.failures:
+            alike.setdefault(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason), []).append(answer.reason)
+        most = sorted(alike.values(), key=len, reverse=True)[:5]
+        reasons += (f"{system.name}: {len(same)} × {same[0]}" for same in most)
     if rows:
         table = Table(["system", "query", "reason", "attempts"], rows, n_name_columns=3)
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)

@@ -76,6 +76,19 @@ def test_over_http(answer, small):
     check_only_the_odd_one_failed(odd, reason)
 
 
+def test_the_report_shows_the_value_that_was_wrong(small):
+    small.add(CODE.replace("ODD", "return ['d17', 'd17']"))
+    small.write(f"[systems.odd]\n{SHAPES['function']}\n")
+    text = render(report_of(run_project(load_project(small.folder))), "text")
+    assert "odd: 1 × query 'q2': doc 'd17' is there twice" in text
+
+
+def test_escapes_of_a_terminal_do_not_reach_it(small):
+    with Loopback(lambda asked: Said(b"\x1b[31mred" if ODD in asked.path else [{"id": "d1"}])) as server:
+        odd = run(small, f'type = "http"\nurl = "{server.url}/{{query_id}}"\nattempts = 1\n')
+    check_only_the_odd_one_failed(odd, "not JSON: \\x1b[31mred")
+
+
 @pytest.mark.parametrize("score", ["1e999", BIG, "null", "NaN", '"7"', "true", "[1]"])
 def test_scores_over_http(score, small):
     content = f'{{"hits": [{{"id": "d1", "s": {score}}}]}}'.encode()

@@ -47,8 +47,8 @@ def retrieve_missing(
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    Yields after each call how many queries have an answer or have failed. The first failure is told at once. Where no
-    query can ever be answered, which the first ones show, it is an UnreachableError.
+    Yields after each call how many queries have an answer or have failed. The first failure is handed on at once.
+    Where no query can ever be answered, which the first ones show, it is an UnreachableError.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)

@@ -111,7 +111,7 @@ def must_stop(error: BaseException) -> bool:
 def without_leak(answer: Answer, secrets: Secrets) -> Answer:
     """Return an answer as it may be written down: without what came from the environment."""
     if answer.ranking is None:
-        return replace(answer, reason=secrets.hide(answer.reason)) if answer.reason else answer
+        return replace(answer, reason=printable(secrets.hide(answer.reason))) if answer.reason else answer
     name = secrets.found_in([doc for doc, _ in answer.ranking])
     if name is None:
         return answer
@@ -159,6 +159,11 @@ def shown(value: Any, *, limit: int = 120) -> str:
         return shorten(repr(value), limit=limit)
     except Exception as error:  # noqa: BLE001 (anybody's object, and nested lists without end)
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
+
+
+def printable(text: str) -> str:
+    """Return a text without what would move the cursor or change colours where it is printed."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:

@@ -24,7 +24,7 @@ import numpy as np
 
 from rankscope.errors import InputError, OptionError, RankscopeError, shorten
 from rankscope.registry import Entry, Registry
-from rankscope.systems.answers import UnreachableError, reason_of, shown
+from rankscope.systems.answers import UnreachableError, printable, reason_of, shown
 from rankscope.systems.options import load_function, need, source_hash, versions_of
 from rankscope.systems.secrets import secrets_in, url_without_secrets
 from rankscope.systems.vector_index import Vectors
@@ -313,11 +313,11 @@ class Endpoint(msgspec.Struct, dict=True):
 
     def _refusal(self, reply: HttpReply) -> InputError:
         """Return what a status that is no success means; where it points to is said, and never followed."""
-        said = shorten(reply.content.decode("utf-8", "replace"), limit=300)
+        said = printable(shorten(reply.content.decode("utf-8", "replace"), limit=300))
         moved = next((value for name, value in reply.headers.items() if name.lower() == "location"), "")
         hint = "see what it says"
         if moved:
-            said, hint = f"see {moved}", "redirections are not followed: give the address that it points to"
+            said, hint = f"see {printable(moved)}", "redirections are not followed: give the address that it points to"
         elif reply.status in (401, 403):
             hint = 'name the key: api_key = "${NAME}", where NAME is the environment variable that holds it'
         kind = UnreachableError if moved or reply.status in (401, 403, 404) else InputError

@@ -1,6 +1,6 @@
 """What functions and classes of users return for a query, in whatever shape their libraries have it, as a ranking.
 
-Nothing is imported for that; shapes are told apart by what they have: ids, (doc, score) pairs, {doc: score}, tables
+Nothing is imported for that; shapes are recognised by what they have: ids, (doc, score) pairs, {doc: score}, tables
 with an id and a score, Documents of LangChain alone or with a score, NodeWithScore of LlamaIndex, ScoredPoint of
 Qdrant, and what a query of Chroma returns.
 """

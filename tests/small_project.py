@@ -138,5 +138,5 @@ def small_project(folder: Path, *, n_queries: int = 40, module: str = "") -> Sma
 def without_times(record: object) -> object:
     """Return a JSON record without what may differ between two runs of the same project."""
     if isinstance(record, dict):
-        return {key: without_times(value) for key, value in record.items() if key not in ("times", "costs")}
+        return {key: without_times(value) for key, value in record.items() if key not in ("times", "costs", "reused")}
     return [without_times(value) for value in record] if isinstance(record, list) else record

@@ -220,7 +220,7 @@ def evaluate_request(
     measures, policies = request.measures, request.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options, threads=request.threads)
     loaded = load_runs(runs, options=request.options)
-    notes: list[str] = []
+    judged, notes = queries_asked(judged, loaded)
     for run in loaded:
         notes += notes_or_raise(find_swap(judged, run, policies), anyway=request.anyway)
     check_grades(judged, measures, policies)
@@ -250,6 +250,15 @@ def evaluate_request(
         versions={measure.name: measure.spec.version for measure in measures},
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def queries_asked(qrels: Qrels, runs: Sequence[Run]) -> tuple[Qrels, list[str]]:
+    """Return the judgments of the queries that the runs were asked, and what to say of it; hardly any run says so."""
+    if all(run.asked is None for run in runs):
+        return qrels, []
+    from rankscope.data.asked_queries import select_asked
+
+    return select_asked(qrels, runs)
 
 
 def load_side_data(*, embeddings: Any, docs: Any, ontology: Any) -> dict[Need, Any]:

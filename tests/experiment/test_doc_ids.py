@@ -10,7 +10,7 @@ import pytest
 
 from rankscope.errors import InputError
 from rankscope.experiment.collection import CollectionSpec, load_collection
-from rankscope.experiment.doc_ids import find_unknown_docs
+from rankscope.experiment.doc_ids import find_unknown_docs, unknown_ids
 from rankscope.experiment.project import load_project
 from rankscope.experiment.runner import RunOptions, run_project
 
@@ -194,11 +194,25 @@ def test_docs_are_read_only_as_far_as_needed(small):
                 yield type("Doc", (), {"id": f"d{i}"})
 
     collection.docs = Counted()
-    assert find_unknown_docs(collection, {"near": {"d1": None, "d3": None, "x": None}}) == {}
+    assert unknown_ids(collection, {"near": {"d1": None, "d3": None}, "also": {"d2": None}}) == {
+        "near": set(),
+        "also": set(),
+    }
     assert n_read == 4
-    assert find_unknown_docs(collection, {"none": {}}) == {}
+    assert unknown_ids(collection, {"none": {}}) == {"none": set()}
     assert n_read == 4
-    assert list(find_unknown_docs(collection, {"near": {"d1": None}, "far": {"x": None}})) == ["far"]
+    retrieved = {"near": {"d1": None, "y": None}, "far": {"x": None}}
+    unknown = unknown_ids(collection, retrieved)
+    assert unknown == {"near": {"y"}, "far": {"x"}}
+    assert list(find_unknown_docs(collection, retrieved, unknown)) == ["far"]
+
+
+def test_some_ids_that_the_collection_does_not_have_are_noted(small):
+    result = run(small, "one", "half")
+    assert finding_of(result, "half") is None
+    (note,) = (note for note in result.notes if note.startswith("half: "))
+    assert note.startswith('half: 15 of 30 retrieved ids are no docs of the collection ("strange-')
+    assert not any(note.startswith("one: ") for note in result.notes)
 
 
 def test_the_manifest_is_written_as_ever(small):

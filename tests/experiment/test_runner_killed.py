@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import sys
@@ -11,11 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-from rankscope.errors import InputError, OptionError
-from rankscope.experiment.answer_store import IndexCost
-from rankscope.experiment.journal import Journal
-from rankscope.systems.answers import Answer
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from loopback import Asked, Loopback, Said
@@ -89,6 +83,26 @@ def test_killed_again_and_again_at_random_moments(seed, tmp_path, uninterrupted)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_at_any_moment_of_a_run(seed, tmp_path, uninterrupted):
+    """Half of the kills come after the last answer, when runs and the manifest are written."""
+    project = small_project(tmp_path, module="searching")
+    project.write(SINGLE)
+    draw = random.Random(seed)
+    started = project.start()
+    if seed % 2:
+        wait_for(lambda: project.asked.total() == 40 or started.poll() is not None)
+        time.sleep(draw.uniform(0, 0.25))
+    else:
+        time.sleep(draw.uniform(0.2, 1.2))
+    started.kill()
+    started.wait()
+    assert finished(project) == uninterrupted["single"]
+    assert not list((project.folder / "results").rglob("*.tmp"))
+    assert not list((project.folder / "results").rglob("*.old"))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 25])
 def test_killed_while_asking_over_http(after, tmp_path):
     asked: list[str] = []
@@ -127,74 +141,3 @@ def wait_for(condition, seconds: float = 60.0) -> None:
     while not condition():
         assert time.monotonic() < end, "this takes too long"
         time.sleep(0.005)
-
-
-class TestJournal:
-    """What is on disk after a crash at any byte."""
-
-    def write(self, path: Path) -> dict[str, list[tuple[str, float]]]:
-        rankings = {"a": [("d1", 0.1), ("d2", 1 / 3)], "b": [], "c": [("d\ud800x", -1e300)], "d": [("7", 2.0)]}
-        with Journal(path, about={"system": "s"}) as journal:
-            journal.add_fit(IndexCost(1.5, 100))
-            journal.add([Answer("a", rankings["a"], seconds=0.25, n_attempts=2)], seconds=0.3, cold=True)
-            journal.add(
-                [Answer("b", rankings["b"]), Answer("e", None, "broken"), Answer("c", rankings["c"])], seconds=1
-            )
-            journal.add([Answer("d", rankings["d"])], seconds=0.5)
-            journal.add_memory(5)
-        return rankings
-
-    def test_reads_back_what_was_written(self, tmp_path):
-        rankings = self.write(tmp_path / "j.jsonl")
-        with Journal(tmp_path / "j.jsonl", about={}) as journal:
-            assert {query: journal.ranking(query) for query in journal.summary.answered} == rankings
-            assert {query: answer.reason for query, answer in journal.summary.failures.items()} == {"e": "broken"}
-            assert [call.n_queries for call in journal.summary.calls] == [1, 3, 1]
-            assert journal.summary.fit == IndexCost(1.5, 100)
-            assert journal.summary.memory_bytes == 5
-            assert journal.summary.answered["a"].seconds == 0.25
-            assert journal.summary.answered["a"].cold
-            journal.add([Answer("e", [("d9", 1.0)])], seconds=1)
-            assert not journal.summary.failures
-
-    @pytest.mark.slow
-    def test_cut_off_at_any_byte_whole_calls_are_kept_and_the_rest_can_be_added_again(self, tmp_path):
-        path = tmp_path / "j.jsonl"
-        rankings = self.write(path)
-        whole = path.read_bytes()
-        ends = {}  # after how many bytes each call is complete, from the file itself
-        position, pending = 0, []
-        for line in whole.splitlines(keepends=True):
-            position += len(line)
-            record = json.loads(line)
-            pending += [record["query"]] if "query" in record else []
-            if "call" in record:
-                ends |= dict.fromkeys(pending, position)
-                pending = []
-        for length in range(len(whole)):
-            path.write_bytes(whole[:length])
-            complete = {query for query, end in ends.items() if end <= length}
-            with Journal(path, about={"system": "s"}) as journal:
-                assert {*journal.summary.answered, *journal.summary.failures} == complete
-                journal.add([Answer("new", [("x", 1.0)])], seconds=1)
-            with Journal(path, about={"system": "s"}) as journal:
-                found = {query: journal.ranking(query) for query in journal.summary.answered}
-            assert found == {"new": [("x", 1.0)], **{q: rankings[q] for q in complete if q in rankings}}
-
-    def test_damage_in_the_middle_is_not_taken_for_a_crash(self, tmp_path):
-        path = tmp_path / "j.jsonl"
-        self.write(path)
-        path.write_bytes(path.read_bytes().replace(b'{"query":"a"', b'{"query":"a'))
-        with pytest.raises(InputError, match=r"j.jsonl:3 is damaged"):
-            Journal(path, about={})
-        path.write_text("something else\n")
-        with pytest.raises(InputError, match=r"j.jsonl:1 is damaged, or of another version"):
-            Journal(path, about={})
-
-    @pytest.mark.skipif(os.name != "posix", reason="files are not locked here")
-    def test_two_runs_do_not_write_to_the_same_journal(self, tmp_path):
-        with (
-            Journal(tmp_path / "j.jsonl", about={}),
-            pytest.raises(OptionError, match="another run is writing"),
-        ):
-            Journal(tmp_path / "j.jsonl", about={})

@@ -141,7 +141,7 @@ def test_a_program_that_does_not_read_its_input(program):
 
 def test_options():
     with pytest.raises(OptionError, match="nowhere/program cannot be started"):
-        list(make_system("command", {"command": "nowhere/program --top {k}"}, name="x").answers(QUERIES, k=3))
+        make_system("command", {"command": "nowhere/program --top {k}"}, name="x").search(QUERIES, k=3)
     with pytest.raises(OptionError, match="command is empty"):
         make_system("command", {"command": " "})
     with pytest.raises(OptionError, match="input 'xml' is not one of jsonl, tsv"):

@@ -263,7 +263,7 @@ def test_an_endpoint_that_is_busy_or_fails_is_asked_again(server):
 @pytest.mark.parametrize(
     ("troubles", "answer", "message"),
     [
-        ([401], None, "answered 401: no\nHint: set the key"),
+        ([401], None, "answered 401: no\nHint: name the key: api_key"),
         ([500] * 5, None, "answered 500"),
         ([], {"error": "what?"}, "answered without embeddings: .*what"),
     ],

@@ -20,7 +20,8 @@ from rankscope.systems.base import ListDocs, Query
 from rankscope.systems.encoders import Endpoint
 from rankscope.systems.http import Http, Pace, wait_s
 from rankscope.systems.registry import make_system
-from rankscope.systems.templates import fill, fill_data, parse_path, url_without_secrets, without_secrets
+from rankscope.systems.secrets import url_without_secrets, without_secrets
+from rankscope.systems.templates import fill, fill_data, parse_path
 from rankscope.systems.transport import HttpReply
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -95,7 +96,7 @@ class TestTemplates:
         assert url_without_secrets("https://me:pw@x.org/s?api_key=1&q={query}") == (
             "https://(hidden)@x.org/s?api_key=(hidden)&q={query}"
         )
-        described = Http(url="http://u:pw@x.org/", headers={"Authorization": "Bearer abc"}).describe()
+        described = Http(url="https://u:pw@x.org/", headers={"Authorization": "Bearer abc"}).describe()
         assert "abc" not in str(described)
         assert "pw" not in str(described)
 

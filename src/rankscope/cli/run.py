@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         )
         file = project_file(args.project).resolve()
         with process_of(file.parent) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
-            benchmark = run_project(load_project(file), asked, on_progress=on_progress)
+            benchmark = run_project(load_project(file), asked, on_progress=on_progress, on_note=print_note)
     except RankscopeError as error:
         if form == "junit":
             options.write_error_case(error, args.output, command="run")
@@ -110,6 +110,10 @@ def process_of(folder: Path) -> Iterator[None]:
     sys.path.insert(0, str(folder))
     with chdir(folder):
         yield
+
+
+def print_note(note: str) -> None:
+    print(f"warning: {note}", file=sys.stderr, flush=True)
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:

@@ -20,7 +20,7 @@ from rankscope.comparison.request import CompareOptions, CompareRequest, ScoreOp
 from rankscope.data.loading import load_qrels, load_runs
 from rankscope.data.queries import QueryTable, load_queries, query_weights
 from rankscope.errors import InputError, OptionError, RankscopeWarning, did_you_mean
-from rankscope.evaluation import evaluate_request
+from rankscope.evaluation import evaluate_request, queries_asked
 from rankscope.light import replace
 from rankscope.measures.scores import AGGREGATES, Scores
 from rankscope.stats.units import Units
@@ -106,13 +106,14 @@ def compare_runs(
     policies = scoring.policies
     judged = load_qrels(qrels, duplicates=policies.duplicates, options=request.qrels_options)
     loaded = {run.name or "run": run for run in load_runs(runs, options=request.options)}
+    judged, asked_notes = queries_asked(judged, list(loaded.values()))
     table = None if request.queries is None else load_queries(request.queries)
     measure = request.primary_of(scoring.measures)
     evidence = EvidenceSource(judged, measure, policies, request)
     scores = evaluate_request(
         replace(scoring, queries=None if request.weights is None else table), judged, loaded, align_run=evidence.align
     )
-    for note in scores.notes:
+    for note in (*asked_notes, *scores.notes):
         on_note(note)
     offsets, grades = judged.ideal
     before = np.concatenate(([0], np.cumsum(grades >= policies.relevance_level)))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from rankscope.data.asked_queries import AskedQueries
     from rankscope.data.shapes import RunLike, RunSource
     from rankscope.io.rows import RunRows
 
@@ -166,6 +167,11 @@ class Run(QueryDocs):
     def tag(self) -> str | None:
         """The name that the run gives itself, in its last row."""
         return getattr(self.source, "tag", None)
+
+    @property
+    def asked(self) -> AskedQueries | None:
+        """Internal: the queries that the run was asked, where a file beside it says so; None: nobody knows."""
+        return getattr(self.source, "asked", None)
 
     @property
     def query_ids(self) -> tuple[str, ...]:

@@ -19,9 +19,13 @@ from rankscope.light import LightRecord, types_of
 from rankscope.progress import Progress
 
 if TYPE_CHECKING:
+    from rankscope.data.asked_queries import AskedQueries
     from rankscope.io.read import ReadFile
     from rankscope.io.rows import RunRows
     from rankscope.io.source import StoredFile
+
+QUERIES_ENDING = ".queries.json"
+"""The file beside a run that says which queries it was asked has the run's name with this."""
 
 
 class ReadOptions(LightRecord, kw_only=True):
@@ -148,6 +152,15 @@ class FileSource:
         from rankscope.io.source import StoredFile, source_of
 
         return source_of(self.path) if self._content is None else StoredFile(self.path, self._content)
+
+    @cached_property
+    def asked(self) -> AskedQueries | None:
+        """The queries that a run was asked, where a file beside it says so."""
+        if self._content is not None or not os.path.isfile(self.path + QUERIES_ENDING):  # noqa: PTH113 (as above)
+            return None
+        from rankscope.data.asked_queries import read_asked
+
+        return read_asked(self.path)
 
     @cached_property
     def text(self) -> TrecFile | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from datetime import UTC, datetime
 from typing import Protocol
 
 import msgspec
@@ -41,6 +42,8 @@ class AnswerInfo(Record):
     seconds: float | None
     n_attempts: int
     cold: bool
+    at: str = ""
+    """When it came, as ISO 8601 in UTC, to the microsecond."""
 
 
 class AnswerSummary(msgspec.Struct):
@@ -54,12 +57,15 @@ class AnswerSummary(msgspec.Struct):
     fit: IndexCost | None = None
     memory_bytes: int | None = None
     """The most that was ever taken up."""
+    notes: list[str] = field(default_factory=list)
+    """What was found amiss with answers of earlier runs."""
 
-    def note_answer(self, answer: Answer, *, cold: bool) -> None:
-        """Take in one answer; a query that failed once and was answered later is answered."""
+    def note_answer(self, answer: Answer, *, cold: bool, at: str | None = None) -> None:
+        """Take in one answer that came at some time, or now; one that failed and was answered later is answered."""
         if answer.ranking is not None:
             self.failures.pop(answer.query_id, None)
-            self.answered[answer.query_id] = AnswerInfo(answer.seconds, answer.n_attempts, cold)
+            when = datetime.now(UTC).isoformat(timespec="microseconds") if at is None else at
+            self.answered[answer.query_id] = AnswerInfo(answer.seconds, answer.n_attempts, cold, when)
         elif answer.query_id not in self.answered:
             self.failures[answer.query_id] = answer
 

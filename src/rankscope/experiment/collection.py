@@ -17,7 +17,7 @@ from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable, bare_stem, few, load_queries, queries_in, words_of
 from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.doc_files import CollectionDocs, DocFile, StreamedDocs
-from rankscope.experiment.fingerprint import cached_scan, qrels_digest, queries_digest
+from rankscope.experiment.fingerprint import FileState, cached_scan, qrels_digest, queries_digest, read_unchanged
 from rankscope.io.rows import QrelsRows
 from rankscope.io.source import missing
 from rankscope.records import Options, Record
@@ -98,6 +98,8 @@ class Collection(Struct, eq=False, dict=True):
     about: Mapping[str, Any] = field(default_factory=dict)
     """What the folder says of itself: title, licence, citation, the ontology …"""
     cache: Path | None = None
+    states: Mapping[str, FileState | None] = field(default_factory=dict)
+    """The state that the files of parts were in when they were read, where they are files of their own."""
 
     def __post_init__(self) -> None:
         queries = self.queries
@@ -133,7 +135,9 @@ class Collection(Struct, eq=False, dict=True):
 
     def _part(self, part: Literal["queries", "qrels"], n: int, digest: Callable[[], str]) -> CollectionPart:
         key = f"{part} {sorted(self.spec.columns.get(part, {}).items())} {sorted(self.spec.attributes.items())}"
-        found = cached_scan(key, Path(self.where[part]), lambda: {"sha256": digest()}, folder=self.cache)
+        found = cached_scan(
+            key, Path(self.where[part]), lambda: {"sha256": digest()}, folder=self.cache, state=self.states.get(part)
+        )
         return CollectionPart(n, found["sha256"])
 
     @property
@@ -195,18 +199,29 @@ def load_collection(spec: CollectionSpec, *, cache: Path | None = None) -> Colle
             stated = spec.path if imported is not None else find(spec.path)
         where[part] = str(stated)
     docs = load_docs(spec, imported, scans, where["docs"])
+    states: dict[str, FileState | None] = {}
     if imported is None or spec.queries is not None:
-        queries = load_queries(where["queries"], columns=spec.columns.get("queries"), need_text=True)
+        queries, states["queries"] = read_unchanged(
+            Path(where["queries"]),
+            lambda: load_queries(where["queries"], columns=spec.columns.get("queries"), need_text=True),
+        )
     else:
         rows = [{"_id": query.id, "text": query.text, **query.attributes} for query in imported.queries]
         queries = load_queries(rows, need_text=True)
     if imported is None or spec.qrels is not None:
-        qrels = load_qrels(where["qrels"], options=ReadOptions(columns=spec.columns.get("qrels")))
+        qrels, states["qrels"] = read_unchanged(Path(where["qrels"]), lambda: load_hashed_qrels(spec, where["qrels"]))
     elif imported.judgments:
         qrels = Qrels(imported.qrels_rows)
     else:
         raise InputError(f"{spec.path} ({imported.title}) holds no judgments", hint="give them: qrels = FILE")
-    return Collection(spec, docs, queries, qrels, where=where, about=read_about(spec.path), cache=scans)
+    return Collection(spec, docs, queries, qrels, where=where, about=read_about(spec.path), cache=scans, states=states)
+
+
+def load_hashed_qrels(spec: CollectionSpec, path: str) -> Qrels:
+    """Return qrels of which the file's hash is known as well: it may be another file when somebody asks."""
+    qrels = load_qrels(path, options=ReadOptions(columns=spec.columns.get("qrels")))
+    _ = qrels.origin and qrels.origin.sha256
+    return qrels
 
 
 def load_docs(spec: CollectionSpec, imported: ImportedContent | None, cache: Path | None, where: str) -> CollectionDocs:

@@ -17,7 +17,7 @@ from msgspec import field
 
 from rankscope.data.docs import doc_rows, flat_fields, is_missing, rows_of_json
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, OptionError, did_you_mean
-from rankscope.experiment.fingerprint import cached_scan, canonical_bytes
+from rankscope.experiment.fingerprint import FileState, cached_scan, canonical_bytes, changed
 from rankscope.io.columns import DOC_COLUMNS, match_columns
 from rankscope.io.ids import as_id
 from rankscope.io.source import FileReading, source_of
@@ -80,6 +80,8 @@ class DocFile(CollectionDocs):
         self.name = str(path)
         self._columns = dict(columns or {})
         self._cache = cache
+        self._state: FileState | None = None
+        """The state of the file that all that is known of it is about."""
         self._roles: dict[tuple[str, ...], dict[str, str]] = {}
         """Which column holds what, by the names of the columns: found out once per kind of row."""
         for role in self._columns:
@@ -92,11 +94,22 @@ class DocFile(CollectionDocs):
     @cached_property
     def scan(self) -> DocScan:
         """What was found on the first pass, or on an earlier one over the same file."""
-        key = f"docs {sorted(self._columns.items())}"
-        found = cached_scan(key, self.path, lambda: msgspec.structs.asdict(scan_docs(self)), folder=self._cache)
+        self._state = FileState.of(self.path)
+        found = cached_scan(
+            f"docs {sorted(self._columns.items())}",
+            self.path,
+            lambda: msgspec.structs.asdict(scan_docs(self)),
+            folder=self._cache,
+            state=self._state,
+        )
         return DocScan(**found)
 
     def numbered(self) -> Iterator[tuple[int, Doc]]:
+        """Yield each doc with the number of its line or row; that the file is as it was first found to be is checked.
+
+        So what is indexed is what was hashed.
+        """
+        self._check_state()
         source = source_of(self.path)
         with source.reading(from_json=lambda content: rows_of_json(content, self.name)) as reading:
             for number, row in doc_rows(reading, format_of(source)):
@@ -105,6 +118,11 @@ class DocFile(CollectionDocs):
                     yield number, doc
         if reading.bad_lines:
             raise BadLinesError(reading.bad_lines, hint="every doc needs an id of its own and a text")
+        self._check_state()
+
+    def _check_state(self) -> None:
+        if self._state is not None and not self._state.is_that_of(self.path):
+            raise changed(self.path)
 
     def _doc(self, number: int, row: Any, reading: FileReading) -> Doc | None:
         """Return the doc that a row holds; one without an id is noted as a bad line."""

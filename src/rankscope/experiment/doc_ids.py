@@ -30,28 +30,47 @@ def add_findings(
         for system in systems
         if any(project.systems[part].type not in OF_THE_COLLECTION for part in project.with_parts([system.name]))
     ]
-    findings = find_unknown_docs(session.collection, {name: docs[name] for name in foreign})
+    retrieved = {name: docs[name] for name in foreign}
+    unknown = unknown_ids(session.collection, retrieved)
+    findings = find_unknown_docs(session.collection, retrieved, unknown)
+    for name, ids in unknown.items():
+        if ids and name not in findings:
+            session.doc_notes.append(
+                note_on_unknown(name, [doc for doc in retrieved[name] if doc in ids], retrieved[name])
+            )
     if anyway:
         findings = {name: replace(finding, level="warning") for name, finding in findings.items()}
-    return tuple(replace(system, finding=findings.get(system.name)) for system in systems)
+    return tuple(replace(system, finding=system.finding or findings.get(system.name)) for system in systems)
 
 
-def find_unknown_docs(collection: Collection, retrieved: Mapping[str, Container[str]]) -> dict[str, UnknownDocs]:
-    """Return what is wrong with each system of whose retrieved ids under half are docs of the collection.
+def unknown_ids(collection: Collection, retrieved: Mapping[str, Container[str]]) -> dict[str, set[str]]:
+    """Return the ids that each system has retrieved and the collection does not have.
 
-    The docs are read only as far as it takes to find half of every system's ids.
+    The docs are read only as far as it takes to find every id.
     """
-    n_known = dict.fromkeys(retrieved, 0)
-    doubtful = {name: ids for name, ids in retrieved.items() if ids}
-    for doc in collection.docs if doubtful else ():
-        for name in [name for name, ids in doubtful.items() if doc.id in ids]:
-            n_known[name] += 1
-            if 2 * n_known[name] >= len(doubtful[name]):
-                del doubtful[name]
-        if not doubtful:
-            return {}
+    unknown = {name: set(ids) for name, ids in retrieved.items()}
+    if any(unknown.values()):
+        for doc in collection.docs:
+            for ids in unknown.values():
+                ids.discard(doc.id)
+            if not any(unknown.values()):
+                break
+    return unknown
+
+
+def note_on_unknown(name: str, unknown: Sequence[str], retrieved: Container[str]) -> str:
+    found = count_of(len(unknown), len(retrieved), "retrieved ids are no docs of the collection")
+    return f"{name}: {found} ({', '.join(first_ids(unknown))}). They count as docs that are not relevant."
+
+
+def find_unknown_docs(
+    collection: Collection, retrieved: Mapping[str, Container[str]], unknown: Mapping[str, Container[str]]
+) -> dict[str, UnknownDocs]:
+    """Return what is wrong with each system of whose retrieved ids under half are docs of the collection."""
+    n_known = {name: len(ids) - len(unknown[name]) for name, ids in retrieved.items()}
+    doubtful = [name for name, ids in retrieved.items() if 2 * n_known[name] < len(ids)]
     known = [doc.id for doc in islice(collection.docs, MOST_IDS)] if doubtful else []
-    return {name: describe_unknown(name, known, list(ids), n_known[name]) for name, ids in doubtful.items()}
+    return {name: describe_unknown(name, known, list(retrieved[name]), n_known[name]) for name in doubtful}
 
 
 def describe_unknown(system: str, known: Sequence[str], retrieved: Sequence[str], n_known: int) -> UnknownDocs:

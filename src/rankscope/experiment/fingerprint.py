@@ -5,16 +5,29 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import rankscope.systems
+from rankscope._version import __version__
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable
+from rankscope.errors import InputError
 from rankscope.io.files import write_text
+from rankscope.light import LightRecord
 
-VERSION = 1
+VERSION = 2
 """Changes when the same content would hash or scan to something else than before."""
+SETTLED_NS = 2_000_000_000
+"""File systems tell times apart to 2 s at worst."""
+ATTEMPTS = 3
+"""How often a file is read that changes meanwhile."""
+
+Content = TypeVar("Content")
 
 
 def canonical_bytes(record: Any) -> bytes:
@@ -47,20 +60,78 @@ def qrels_digest(qrels: Qrels) -> str:
     return digest_of(map(list, sorted(zip(rows.query, rows.doc, subtopics, rows.grade.tolist(), strict=True))))
 
 
-def cached_scan(what: str, path: Path, compute: Callable[[], dict[str, Any]], *, folder: Path | None) -> dict[str, Any]:
-    """Return what is known of a file by its path, size and time of change, or compute it and keep it in a folder."""
-    if folder is None or not path.is_file():
+def code_of(systems: Iterable[object]) -> dict[str, str]:
+    """Return what the answers of systems depend on besides their options: our version, and a hash of sources.
+
+    These are all sources of `rankscope.systems`, and the files of classes from elsewhere.
+    """
+    ours = Path(rankscope.systems.__file__).parent
+    files = set(ours.glob("*.py"))
+    for kind in {kind for system in systems for kind in type(system).__mro__}:
+        package, file = kind.__module__.partition(".")[0], getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if file is not None and package not in {*sys.stdlib_module_names, "msgspec"}:
+            files.add(Path(file))
+    sources = sorted((path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)
+    return {"rankscope": __version__, "sources": digest_of(sources)}
+
+
+class FileState(LightRecord):
+    """What tells a file from what it was before: whatever writes to it changes its ctime, which nobody can set."""
+
+    identity: tuple[int, int, int, int]
+    """Size, mtime and ctime in nanoseconds, inode."""
+    settled: bool
+    """Whether the last change was so long ago that another one would have got another time."""
+
+    @classmethod
+    def of(cls, path: Path) -> FileState | None:
+        """Return the state of a plain file, None of anything else."""
+        if not path.is_file():
+            return None
+        status = path.stat()
+        identity = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        return cls(identity, time.time_ns() - max(identity[1:3]) > SETTLED_NS)
+
+    def is_that_of(self, path: Path) -> bool:
+        now = FileState.of(path)
+        return now is not None and now.identity == self.identity
+
+
+def read_unchanged(path: Path, read: Callable[[], Content]) -> tuple[Content, FileState | None]:
+    """Return what a file holds and the state that it was in; one that changes meanwhile is read again."""
+    for _ in range(ATTEMPTS):
+        state = FileState.of(path)
+        content = read()
+        if state is None or state.is_that_of(path):
+            return content, state
+    raise changed(path)
+
+
+def changed(path: Path) -> InputError:
+    return InputError(
+        f"{path} has changed while it was read, so what was found in it cannot be trusted",
+        hint="run again when nothing writes to it any more; answers of systems are kept",
+    )
+
+
+def cached_scan(
+    what: str, path: Path, compute: Callable[[], dict[str, Any]], *, folder: Path | None, state: FileState | None
+) -> dict[str, Any]:
+    """Return what is known of a file in a state, or compute it and keep it in a folder."""
+    if folder is None or state is None:
         return compute()
-    status = path.stat()
-    identity = [VERSION, status.st_size, status.st_mtime_ns, status.st_ino]
+    identity = [VERSION, *state.identity]
     note = folder / f"{digest_of([what, os.path.abspath(path)])[:32]}.json"  # noqa: PTH100 (links stay as named)
     try:
         known = json.loads(note.read_text("utf-8"))
-    except (OSError, ValueError):  # there is no note, or it was damaged
-        known = None
-    if isinstance(known, dict) and known.get("identity") == identity:
-        return dict(known["found"])
+        if known["identity"] == identity and known["check"] == digest_of([identity, known["found"]]):
+            return dict(known["found"])
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):  # there is no note, or it was damaged
+        pass
     found = compute()
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(note, json.dumps({"path": str(path), "identity": identity, "found": found}) + "\n")
+    if state.settled and state.is_that_of(path):
+        record = {"path": str(path), "identity": identity, "found": found, "check": digest_of([identity, found])}
+        with suppress(OSError, InputError):  # it can be computed again
+            folder.mkdir(parents=True, exist_ok=True)
+            write_text(note, json.dumps(record) + "\n")
     return found

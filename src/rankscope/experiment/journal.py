@@ -3,29 +3,96 @@
 A journal is a file of JSON lines to which is only ever added. A call, which is one query or a batch of them, adds a
 line for each answer and then a line that closes the call. What stands behind the last such line when a journal is
 opened was cut off in the middle: it is removed, and its queries are asked again.
+
+Each line ends with a checksum of all before it and of what the journal is about: system, collection and fingerprint.
+A line that was damaged, or that belongs to another journal, is found by it, and costs only the query that it answered.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
+import msgspec
+
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment.answer_store import AnswerSummary, IndexCost, SystemCall, TunedWeights
-from rankscope.experiment.run_files import file_name
+from rankscope.experiment.fingerprint import canonical_bytes
+from rankscope.experiment.run_files import file_name, refuse_unwritable
 from rankscope.io.files import write_text
-from rankscope.records import Record, from_json, to_json
+from rankscope.records import Record, to_builtins
 from rankscope.systems.answers import Answer
 from rankscope.systems.base import RankedDocs
 
-VERSION = 1
+VERSION = 2
 _MARK = "rankscope_journal"
 _SHOWN_DIGITS = 12
 """How many digits of a fingerprint are in the name of a file."""
+_SUM = b',"sum":"%b"}\n'
+_SUM_BYTES = 8
+_SUM_LENGTH = len(_SUM % (b"0" * 2 * _SUM_BYTES))
+
+
+class AnswerLine(Record):
+    """What came back for one query."""
+
+    query: str
+    seconds: float | None
+    attempts: int
+    at: str
+    """When it came."""
+    docs: tuple[tuple[str, float], ...] | None = None
+    failed: str | None = None
+    """Why there are no docs."""
+    cold: bool = False
+
+
+class CallLine(Record):
+    """Closes a call: the answers above it are complete."""
+
+    call: int
+    seconds: float
+    cold: bool
+
+
+class FitLine(Record):
+    """What indexing took."""
+
+    fit: float
+    index_bytes: int
+
+
+class MemoryLine(Record):
+    """How much memory was taken up."""
+
+    memory_bytes: int
+
+
+class HeaderLine(Record):
+    """What the journal is about, for people: every line is bound to it by its checksum."""
+
+    rankscope_journal: int
+    system: str = ""
+    collection: str = ""
+    fingerprint: str = ""
+
+
+Line = AnswerLine | CallLine | FitLine | MemoryLine | HeaderLine
+_LINES: Mapping[str, type[Line]] = {
+    "query": AnswerLine,
+    "call": CallLine,
+    "fit": FitLine,
+    "memory_bytes": MemoryLine,
+    _MARK: HeaderLine,
+}
+"""The kinds of lines, by their first key."""
 
 
 class JournalStore(Record):
@@ -35,25 +102,52 @@ class JournalStore(Record):
     collection: str
 
     def open(self, system: str, fingerprint: str) -> Journal:
-        about = {"system": system, "collection": self.collection, "fingerprint": fingerprint}
-        return Journal(self._path(system, fingerprint, "jsonl"), about=about)
+        path = self._path(system, fingerprint, "jsonl")
+        is_new = not path.exists()
+        journal = Journal(path, about=self._about(system, fingerprint))
+        if is_new and any(map(is_of_another_version, self._files_of(system))):
+            journal.summary.notes.append(
+                f"{system}: answers of an earlier version of Rankscope are not used, as it is not known what they "
+                "depend on. `rankscope run --fresh` removes them."
+            )
+        return journal
 
     def get_tuned(self, system: str, fingerprint: str) -> TunedWeights | None:
         try:
-            return from_json(TunedWeights, self._path(system, fingerprint, "tuned.json").read_text("utf-8"))
-        except (OSError, ValueError, OptionError):
+            line = self._path(system, fingerprint, "tuned.json").read_bytes()
+        except OSError:
+            return None
+        record = unseal(line, seal_key(self._about(system, fingerprint)))
+        try:
+            return msgspec.convert(record, TunedWeights)
+        except msgspec.ValidationError:  # it was damaged
             return None
 
     def put_tuned(self, system: str, fingerprint: str, tuned: TunedWeights) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_text(self._path(system, fingerprint, "tuned.json"), to_json(tuned, indent=None) + "\n")
+        path = self._path(system, fingerprint, "tuned.json")
+        with refuse_unwritable(path):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_text(path, seal(to_builtins(tuned), seal_key(self._about(system, fingerprint))).decode())
 
     def forget(self, systems: Iterable[str]) -> None:
-        for system in systems:
-            ours = re.compile(rf"{re.escape(file_name(system))}\.[0-9a-f]{{{_SHOWN_DIGITS}}}\.(jsonl|tuned\.json)")
-            for path in self.folder.glob("*") if self.folder.is_dir() else ():
-                if ours.fullmatch(path.name):
-                    path.unlink()
+        """Throw away all that is kept of some systems; nothing of it where another run is writing to any."""
+        found = [path for system in systems for path in self._files_of(system)]
+        with ExitStack() as stack:
+            for path in found:
+                if path.suffix == ".jsonl":
+                    with refuse_unwritable(path):
+                        lock(cast("BinaryIO", stack.enter_context(path.open("rb"))), path)
+            for path in found:
+                with refuse_unwritable(path):
+                    path.unlink(missing_ok=True)
+
+    def _files_of(self, system: str) -> list[Path]:
+        name = re.escape(file_name(system))
+        ours = re.compile(rf"{name}\.[0-9a-f]{{{_SHOWN_DIGITS}}}\.(jsonl|jsonl\.old|tuned\.json)")
+        return [path for path in self.folder.glob("*") if ours.fullmatch(path.name)] if self.folder.is_dir() else []
+
+    def _about(self, system: str, fingerprint: str) -> dict[str, str]:
+        return {"system": system, "collection": self.collection, "fingerprint": fingerprint}
 
     def _path(self, system: str, fingerprint: str, ending: str) -> Path:
         return self.folder / f"{file_name(system)}.{fingerprint[:_SHOWN_DIGITS]}.{ending}"
@@ -62,23 +156,24 @@ class JournalStore(Record):
 class Journal:
     """The answers of one system to the queries of one collection, kept in a file."""
 
-    def __init__(self, path: Path, *, about: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, *, about: Mapping[str, str]) -> None:
         self.path = path
         self.summary = AnswerSummary()
+        self._key = seal_key(about)
         self._places: dict[str, tuple[int, int]] = {}
         """Where the answer to a query begins in the file, and how long it is."""
         self._reading: BinaryIO | None = None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = cast("BinaryIO", path.open("a+b", buffering=0))  # unbuffered: what is written is written
-        try:
-            lock(self._stream, path)
-            self._end = self._read()
-            self._stream.truncate(self._end)
-            if not self._end:
-                self._append({_MARK: VERSION, **about})
-        except BaseException:
-            self._stream.close()
-            raise
+        with refuse_unwritable(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = open_locked(path)
+            try:
+                self._end = self._read()
+                self._stream.truncate(self._end)
+                if not self._end:
+                    self._append({_MARK: VERSION, **about})
+            except BaseException:
+                self._stream.close()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -90,12 +185,14 @@ class Journal:
 
     def add(self, answers: Sequence[Answer], *, seconds: float, cold: bool = False) -> None:
         """Write down what came back from one call, all of it or nothing, before this returns."""
+        at = datetime.now(UTC).isoformat(timespec="microseconds")
         lines = [
             {
                 "query": answer.query_id,
                 **({"failed": answer.reason} if answer.ranking is None else {"docs": list(answer.ranking)}),
                 "seconds": answer.seconds,
                 "attempts": answer.n_attempts,
+                "at": at,
                 **({"cold": True} if cold else {}),
             }
             for answer in answers
@@ -113,54 +210,111 @@ class Journal:
         if self._reading is None:
             self._reading = self.path.open("rb")
         self._reading.seek(start)
-        record = json.loads(self._reading.read(length))
-        return [(doc, score) for doc, score in record["docs"]]
+        line = line_of(unseal(self._reading.read(length), self._key))
+        if not isinstance(line, AnswerLine) or line.docs is None:
+            raise InputError(
+                f"{self.path} has changed since it was opened", hint="run again: what was damaged is asked again"
+            )
+        return line.docs
 
     def _read(self) -> int:
-        """Take in what the file says, and return where its last complete call ends."""
-        pending: list[tuple[Mapping[str, Any], int, int]] = []
+        """Take in what the file says, and return where its last complete call ends; damaged lines are blanked."""
+        pending: list[tuple[Line, int, int]] = []
+        damaged: list[tuple[int, int]] = []
         end = start = 0
+        is_ours = False
         with self.path.open("rb") as stream:
-            for number, line in enumerate(stream, 1):
-                if not line.endswith(b"\n"):
+            for text in stream:
+                if not text.endswith(b"\n"):
                     break
-                record = parse_line(line, self.path, number)
-                pending.append((record, start, len(line)))
-                start += len(line)
-                if "query" not in record:
+                line = line_of(unseal(text, self._key))
+                if line is not None:
+                    pending.append((line, start, len(text)))
+                    is_ours = True
+                elif text.strip():
+                    damaged.append((start, len(text)))
+                start += len(text)
+                if line is not None and not isinstance(line, AnswerLine):
                     for each in pending:
                         self._take(*each)
                     pending.clear()
                     end = start
+        if damaged and not is_ours:
+            self._put_aside()
+        elif damaged:
+            self._blank([place for place in damaged if place[0] < end])
+            several = len(damaged) > 1
+            found = f"{len(damaged)} damaged records were found" if several else "1 damaged record was found"
+            held = "what they held" if several else "what it held"
+            self.summary.notes.append(f"{found} in {self.path.name}; {held} is asked again.")
         return end
+
+    def _put_aside(self) -> None:
+        """Keep a file of which nothing can be used under another name: it is of another version, or not ours."""
+        old = self.path.with_name(f"{self.path.name}.old")
+        old.write_bytes(self.path.read_bytes())
+        self.summary.notes.append(
+            f"{self.path.name} was of another version or about something else, so everything was asked anew; "
+            f"it was kept as {old.name}."
+        )
+
+    def _blank(self, places: Sequence[tuple[int, int]]) -> None:
+        """Overwrite damaged lines, so that they are not found again."""
+        with self.path.open("r+b") as stream:
+            for start, length in places:
+                stream.seek(start)
+                stream.write(b" " * (length - 1) + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
 
     def _append(self, *records: Mapping[str, Any]) -> None:
         """Add lines in one go, wait until they are on disk, and take in what they say."""
-        lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
+        lines = [seal(record, self._key) for record in records]
         left = memoryview(b"".join(lines))
-        while left:
-            left = left[self._stream.write(left) :]
-        os.fsync(self._stream.fileno())
-        for record, line in zip(records, lines, strict=True):
-            self._take(record, self._end, len(line))
-            self._end += len(line)
+        with refuse_unwritable(self.path):
+            try:
+                while left:
+                    left = left[self._stream.write(left) :]
+                os.fsync(self._stream.fileno())
+            except OSError:
+                with suppress(OSError):
+                    self._stream.truncate(self._end)
+                raise
+        for record, text in zip(records, lines, strict=True):
+            line = line_of(record)
+            assert line is not None  # noqa: S101 (we wrote it)
+            self._take(line, self._end, len(text))
+            self._end += len(text)
 
-    def _take(self, record: Mapping[str, Any], start: int, length: int) -> None:
+    def _take(self, line: Line, start: int, length: int) -> None:
         """Take in what the line says that begins there in the file, and is so long."""
-        cold = bool(record.get("cold"))
-        if "query" in record:
-            query = record["query"]
-            ranking = () if "docs" in record else None  # the docs are read when they are needed
-            answer = Answer(query, ranking, record.get("failed", ""), record["seconds"], record["attempts"])
-            self.summary.note_answer(answer, cold=cold)
+        if isinstance(line, AnswerLine):
+            ranking = None if line.docs is None else ()  # the docs are read when they are needed
+            answer = Answer(line.query, ranking, line.failed or "", line.seconds, line.attempts)
+            self.summary.note_answer(answer, cold=line.cold, at=line.at)
             if ranking is not None:
-                self._places[query] = start, length
-        elif "call" in record:
-            self.summary.calls.append(SystemCall(record["call"], record["seconds"], cold))
-        elif "fit" in record:
-            self.summary.fit = IndexCost(record["fit"], record["index_bytes"])
-        elif "memory_bytes" in record:
-            self.summary.memory_bytes = max(record["memory_bytes"], self.summary.memory_bytes or 0)
+                self._places[line.query] = start, length
+        elif isinstance(line, CallLine):
+            self.summary.calls.append(SystemCall(line.call, line.seconds, line.cold))
+        elif isinstance(line, FitLine):
+            self.summary.fit = IndexCost(line.fit, line.index_bytes)
+        elif isinstance(line, MemoryLine):
+            self.summary.memory_bytes = max(line.memory_bytes, self.summary.memory_bytes or 0)
+
+
+def open_locked(path: Path) -> BinaryIO:
+    """Open a journal that nobody else writes to; one that was thrown away before it was locked is made anew."""
+    while True:
+        stream = cast("BinaryIO", path.open("a+b", buffering=0))  # unbuffered: what is written is written
+        try:
+            lock(stream, path)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                    return stream
+        except BaseException:
+            stream.close()
+            raise
+        stream.close()
 
 
 def lock(stream: BinaryIO, path: Path) -> None:
@@ -177,14 +331,52 @@ def lock(stream: BinaryIO, path: Path) -> None:
         ) from None
 
 
-def parse_line(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    """Return what a line says; the first one says of which version the journal is."""
+# Lines with their checksums
+
+
+def seal_key(about: Mapping[str, str]) -> bytes:
+    return hashlib.sha256(canonical_bytes([VERSION, dict(about)])).digest()
+
+
+def seal(record: Mapping[str, Any], key: bytes) -> bytes:
+    """Return a record as a line of JSON whose last value is the checksum of all before it."""
+    body = json.dumps(record, separators=(",", ":")).encode()[:-1]
+    return body + _SUM % checksum(body, key)
+
+
+def unseal(line: bytes, key: bytes) -> dict[str, Any] | None:
+    """Return the record of a line, None where its checksum is not right."""
+    body, end = line[:-_SUM_LENGTH], line[-_SUM_LENGTH:]
+    if end != _SUM % checksum(body, key):
+        return None
     try:
-        record = json.loads(line)
-    except ValueError:
-        record = None
-    if not isinstance(record, dict) or (number == 1 and record.get(_MARK) != VERSION):
-        raise InputError(
-            f"{path}:{number} is damaged, or of another version", hint="`rankscope run --fresh` asks everything anew"
-        )
-    return record
+        record = json.loads(body + b"}")
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def checksum(body: bytes, key: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_SUM_BYTES, key=key).hexdigest().encode()
+
+
+def line_of(record: Mapping[str, Any] | None) -> Line | None:
+    """Return a record as what it is, None where it is nothing that a journal holds."""
+    kind = None if not record else _LINES.get(next(iter(record)))
+    try:
+        line = None if kind is None else msgspec.convert(record, kind)
+    except msgspec.ValidationError:
+        return None
+    if isinstance(line, AnswerLine) and (line.docs is None) == (line.failed is None):
+        return None
+    return line
+
+
+def is_of_another_version(path: Path) -> bool:
+    """Tell whether a file is a journal as other versions of Rankscope write them, by its first line."""
+    try:
+        with path.open("rb") as stream:
+            header = json.loads(stream.readline(1 << 16))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and header.get(_MARK, VERSION) != VERSION

@@ -8,16 +8,18 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, field, structs
 
-from rankscope.errors import FormatError, InputError, MeasureError, OptionError, did_you_mean
+from rankscope.errors import FormatError, InputError, MeasureError, OptionError, RankscopeError, did_you_mean
 from rankscope.experiment.collection import PARTS, CollectionOptions, CollectionSpec, Text, spec_of
 from rankscope.io.source import missing
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.records import Misfit, Options, Record, as_clause, from_builtins, json_schema
+from rankscope.systems.secrets import FromEnvironment, Secrets, as_recorded, secrets_in
 from rankscope.systems.working_directory import working_directory
 
 FILE = "rankscope.toml"
@@ -131,6 +133,11 @@ class Project(Record):
         """Return names of systems with all that they are made of."""
         return with_all_parts(systems, self.systems)
 
+    @property
+    def secrets(self) -> Secrets:
+        """The environment variables that its systems use."""
+        return secrets_in(*([entry.options, entry.sweep] for entry in self.systems.values()))
+
 
 def with_all_parts(names: Iterable[str], systems: Mapping[str, SystemEntry]) -> set[str]:
     """Return names of systems with all that they are made of, directly or by way of others."""
@@ -205,7 +212,16 @@ def read_project(text: str, *, file: Path, environment: Mapping[str, str] | None
             raise InputError(f"{file} has no table [tool.rankscope]", hint="`rankscope init` writes a project file")
     known = os.environ if environment is None else environment
     table = with_environment(content, known, where=where.rstrip("."))
-    options = from_builtins(ProjectOptions, table, where=where, wording=project_wording)
+    with secrets_in(table).kept_out_of_errors():
+        return checked_project(table, content, text, file=file, where=where)
+
+
+def checked_project(table: Any, content: Any, text: str, *, file: Path, where: str) -> Project:
+    """Return the project of a table with environment variables filled in; `content` is that table as it was written."""
+    own = plain_texts(table)
+    if isinstance(table, dict) and "systems" in table:
+        own["systems"] = table["systems"]
+    options = from_builtins(ProjectOptions, own, where=where, wording=project_wording)
     with working_directory(file.parent):  # systems may be classes in modules of the project
         systems = {
             name: read_system(name, entry, content["systems"][name], folder=file.parent, where=f"{where}systems.{name}")
@@ -246,7 +262,11 @@ def with_environment(value: Any, environment: Mapping[str, str], *, where: str) 
     $${NAME} stands for ${NAME} itself.
     """
     if isinstance(value, str):
-        return VARIABLE.sub(lambda match: replacement(match, environment, where), value)
+        if "\0" in value:
+            raise OptionError(f"{where} holds the character NUL, which no path and no option can hold")
+        used: dict[str, str] = {}
+        text = VARIABLE.sub(lambda match: replacement(match, environment, where, used), value)
+        return FromEnvironment(text, value, used) if used else text
     if isinstance(value, dict):
         sep = "" if where.endswith(" ") else "."
         return {key: with_environment(item, environment, where=f"{where}{sep}{key}") for key, item in value.items()}
@@ -255,7 +275,17 @@ def with_environment(value: Any, environment: Mapping[str, str], *, where: str) 
     return value
 
 
-def replacement(match: re.Match[str], environment: Mapping[str, str], where: str) -> str:
+def plain_texts(value: Any) -> Any:
+    """Return a value whose texts no longer know where they came from."""
+    if isinstance(value, dict):
+        return {key: plain_texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return list(map(plain_texts, value))
+    return str(value) if isinstance(value, str) else value
+
+
+def replacement(match: re.Match[str], environment: Mapping[str, str], where: str, used: dict[str, str]) -> str:
+    """Return what a variable holds, and note it in `used`; a default stands in the file and is no secret."""
     escaped, content = match.groups()
     if escaped:
         return f"${{{content}}}"
@@ -272,7 +302,10 @@ def replacement(match: re.Match[str], environment: Mapping[str, str], where: str
             f"{where} needs the environment variable {name}, which is not set",
             hint=f"set it (export {name}=…), or give a default: ${{{name}:-…}}",
         )
-    return str(value if value is not None else default)
+    if value is None:
+        return str(default)
+    used[name] = value
+    return value
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -357,19 +390,41 @@ def read_system(
     """Return a system; whether its options are right is for the registry of systems to say."""
     from rankscope.systems.registry import SYSTEMS, class_of
 
-    kind = table.get("type")
+    kind = plain_texts(table.get("type"))
     if not isinstance(kind, str):
         raise OptionError(
             f"{where} has no type" if kind is None else f"{where}.type is {kind!r}, but should be a text",
             hint=f'add type = "…": one of {", ".join(SYSTEMS)}',
         )
     options = {key: value for key, value in table.items() if key != "type"}
-    sweep = find_swept(kind, options, where=where)
-    hints = get_type_hints(class_of(kind))
+    with name_faulty(where, "be read"):
+        sweep = find_swept(kind, options, where=where)
+        hints = get_type_hints(class_of(kind))
     paths = {key for key, hint in hints.items() if any(get_origin(one) is os.PathLike for one in get_args(hint))}
-    resolved = {key: str(folder / value) if key in paths else value for key, value in options.items()}
+    resolved = {key: path_in(folder, value) if key in paths else value for key, value in options.items()}
     single = {key: value for key, value in resolved.items() if key not in sweep}
-    return SystemEntry(name, kind, single, sweep, dict(written))
+    return SystemEntry(name, kind, single, sweep, as_recorded(written))
+
+
+def path_in(folder: Path, value: str) -> str:
+    path = str(folder / value)
+    return FromEnvironment(path, value.written, value.values) if isinstance(value, FromEnvironment) else path
+
+
+@contextmanager
+def name_faulty(system: str, what: str) -> Iterator[None]:
+    """Say which system it was whose code raises something or ends the process, and that nothing is lost."""
+    try:
+        yield
+    except (RankscopeError, MemoryError):
+        raise
+    except (Exception, SystemExit) as error:
+        from rankscope.systems.answers import reason_of
+
+        raise InputError(
+            f"{system} could not {what}: {reason_of(error)}",
+            hint="what other systems have answered is kept; fix this one, or leave it out with --only",
+        ) from error
 
 
 def find_swept(kind: str, options: Mapping[str, Any], *, where: str) -> dict[str, tuple[Any, ...]]:

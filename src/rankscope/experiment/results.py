@@ -81,7 +81,7 @@ class FailedQuery(Record):
 
 
 class UnknownDocs(Record):
-    """What is wrong with the doc ids that a system returns."""
+    """What is wrong with the doc ids that a system returns, or why it returns nothing."""
 
     level: Literal["error", "warning"]
     """`error`: the system is left out; `warning`: it is compared anyway."""
@@ -122,6 +122,21 @@ class Costs(Record):
     """How far the memory of the process rose, at most, above where it was before."""
 
 
+class ReusedAnswers(Record):
+    """Answers that were not asked for now, as an earlier run had them."""
+
+    n: int
+    first: str
+    """When the first of them came."""
+    last: str
+
+    @property
+    def in_words(self) -> str:
+        """For example `an earlier run of 2026-11-16`."""
+        days = tuple(dict.fromkeys((self.first[:10], self.last[:10])))
+        return f"an earlier run of {days[0]}" if len(days) == 1 else f"earlier runs of {days[0]} to {days[1]}"
+
+
 class SystemResult(Record):
     """One system on one collection."""
 
@@ -137,14 +152,18 @@ class SystemResult(Record):
     """How many answers took more than one attempt."""
     failures: tuple[FailedQuery, ...]
     finding: UnknownDocs | None
-    """Where what it returns are not ids of docs."""
+    """Where what it returns are not ids of docs, or where it cannot be asked at all."""
     primary_over_answered: float | None
     """The primary measure without the failed queries; None where none failed."""
     costs: Costs
+    reused: ReusedAnswers | None = None
+    """The answers of earlier runs among these; None where all were asked for now."""
+    kept: str | None = None
+    """The file of an earlier run without failed queries, which this one with failed queries does not replace."""
 
     @property
     def is_left_out(self) -> bool:
-        """Whether it is neither evaluated nor compared, as what it returns are no docs of the collection."""
+        """Whether it is neither evaluated nor compared: it cannot be asked, or returns no docs of the collection."""
         return self.finding is not None and self.finding.level == "error"
 
 

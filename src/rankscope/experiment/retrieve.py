@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
 
 from rankscope.errors import OptionError
 from rankscope.experiment.answer_store import AnswerLog
-from rankscope.systems.answers import Answer, Answering, BadAnswerError, Clock, check_ranking, reason_of
+from rankscope.systems.answers import (
+    Answer,
+    Answering,
+    BadAnswerError,
+    Clock,
+    UnreachableError,
+    ask_all,
+    must_stop,
+    reason_of,
+    without_leak,
+)
 from rankscope.systems.base import Query, RankedDocs, System
+from rankscope.systems.rankings import read_ranking
+from rankscope.systems.secrets import Secrets
 
 TIMED_QUERIES = 200
 """So many queries are asked one by one, which is how latency is measured; the others go in batches."""
@@ -22,20 +36,36 @@ CallResult = tuple[Sequence[Answer], float]
 
 
 def retrieve_missing(
-    system: System, queries: Sequence[Query], log: AnswerLog, *, k: int, clock: Clock
+    system: System,
+    queries: Sequence[Query],
+    log: AnswerLog,
+    *,
+    k: int,
+    clock: Clock,
+    secrets: Secrets | None = None,
+    on_note: Callable[[str], object] = str,
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    Yields after each call how many queries have an answer or have failed.
+    Yields after each call how many queries have an answer or have failed. The first failure is handed on at once.
+    Where no query can ever be answered, which the first ones show, it is an UnreachableError.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
     yield n_done
     n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
+    first: Answer | None = None
+    is_lost = False
     for n_calls, (answers, seconds) in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
-        log.add(answers, seconds=seconds, cold=n_calls < n_cold)
+        kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
+        log.add(kept, seconds=seconds, cold=n_calls < n_cold)
+        is_lost |= any(answer.for_all for answer in kept)
+        if first is None and (first := next((answer for answer in kept if answer.failed), None)) is not None:
+            on_note(f"{system.name}: query {first.query_id!r} failed: {first.reason}")
         n_done += len(answers)
         yield n_done
+    if is_lost and first is not None and not any(query.id in log.summary.answered for query in queries):
+        raise UnreachableError(first.reason)
 
 
 def call_system(
@@ -44,9 +74,9 @@ def call_system(
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
         last = clock()
-        for answer in system.answers(missing, k=k):
+        for answer in ask_all(system, missing, k=k):
             now = clock()
-            yield (answer,), now - last
+            yield (checked_answer(answer, k=k),), now - last
             last = now  # others may be on their way while this one is written down, so that counts as well
         return
     left = {query.id for query in missing}
@@ -79,37 +109,54 @@ def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: 
         rankings = search(system, queries, k=k)
     except (OptionError, MemoryError):
         raise
-    except Exception:  # noqa: BLE001 (a system may be anybody's code)
+    except Exception:  # noqa: BLE001 (a system may be anybody's code; `search` turns its sys.exit into one)
         return None
     seconds = clock() - started
-    answers = []
-    for query, ranking in zip(queries, rankings, strict=True):
-        try:
-            answers.append(Answer(query.id, check_ranking(ranking, k=k)))
-        except BadAnswerError as error:
-            answers.append(Answer(query.id, None, reason_of(error)))
-    return answers, seconds
+    answers = (Answer(query.id, ranking) for query, ranking in zip(queries, rankings, strict=True))
+    return [checked_answer(answer, k=k) for answer in answers], seconds
+
+
+def checked_answer(answer: Answer, *, k: int) -> Answer:
+    """Return an answer whose ranking is one; what is none is a failure, and so is whatever reading it does."""
+    if answer.ranking is None and answer.reason:
+        return answer
+    try:
+        return replace(answer, ranking=read_ranking(answer.ranking, k=k))
+    except MemoryError:
+        raise
+    except BaseException as error:
+        if must_stop(error):
+            raise
+        return replace(answer, ranking=None, reason=reason_of(error), seconds=None)
 
 
 def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> CallResult:
     """Ask one query, once more where it fails, and time the attempt that gives an answer."""
-    reason, seconds = "", 0.0
+    answer, seconds = Answer(query.id, None), 0.0
     for attempt in range(1, ATTEMPTS + 1):
         started = clock()
         try:
             ranking = search(system, [query], k=k)[0]
             seconds = clock() - started
-            return (Answer(query.id, check_ranking(ranking, k=k), "", seconds, attempt),), seconds
+            answer = checked_answer(Answer(query.id, ranking, "", seconds, attempt), k=k)
         except (OptionError, MemoryError):
             raise
         except Exception as error:  # noqa: BLE001 (as above)
-            reason = reason_of(error)
             seconds = clock() - started
-    return (Answer(query.id, None, reason, n_attempts=ATTEMPTS),), seconds
+            answer = Answer(query.id, None, reason_of(error), n_attempts=attempt)
+        if not answer.failed:
+            break
+    return (answer,), seconds
 
 
 def search(system: System, queries: Sequence[Query], *, k: int) -> Sequence[RankedDocs]:
-    rankings = system.search(queries, k=k)
-    if len(rankings) != len(queries):
-        raise BadAnswerError(f"{len(queries)} queries were asked, but {len(rankings)} rankings came back")
+    try:
+        rankings = system.search(queries, k=k)
+        n_rankings = len(rankings)
+    except BaseException as error:
+        if isinstance(error, Exception) or must_stop(error):
+            raise
+        raise BadAnswerError(f"the system ended itself: {reason_of(error)}") from error  # sys.exit, for example
+    if n_rankings != len(queries):
+        raise BadAnswerError(f"{len(queries)} queries were asked, but {n_rankings} rankings came back")
     return rankings

@@ -10,9 +10,11 @@ import json
 import os
 import platform
 import re
+import secrets
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +22,90 @@ import numpy as np
 from msgspec import Struct, field
 
 from rankscope._version import __version__
+from rankscope.data.asked_queries import AskedQueries, read_asked
 from rankscope.data.run import Run
-from rankscope.data.sources import FileSource, Origin
+from rankscope.data.sources import QUERIES_ENDING, FileSource, Origin
+from rankscope.errors import InputError
 from rankscope.experiment.answer_store import AnswerLog
 from rankscope.experiment.project import Project
-from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult
+from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult, TrainTestSplit
 from rankscope.io.files import write_text
 from rankscope.io.rows import RunRows
 from rankscope.io.write import write_run
-from rankscope.records import to_builtins
+from rankscope.records import Record, to_builtins
 from rankscope.systems.options import versions_of
 
 LIBRARIES = ("numpy", "scipy", "polars", "bm25s", "PyStemmer", "wordllama", "torch", "sentence-transformers")
+MOST_LETTERS = 80
+"""So many letters of a name are in the name of a file, which may have about 250 with all that is added."""
+ENDINGS = ("trec.gz", "jsonl.gz")
+_NO_TREC_ID = re.compile(r"\s|[\ud800-\udbff]|[\udc00-\udc7f]|[\udd00-\udfff]")
+"""Blanks, and halves of characters that do not stand for a byte."""
 
 
 def file_name(name: str) -> str:
     """Return a name that a file can have on any system, and that no other name of a system or collection has."""
     plain = re.sub(r"[^A-Za-z0-9_+-]+", "-", name).strip("-")
-    if plain == name:
+    if plain == name and len(name) <= MOST_LETTERS:
         return name
-    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
-    return f"{plain}-{mark}" if plain else mark
+    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    shown = plain[:MOST_LETTERS].rstrip("-")
+    return f"{shown}-{mark[: 6 if shown == plain else 12]}" if shown else mark[:6]
+
+
+def runs_folder(project: Project, collection: str) -> Path:
+    return project.output / "runs" / file_name(collection)
+
+
+@contextmanager
+def refuse_unwritable(path: Path) -> Iterator[None]:
+    """Turn what the system says of a file that cannot be written into an error for the user."""
+    try:
+        yield
+    except OSError as error:
+        where = path if error.filename is None else error.filename
+        raise InputError(
+            f"{where} cannot be written: {error.strerror or error}",
+            hint="check that the output folder is a folder with room and permission to write; what was answered so far "
+            "is kept, so run again",
+        ) from error
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Make a folder in which this run alone writes files, and remove what killed ones have left half-written."""
+    with refuse_unwritable(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            yield
+            return
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            for half_written in folder.glob(".rankscope-*.tmp"):
+                half_written.unlink(missing_ok=True)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that no file can be written to, before anything is asked for it."""
+    with locked_folder(folder):
+        probe = folder / f".rankscope-{secrets.token_hex(8)}.tmp"
+        probe.touch()
+        probe.unlink()
+
+
+class WrittenRun(Record):
+    """Where the run of a system is, from the project's folder."""
+
+    path: str | None
+    """None where nothing was retrieved."""
+    kept: str | None = None
+    """An earlier run without failed queries, which one with failed queries does not replace."""
 
 
 class RunFiles(Struct):
@@ -51,25 +116,55 @@ class RunFiles(Struct):
     docs: dict[str, dict[str, None]] = field(default_factory=dict)
     """The docs that each system has retrieved, once each, in the order of their rows."""
 
-    def write(self, name: str, rows: RunRows) -> str | None:
-        """Write the run of a system in one piece; return where it is, from the project's folder, None without rows.
+    def write(self, system: SystemResult, rows: RunRows, *, split: TrainTestSplit) -> WrittenRun:
+        """Write the run of a system in one piece, and beside it which queries it was asked.
 
-        TREC text has no room for ids with blanks, so runs with such ids are written as JSON lines.
+        A run with failed queries does not replace an earlier one without: it is written beside it. TREC text has no
+        room for ids with blanks or half a character, so runs with such ids are written as JSON lines.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.docs[name] = dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
-        has_blanks = any(map(re.compile(r"\s").search, {*rows.query, *rows.doc}))
-        ending = None if not len(rows) else "jsonl.gz" if has_blanks else "trec.gz"
-        for other in {"trec.gz", "jsonl.gz"} - {ending}:
-            (self.folder / f"{file_name(name)}.{other}").unlink(missing_ok=True)
-        if ending is None:
-            return None
-        target = self.folder / f"{file_name(name)}.{ending}"
-        write_run(rows, target)
-        return Path(os.path.relpath(target, self.project_folder)).as_posix()
+        self.docs[system.name] = dict.fromkeys(map(sys.intern, rows.doc))  # the systems share one text for an id
+        stem, is_complete = file_name(system.name), system.n_answered == system.n_queries
+        with locked_folder(self.folder):
+            kept = None if is_complete else self._find_complete(stem)
+            if kept is not None:
+                stem = f"{stem}.incomplete"
+            target = self.folder / f"{stem}.{'trec.gz' if fits_trec(rows) else 'jsonl.gz'}"
+            if len(rows):
+                write_run(rows, target)
+                with target.open("rb") as stream:
+                    sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+                failed = tuple(failure.query for failure in system.failures)
+                asked = AskedQueries(sha256, split.measured, failed, split.how)
+                write_text(target.with_name(target.name + QUERIES_ENDING), asked.to_json())
+            stems = [stem, f"{stem}.incomplete"] if is_complete else [stem]
+            for other in (self.folder / f"{each}.{ending}" for each in stems for ending in ENDINGS):
+                if other != target or not len(rows):
+                    other.unlink(missing_ok=True)
+                    other.with_name(other.name + QUERIES_ENDING).unlink(missing_ok=True)
+        return WrittenRun(self._shown(target) if len(rows) else None, None if kept is None else self._shown(kept))
+
+    def _find_complete(self, stem: str) -> Path | None:
+        """Return the run that is there already, where no query of it failed, as far as is known."""
+        for path in (self.folder / f"{stem}.{ending}" for ending in ENDINGS):
+            if path.is_file():
+                try:
+                    asked = read_asked(str(path))
+                except InputError:  # written when a run was killed, or changed by others
+                    continue
+                if asked is None or not asked.failed:
+                    return path
+        return None
+
+    def _shown(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.project_folder)).as_posix()
 
     def open(self, name: str, path: str) -> Run:
         return Run(ProjectRunSource(self.project_folder / path, shown=path), name=name)
+
+
+def fits_trec(rows: RunRows) -> bool:
+    ids = {*rows.query, *rows.doc}
+    return not any(id_.startswith("#") or _NO_TREC_ID.search(id_) for id_ in ids)
 
 
 class ProjectRunSource(FileSource):
@@ -126,8 +221,8 @@ def write_manifest(benchmark: Benchmark, project: Project) -> None:
             for result in benchmark.collections
         },
     }
-    project.output.mkdir(parents=True, exist_ok=True)
-    write_text(project.output / "manifest.json", json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    with locked_folder(project.output):
+        write_text(project.output / "manifest.json", json.dumps(manifest, indent=1) + "\n")
 
 
 def system_manifest(system: SystemResult, result: CollectionResult, project: Project) -> dict[str, Any]:
@@ -148,6 +243,8 @@ def system_manifest(system: SystemResult, result: CollectionResult, project: Pro
         "described": {name: value for name, value in described.items() if written.get(name, value) == value},
         "fingerprint": system.fingerprint,
         "run": run,
+        "kept": system.kept,
+        "reused": to_builtins(system.reused),
         "n_queries": system.n_queries,
         "n_answered": system.n_answered,
         "n_failed": len(system.failures),

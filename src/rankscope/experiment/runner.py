@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
+
+import numpy as np
 
 from rankscope.comparison.groups import LANGUAGE
 from rankscope.data.queries import QueryTable
@@ -27,18 +29,27 @@ from rankscope.experiment.results import (
     Benchmark,
     Choice,
     CollectionResult,
+    Costs,
     FailedQuery,
     ProjectSummary,
     SystemResult,
     TrainTestSplit,
+    UnknownDocs,
 )
-from rankscope.experiment.run_files import RunFiles, file_name, run_rows, write_manifest
+from rankscope.experiment.run_files import (
+    RunFiles,
+    check_writable,
+    file_name,
+    run_rows,
+    runs_folder,
+    write_manifest,
+)
 from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, score_runs
 from rankscope.experiment.session import CollectionSession, TaskProgress, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
 from rankscope.records import Options, Record, from_builtins, replace, to_builtins
-from rankscope.systems.answers import Clock
+from rankscope.systems.answers import Clock, UnreachableError
 from rankscope.systems.working_directory import working_directory
 
 
@@ -97,6 +108,8 @@ class TaskResult(Record, eq=False):
     """Its answers as the rows of a run."""
     choices: tuple[Choice, ...]
     """What was chosen for it, and for what it is made of."""
+    notes: tuple[str, ...] = ()
+    """What was found amiss with its answers of earlier runs."""
 
 
 def run_options(options: RunOptions | None, keywords: Mapping[str, Any]) -> RunOptions:
@@ -116,6 +129,7 @@ def run_project(
     options: RunOptions | None = None,
     *,
     on_progress: TaskProgress = ignore_progress,
+    on_note: Callable[[str], object] = str,
     clock: Clock = time.perf_counter,
     **keywords: Unpack[RunKeywords],
 ) -> Benchmark:
@@ -132,6 +146,8 @@ def run_project(
         How to run it, as `RunOptions`; by default all of its systems on all of its collections.
     on_progress
         Called with what is being done, and how much of how much is done.
+    on_note
+        Called with the first failure of each system, when it happens.
     clock
         Returns seconds, by which systems are timed.
     only, collections
@@ -180,9 +196,12 @@ def run_project(
     options = run_options(options, keywords)
     collections = check_run_options(project, options)
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    with working_directory(project.folder):
+    for folder in (project.output, *(runs_folder(project, name) for name in collections)):
+        check_writable(folder)
+    with working_directory(project.folder), project.secrets.kept_out_of_errors():
         results = tuple(
-            run_collection(project, options, name, on_progress=on_progress, clock=clock) for name in collections
+            run_collection(project, options, name, on_progress=on_progress, on_note=on_note, clock=clock)
+            for name in collections
         )
     copied = ("sha256", "measures", "primary", "strata", "margin", "seeds")
     summary = ProjectSummary(
@@ -224,15 +243,22 @@ def select_names(names: Sequence[str], known: Mapping[str, Any], what: str, proj
 
 
 def run_collection(
-    project: Project, options: RunOptions, name: str, *, on_progress: TaskProgress, clock: Clock
+    project: Project,
+    options: RunOptions,
+    name: str,
+    *,
+    on_progress: TaskProgress,
+    on_note: Callable[[str], object],
+    clock: Clock,
 ) -> CollectionResult:
     """Plan, execute and gather; what was indexed for a collection is let go of before the next one."""
     collection = load_collection(project.collection(name), cache=project.cache)
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
+    session.on_note = on_note
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
-    return gather(options, session, (execute(task, session=session) for task in tasks))
+    return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))
 
 
 # Plan
@@ -341,8 +367,8 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
     With a session, tasks on the same collection share what is indexed; without one, a task stands for itself.
     """
     session = session or open_session(task)
-    queries, n_choices = task.split.measured, len(session.choices)
-    with working_directory(task.project.folder):
+    queries, n_choices, n_notes = task.split.measured, len(session.choices), len(session.answer_notes)
+    with working_directory(task.project.folder), session.secrets.kept_out_of_errors():
         configured = session.configure(task.system)
         with session.answers(configured, queries) as log:
             summary = log.summary
@@ -360,9 +386,30 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 finding=None,
                 primary_over_answered=None,
                 costs=costs_of(summary, queries=queries, is_timed=kind != "run"),
+                reused=session.reused_answers(summary, queries),
             )
             rows = run_rows(log, queries, tag=f"{file_name(task.system)}-{system.fingerprint[:12]}")
-        return TaskResult(system, configured.system.describe(), rows, tuple(session.choices[n_choices:]))
+        described = session.secrets.hide_in(configured.system.describe())
+        return TaskResult(
+            system,
+            described,
+            rows,
+            choices=tuple(session.choices[n_choices:]),
+            notes=tuple(session.answer_notes[n_notes:]),
+        )
+
+
+def execute_or_leave_out(task: RetrievalTask, session: CollectionSession) -> TaskResult:
+    """Execute a task; where nobody can ask its system, return why, so that the others are run all the same."""
+    try:
+        return execute(task, session=session)
+    except UnreachableError as error:
+        hint = error.hint or "see that it runs and that its address is right, then run again"
+        finding = UnknownDocs("error", "unreachable", f"it cannot be asked: {error.message}", (), hint)
+    n_queries = len(task.split.measured)
+    kind = task.project.systems[task.system].type
+    system = SystemResult(task.system, kind, "", None, n_queries, 0, 0, (), finding, None, Costs())
+    return TaskResult(system, {}, RunRows([], [], np.empty(0), np.empty(0, dtype=np.int64), task.system), ())
 
 
 # Gather
@@ -371,14 +418,17 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
 def gather(options: RunOptions, session: CollectionSession, results: Iterable[TaskResult]) -> CollectionResult:
     """Write the runs of a collection, evaluate and compare them, and return what was found."""
     project, collection = session.project, session.collection
-    files = RunFiles(project.output / "runs" / file_name(collection.name), project_folder=project.folder)
+    files = RunFiles(runs_folder(project, collection.name), project_folder=project.folder)
     written: list[SystemResult] = []
     described: dict[str, dict[str, Any]] = {}
     choices: dict[str, Choice] = {}
+    amiss: list[str] = []
     for result in results:
-        written.append(replace(result.system, run=files.write(result.system.name, result.rows)))
+        run = files.write(result.system, result.rows, split=session.split)
+        written.append(replace(result.system, run=run.path, kept=run.kept))
         described[result.system.name] = result.described
         choices |= {choice.system: choice for choice in result.choices}
+        amiss += result.notes
     systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
@@ -390,7 +440,7 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
         anyway=options.anyway,
     )
-    notes = [*notes_on_queries(session, tuple(choices)), *notes_on_systems(session, systems), *noted]
+    notes = [*notes_on_queries(session, tuple(choices)), *notes_on_systems(session, systems), *amiss, *noted]
     wanted = options.baseline or systems[0].name
     if comparison is not None and comparison.baseline != wanted:
         notes.append(f"{wanted} would be the baseline; without it, others are compared with {comparison.baseline}.")

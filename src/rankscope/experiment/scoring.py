@@ -121,7 +121,7 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
         if name not in session.collection.queries.attributes:
             yield f"The queries have no attribute {name}, so results are not broken down by it."
     for system in systems:
-        if system.run is None:
+        if system.run is None and not system.is_left_out:
             yield f"{system.name} has retrieved nothing at all, and is left out of the comparison."
         elif system.finding is not None and not system.is_left_out:
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."

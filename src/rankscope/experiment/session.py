@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -13,22 +14,23 @@ import msgspec
 from msgspec import field
 
 from rankscope.data.qrels import Qrels
-from rankscope.errors import InputError, OptionError, RankscopeError
+from rankscope.errors import InputError, OptionError
 from rankscope.evaluation import EvaluateRequest, evaluate_request
-from rankscope.experiment.answer_store import AnswerLog, AnswerStore, IndexCost, TunedWeights
+from rankscope.experiment.answer_store import AnswerLog, AnswerStore, AnswerSummary, IndexCost, TunedWeights
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.costs import MemoryRise
-from rankscope.experiment.fingerprint import fingerprint_of
-from rankscope.experiment.project import Project, SystemEntry
-from rankscope.experiment.results import Choice, TrainTestSplit, Trial
+from rankscope.experiment.fingerprint import code_of, fingerprint_of
+from rankscope.experiment.project import Project, SystemEntry, name_faulty
+from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
 from rankscope.experiment.retrieve import retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
-from rankscope.systems.answers import Clock, reason_of
+from rankscope.systems.answers import Clock
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.registry import make_system, system_names_in
+from rankscope.systems.secrets import Secrets
 
 
 class TaskProgress(Protocol):
@@ -65,14 +67,25 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     depth: int
     clock: Clock
     on_progress: TaskProgress
+    on_note: Callable[[str], object] = str
+    """Is called at once with what goes wrong; by default nobody hears of it before the end."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
     """Where data that measures of the docs themselves need came from."""
+    answer_notes: list[str] = field(default_factory=list)
+    """What was found amiss with answers of earlier runs."""
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="microseconds"))
     configured: dict[str, ConfiguredSystem] = field(default_factory=dict)
     """The systems whose options are settled, by name."""
+    choosing: set[str] = field(default_factory=set)
+    """The systems whose options are being chosen."""
     index_seconds: dict[int, tuple[System, float]] = field(default_factory=dict)
     """The systems that are indexed, and how long that took without their parts."""
+
+    @cached_property
+    def secrets(self) -> Secrets:
+        return self.project.secrets
 
     @cached_property
     def train_qrels(self) -> Qrels:
@@ -85,17 +98,20 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
 
     def build(self, entry: SystemEntry, options: Mapping[str, Any]) -> ConfiguredSystem:
         """Return a system with these options; what it is made of must be configured before."""
-        system = make_system(
-            entry.type,
-            options,
-            name=entry.name,
-            resolve=lambda name: self.configured[name].system,
-            cache=self.project.cache / "embeddings",
-        )
+        with name_faulty(entry.name, "be made"):
+            system = make_system(
+                entry.type,
+                options,
+                name=entry.name,
+                resolve=lambda name: self.configured[name].system,
+                cache=self.project.cache / "embeddings",
+            )
+            described = system.describe()
         hashes = self.collection.hashes
         depends = {
-            "version": 1,
-            "system": system.describe(),
+            "version": 2,
+            "system": self.secrets.hide_named(described),
+            "code": code_of([system, *(part.system for part in self._parts(entry.type, options).values())]),
             "docs": hashes["docs"],
             "queries": hashes["queries"],
             "k": self.depth,
@@ -109,42 +125,52 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             if id(each.system) in self.index_seconds:
                 continue
             started = self.clock()
-            try:
+            with name_faulty(each.name, "index the docs"):
                 each.system.fit(self.collection.docs, progress=partial(self.say, f"{each.name}: indexing"))
-            except (RankscopeError, MemoryError):
-                raise
-            except Exception as error:
-                raise InputError(
-                    f"{each.name} could not index the docs: {reason_of(error)}",
-                    hint="what other systems have answered is kept; fix this one, or leave it out with --only",
-                ) from error
             self.index_seconds[id(each.system)] = each.system, self.clock() - started
         return sum(self.index_seconds[id(each.system)][1] for each in needed)
 
     def _with_parts(self, configured: ConfiguredSystem) -> dict[str, ConfiguredSystem]:
         """Return a system and all that it is made of, by name, the innermost first."""
+        return {**self._parts(configured.entry.type, configured.options), configured.name: configured}
+
+    def _parts(self, kind: str, options: Mapping[str, Any]) -> dict[str, ConfiguredSystem]:
         found: dict[str, ConfiguredSystem] = {}
-        for name in system_names_in(configured.entry.type, configured.options):
+        for name in system_names_in(kind, options):
             found |= self._with_parts(self.configured[name])
-        return {**found, configured.name: configured}
+        return found
 
     @contextmanager
     def answers(self, configured: ConfiguredSystem, query_ids: Sequence[str]) -> Iterator[AnswerLog]:
         """Ask a system what it has not been asked before, and give all of its answers."""
         queries = [self.collection.query_of[query] for query in query_ids]
         with self.store.open(configured.name, configured.fingerprint) as log:
+            self.answer_notes += log.summary.notes
             if any(query.id not in log.summary.answered for query in queries):
                 memory = MemoryRise()
                 is_new = id(configured.system) not in self.index_seconds
                 seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
                     log.add_fit(IndexCost(seconds, configured.system.index_bytes))
-                for n_done in retrieve_missing(configured.system, queries, log, k=self.depth, clock=self.clock):
+                hooks: dict[str, Any] = {"secrets": self.secrets, "on_note": self.on_note}
+                for n_done in retrieve_missing(
+                    configured.system, queries, log, k=self.depth, clock=self.clock, **hooks
+                ):
                     self.say(f"{configured.name}: searching", n_done, len(queries))
                 peak = memory.peak_bytes()
                 if peak is not None:
                     log.add_memory(peak)
             yield log
+
+    def reused_answers(self, summary: AnswerSummary, query_ids: Sequence[str]) -> ReusedAnswers | None:
+        """Return which answers to some queries were there before this session began; None where there are none."""
+        times = sorted(
+            info.at for query in query_ids if (info := summary.answered.get(query)) and info.at < self.started
+        )
+        if not times:
+            return None
+        first, last = (datetime.fromisoformat(time).isoformat(timespec="seconds") for time in (times[0], times[-1]))
+        return ReusedAnswers(len(times), first, last)
 
     # Choose options on the train queries
 
@@ -154,9 +180,11 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             entry = self.project.systems[name]
             for part in entry.parts():
                 self.configure(part)
+            self.choosing.add(name)
             chosen = self._sweep_options(entry) if entry.sweep else self.build(entry, entry.options)
             if getattr(chosen.system, "needs_tuning", False):
                 chosen = self._tune_weights(chosen)
+            self.choosing.remove(name)
             self.configured[name] = chosen
         return self.configured[name]
 
@@ -175,7 +203,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             with self.answers(variant, train) as log:
                 answered = {query: log.ranking(query) for query in train if query in log.summary.answered}
             score = self._train_mean(answered)
-            trials.append(({name: options[name] for name in entry.sweep}, score))
+            trials.append((self.secrets.hide_in({name: options[name] for name in entry.sweep}), score))
             loser: ConfiguredSystem | None = variant
             if math.isnan(best_score) or score > best_score:
                 loser, best, best_score = best, variant, score
@@ -200,9 +228,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             self.index(configured)
             self.say(f"{name}: tuning weights", 0, 1)
             tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
-            curve = tune(
-                [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
-            )
+            with name_faulty(name, "be tuned"):
+                curve = tune(
+                    [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
+                )
             found = TunedWeights(
                 tuple(configured.system.describe()["tuned_weights"]),
                 tuple((tuple(weights), or_none(score)) for weights, score in curve.items()),
@@ -260,11 +289,22 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         return found
 
     def _embeddings(self, measure: str, docs: Container[str]) -> Any:
-        """Return the collection's own embeddings, or those of the first dense system of the project."""
+        """Return the collection's own embeddings, or those of the first dense system of the project.
+
+        One without options to choose goes first: what chooses options cannot depend on what is chosen.
+        """
         if self.collection.spec.embeddings is not None:
             return str(self.collection.spec.embeddings)
-        name = next((name for name, entry in self.project.systems.items() if entry.type == "dense"), None)
+        of_docs = [entry for entry in self.project.systems.values() if entry.type == "dense"]
+        name = next((entry.name for entry in sorted(of_docs, key=lambda entry: bool(entry.sweep))), None)
         dense = None
+        if name in self.choosing:
+            raise OptionError(
+                f"{measure} is to choose the options of {name}, and compares docs by its embeddings, which depend on "
+                "these options",
+                hint=f"add embeddings = FILE to [collections.{self.collection.name}], or another system of type dense "
+                "without options to choose, or choose by another primary measure",
+            )
         if name is not None:
             configured = self.configure(name)
             self.index(configured)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
@@ -88,7 +87,7 @@ def collection_report(
     first.append(TableBlock("Quality and cost", quality_table(result)))
     if with_figures:
         first += figures("quality_latency", "collection", result, benchmark.project.primary)
-    notes = list(result.notes)
+    notes = [*reuse_notes(result), *result.notes]
     if len(benchmark.collections) > 1 and result.comparison:
         notes.append("Each collection is a family of comparisons of its own.")
     if notes:
@@ -104,7 +103,16 @@ def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
     rest = system.primary_over_answered
     if rest is not None:
         words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
+    if system.kept is not None:
+        words += f" An earlier run without failures was kept: {system.kept}."
     return f"{words} Running again asks only for these."
+
+
+def reuse_notes(result: CollectionResult) -> Iterator[str]:
+    for system in result.systems:
+        if system.reused is not None:
+            answers = f"{system.reused.n} of {system.n_answered} answers"
+            yield f"{system.name}: {answers} are from {system.reused.in_words}; --fresh asks anew."
 
 
 def named_after(report: Report, name: str) -> Report:
@@ -248,9 +256,11 @@ def failure_sections(result: CollectionResult) -> Iterator[Section]:
     for system in result.systems:
         texts = ((system.name, answer.query, answer.reason, str(answer.attempts)) for answer in system.failures)
         rows += [list(map(Cell, row)) for row in texts]
-        # numbers in reasons are left out, so that the same ones are counted together
-        plain = Counter(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason) for answer in system.failures)
-        reasons += (f"{system.name}: {n} × {reason}" for reason, n in plain.most_common(5))
+        alike: dict[str, list[str]] = {}  # reasons that differ in numbers and quoted texts alone; the first is shown
+        for answer in system.failures:
+            alike.setdefault(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason), []).append(answer.reason)
+        most = sorted(alike.values(), key=len, reverse=True)[:5]
+        reasons += (f"{system.name}: {len(same)} × {same[0]}" for same in most)
     if rows:
         table = Table(["system", "query", "reason", "attempts"], rows, n_name_columns=3)
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)

@@ -8,10 +8,15 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
-from rankscope.errors import IdError, InputError, shorten
+from rankscope.errors import IdError, InputError, OptionError, shorten
 from rankscope.io.ids import as_id
 from rankscope.systems.base import OptionSystem, Query, RankedDocs, best_first
+from rankscope.systems.secrets import Secrets
+
+LARGEST_ANSWER_BYTES = 1 << 27
+"""An answer that is longer, over HTTP or in what a program prints for a query, is refused while it arrives."""
 
 Clock = Callable[[], float]
 """Returns seconds, from some point on."""
@@ -19,6 +24,10 @@ Clock = Callable[[], float]
 
 class BadAnswerError(InputError):
     """An answer that is no ranking: not readable, of another shape, with scores that are no numbers."""
+
+
+class UnreachableError(OptionError, InputError):
+    """No query can be answered: nobody is there, the address is wrong, or the program cannot be started."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -31,6 +40,8 @@ class Answer(msgspec.Struct, frozen=True):
     seconds: float | None = None
     """How long the attempt took that gave the answer; None where that is unknown."""
     n_attempts: int = 1
+    for_all: bool = False
+    """Whether it failed in a way that every other query would."""
 
     @property
     def failed(self) -> bool:
@@ -55,6 +66,8 @@ class RemoteSystem(OptionSystem, kw_only=True):
         """Return a ranking for each query; the first query that fails is an error."""
         found: dict[str, RankedDocs] = {}
         for answer in self.answers(queries, k=k):
+            if answer.for_all:
+                raise UnreachableError(f"{self.name} cannot be asked: {answer.reason}")
             if answer.ranking is None:
                 raise InputError(
                     f"{self.name} did not answer query {answer.query_id!r}: {answer.reason}",
@@ -64,24 +77,93 @@ class RemoteSystem(OptionSystem, kw_only=True):
         return [found[query.id] for query in queries]
 
 
+def ask_all(system: Answering, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+    """Yield one answer for each query, whatever the system does: what it raises or leaves out fails those left."""
+    left = {query.id: None for query in queries}
+    reason = "the system gave no answer for it"
+    answers: Any = None
+    try:
+        answers = iter(system.answers(queries, k=k))
+        for answer in answers:
+            if not isinstance(answer, Answer) or answer.query_id not in left:
+                reason = (
+                    f"the system answered with {shorten(repr(answer))}, which is no answer to a query that it was asked"
+                )
+                break
+            del left[answer.query_id]
+            yield answer
+    except (OptionError, MemoryError):
+        raise
+    except BaseException as error:
+        if must_stop(error):
+            raise
+        reason = reason_of(error)
+    finally:
+        getattr(answers, "close", lambda: None)()
+    yield from (Answer(query, None, reason) for query in left)
+
+
+def must_stop(error: BaseException) -> bool:
+    """Tell whether an error ends the whole run: Ctrl-C, or a generator that is closed; not what a system raises."""
+    return type(error) in (KeyboardInterrupt, GeneratorExit)
+
+
+def without_leak(answer: Answer, secrets: Secrets) -> Answer:
+    """Return an answer as it may be written down: without what came from the environment."""
+    if answer.ranking is None:
+        return replace(answer, reason=printable(secrets.hide(answer.reason))) if answer.reason else answer
+    name = secrets.found_in([doc for doc, _ in answer.ranking])
+    if name is None:
+        return answer
+    reason = f"the answer holds the environment variable {name} among the ids of docs, and is not written down"
+    return replace(answer, ranking=None, reason=reason)
+
+
 def check_ranking(pairs: Iterable[Any], *, k: int) -> RankedDocs:
     """Return (doc, score) pairs as a ranking, best first and cut at k; refuse what is none, saying why."""
     ranking: dict[str, float] = {}
     for pair in pairs:
         if isinstance(pair, str | bytes) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise BadAnswerError(f"{shorten(repr(pair))} is no pair of a doc and a score")
-        try:
-            doc = as_id(pair[0], what="the id of a doc")
-        except IdError as error:
-            raise BadAnswerError(error.message) from None
+            raise BadAnswerError(f"{shown(pair)} is no pair of a doc and a score")
+        doc = doc_id(pair[0])
         score = pair[1]
         is_number = isinstance(score, int | float | np.integer | np.floating) and not isinstance(score, bool)
-        if not is_number or not math.isfinite(score):
-            raise BadAnswerError(f"the score of doc {doc!r} is {shorten(repr(score))}, which is no number")
+        try:
+            if not is_number or not math.isfinite(score):
+                raise BadAnswerError(f"the score of doc {doc!r} is {shown(score)}, which is no number")
+        except OverflowError:
+            raise BadAnswerError(f"the score of doc {doc!r} is larger than any score can be") from None
         if doc in ranking:
             raise BadAnswerError(f"doc {doc!r} is there twice")
         ranking[doc] = float(score)
     return best_first(ranking, k)
+
+
+def doc_id(value: Any) -> str:
+    """Return an id as text; one that cannot be written to a file is refused."""
+    try:
+        doc = as_id(value, what="the id of a doc")
+        doc.encode("utf-8", "surrogateescape")
+    except IdError as error:
+        raise BadAnswerError(shorten(error.message)) from None
+    except UnicodeEncodeError:
+        raise BadAnswerError(f"the id {shown(value)} of a doc holds half a character, a lone surrogate") from None
+    except ValueError:  # a whole number of thousands of digits
+        raise BadAnswerError("the id of a doc is a number too long to be written") from None
+    return doc
+
+
+def shown(value: Any, *, limit: int = 120) -> str:
+    """Return a value as an error shows it, whatever it is."""
+    try:
+        return shorten(repr(value), limit=limit)
+    except Exception as error:  # noqa: BLE001 (anybody's object, and nested lists without end)
+        return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
+
+
+def printable(text: str) -> str:
+    """Return a text without what would move the cursor or change colours where it is printed."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
@@ -90,6 +172,11 @@ def by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:
 
 
 def reason_of(error: BaseException) -> str:
-    message = error.message if isinstance(error, InputError) else str(error)
-    line = shorten(" ".join(message.split()), limit=300)
+    """Return in one line what went wrong, as it can be written to any file."""
+    try:
+        message = error.message if isinstance(error, InputError) else str(error)
+    except Exception:  # noqa: BLE001 (an error of somebody's own may fail to say what it is)
+        message = ""
+    plain = message.encode("utf-8", "backslashreplace").decode()
+    line = shorten(" ".join(plain.split()), limit=300)
     return line if isinstance(error, InputError) else f"{type(error).__name__}: {line}".removesuffix(": ")

@@ -133,6 +133,14 @@ class OptionSystem(BaseSystem, msgspec.Struct, eq=False, kw_only=True):
                     hint = 'for example fields = ["title", "text"]'
                     raise OptionError("no field of the docs is to be searched", hint=hint)
                 setattr(self, option.field, fields)
+        self.check_given({option.name: getattr(self, option.field) for option in options_in(type(self)).values()})
+
+    @classmethod
+    def check_given(cls, given: Mapping[str, Any]) -> None:
+        """Refuse values of the right type that cannot work, such as an address without a host.
+
+        It is called when a project file is read, with the options that stand there, and again when a system is made.
+        """
 
     @property
     def _parts(self) -> list[System]:

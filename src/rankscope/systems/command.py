@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import queue
 import shlex
+import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Annotated, Any, ClassVar, Literal
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from typing import Annotated, Any, BinaryIO, ClassVar, Literal
 
 from msgspec.structs import replace
 
 from rankscope.errors import OptionError, shorten
 from rankscope.io.columns import ANSWER_COLUMNS
-from rankscope.systems.answers import Answer, BadAnswerError, RemoteSystem, by_position, check_ranking, reason_of
+from rankscope.systems.answers import (
+    LARGEST_ANSWER_BYTES,
+    Answer,
+    BadAnswerError,
+    RemoteSystem,
+    by_position,
+    check_ranking,
+    reason_of,
+    shown,
+    without_leak,
+)
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne
+from rankscope.systems.secrets import secrets_in
 from rankscope.systems.working_directory import current_directory
 
+StreamWork = Callable[[BinaryIO], None]
 _NOTHING_PRINTED = "the program printed nothing for it"
+_ERROR_BYTES = 4096
+_JOIN_S = 2.0
+"""How long to wait for a thread whose pipe somebody else keeps open."""
 
 
 class Command(RemoteSystem, kw_only=True):
@@ -37,14 +56,24 @@ class Command(RemoteSystem, kw_only=True):
     input: Literal["jsonl", "tsv"] = "jsonl"
     """How queries are handed over: jsonl or tsv."""
     timeout_s: Annotated[AboveZero, NO_EFFECT] = 3600.0
-    """How long the program may take, in seconds."""
+    """How long the program and all that it starts may take, in seconds; then they are ended."""
     attempts: Annotated[AtLeastOne, NO_EFFECT] = 2
     """How often the program is started before queries without an answer count as failed."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.arguments(k=1):
+    @classmethod
+    def check_given(cls, given: Mapping[str, Any]) -> None:
+        command = given.get("command")
+        if command is None:
+            return
+        try:
+            parts = shlex.split(command) if isinstance(command, str) else list(command)
+        except ValueError as error:
+            hint = "close every quote, or give a list of texts"
+            raise OptionError(f"command {command!r} cannot be read: {error}", hint=hint) from error
+        if not parts:
             raise OptionError("command is empty", hint='for example command = "./search --top {k}"')
+        if any("\0" in part for part in parts):
+            raise OptionError("command holds the character NUL, which no argument can", hint="remove it")
 
     def arguments(self, *, k: int) -> list[str]:
         parts = shlex.split(self.command) if isinstance(self.command, str) else list(self.command)
@@ -52,16 +81,21 @@ class Command(RemoteSystem, kw_only=True):
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
         """Yield answers as they are printed; what has none is asked for again, then counts as failed."""
+        secrets = secrets_in({"command": self.command})
         left = {query.id: query for query in queries}
         failed: dict[str, Answer] = {}
         attempt = 0
         while left and attempt < self.attempts:
             attempt += 1
-            for found in ProgramRun(self, list(left.values()), k=k).answers():
-                answer = failed[found.query_id] = replace(found, n_attempts=attempt)
-                if not answer.failed:
-                    del left[answer.query_id]
-                    yield answer
+            run = ProgramRun(self, list(left.values()), k=k)
+            with secrets.kept_out_of_errors(), closing(run.answers()) as answers:
+                for found in answers:
+                    answer = failed[found.query_id] = replace(without_leak(found, secrets), n_attempts=attempt)
+                    if not answer.failed:
+                        del left[answer.query_id]
+                        yield answer
+            if any(answer.for_all for answer in failed.values()):
+                break
         yield from (failed[query] for query in left)
 
 
@@ -74,23 +108,33 @@ class ProgramRun:
         self._k = k
         self._left = dict.fromkeys(query.id for query in queries)
         self._trec_rows: dict[str, list[tuple[str, float]]] = {}
+        self._trec_bytes: dict[str, int] = {}
         self._last_error = ""
-        self._timed_out = False
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Generator[Answer, None, None]:
         """Yield answers, then the failure of all queries that have none."""
         problem = ""
-        with self._started() as process:
-            try:
-                for line in filter(str.strip, process.stdout):
+        program = Program(self._system)
+        try:
+            program.start(self._system.arguments(k=self._k), feed=self._feed, keep_error=self._keep_error)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            problem = f"{self._system.arguments(k=self._k)[0]} cannot be started: {why}; is it there, and executable?"
+            yield from (Answer(query, None, problem, for_all=True) for query in self._left)
+            return
+        code = 0
+        try:
+            for line in program.lines():
+                if line.strip():
                     yield from self._read(line)
-            except BadAnswerError as error:
-                problem = reason_of(error)
-                process.kill()
-            code = process.wait()
-        if self._timed_out:
+            code = program.wait()
+        except BadAnswerError as error:
+            problem = reason_of(error)
+        except TimeoutError:
             problem = f"the program had not ended after {self._system.timeout_s:g} s"
-        elif not problem and code:
+        finally:
+            program.end()
+        if not problem and code:
             problem = f"the program ended with code {code}" + (self._last_error and f": {self._last_error}")
         for query in self._left:
             if problem or not self._trec_rows:
@@ -98,57 +142,25 @@ class ProgramRun:
             else:  # in TREC text, no row means no results
                 yield self._answer(query, {"results": self._trec_rows.get(query, [])})
 
-    @contextmanager
-    def _started(self) -> Iterator[Any]:
-        """Start the program, feed it, and see that it is gone at the end."""
-        arguments = self._system.arguments(k=self._k)
-        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        try:
-            process = subprocess.Popen(  # noqa: S603 (the project names the program)
-                arguments, encoding="utf-8", errors="surrogateescape", cwd=current_directory(), **pipes
-            )
-        except OSError as error:
-            raise OptionError(
-                f"{self._system.name}: {arguments[0]} cannot be started: {error.strerror}",
-                hint="is it there, and executable?",
-            ) from error
-        helpers = [
-            threading.Thread(target=work, args=(process,), daemon=True) for work in (self._feed, self._keep_error)
-        ]
-        timer = threading.Timer(self._system.timeout_s, self._time_out, args=(process,))
-        for thread in (*helpers, timer):
-            thread.start()
-        try:
-            yield process
-        finally:
-            timer.cancel()
-            process.kill()
-            process.wait()
-            for thread in helpers:
-                thread.join()
-            for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
-                with suppress(OSError):
-                    stream.close()
-
-    def _feed(self, process: Any) -> None:
+    def _feed(self, stream: BinaryIO) -> None:
         """Write the queries; a program that has ended reads no more of them."""
-        with suppress(OSError, ValueError):
+        with suppress(OSError), stream:
             for query in self._queries:
                 own = {"id": query.id, "text": query.text}
                 line = f"{query.id}\t{' '.join(query.text.split())}"
                 if self._system.input == "jsonl":  # attributes do not stand in the way of id and text
                     line = json.dumps({**own, **query.attributes, **own}, default=str)
-                process.stdin.write(line + "\n")
-            process.stdin.close()
+                stream.write(f"{line}\n".encode("utf-8", "surrogatepass"))
 
-    def _keep_error(self, process: Any) -> None:
-        for line in process.stderr:
-            if line.strip():
-                self._last_error = shorten(line.strip())
-
-    def _time_out(self, process: Any) -> None:
-        self._timed_out = True
-        process.kill()
+    def _keep_error(self, stream: BinaryIO) -> None:
+        """Keep the last line that says something; of a line without end, its beginning."""
+        line = b""
+        with suppress(OSError), stream:
+            while chunk := os.read(stream.fileno(), 1 << 16):
+                *ended, line = (line + chunk).split(b"\n")
+                line = line[:_ERROR_BYTES]
+                for said in filter(bytes.strip, [*ended, line]):
+                    self._last_error = shorten(said[:_ERROR_BYTES].decode("utf-8", "replace").strip(), limit=250)
 
     def _read(self, line: str) -> Iterator[Answer]:
         """Yield the answer in a line of JSON; a row of TREC text is kept until the program has ended."""
@@ -158,6 +170,9 @@ class ProgramRun:
                 record = json.loads(line)
             except ValueError:
                 raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
+            except RecursionError:
+                printed = f"the program printed {shorten(line.strip())}"
+                raise BadAnswerError(f"{printed}, which is nested too deeply to be read") from None
             query = str(first_of(record, ANSWER_COLUMNS["query"], line))
         else:
             row = line.split()
@@ -176,12 +191,88 @@ class ProgramRun:
         except ValueError:
             score = math.nan
         self._trec_rows.setdefault(query, []).append((row[2], score))
+        self._trec_bytes[query] = self._trec_bytes.get(query, 0) + len(line)
+        if self._trec_bytes[query] > LARGEST_ANSWER_BYTES:
+            raise BadAnswerError(f"the program printed more than {LARGEST_ANSWER_BYTES >> 20} MB for query {query!r}")
 
     def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
             return Answer(query, ranking_of(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
         except BadAnswerError as error:
             return Answer(query, None, reason_of(error))
+
+
+class Program:
+    """A process with all that it starts: they are one group, which ends together and in time."""
+
+    def __init__(self, system: Command) -> None:
+        self._deadline = time.monotonic() + system.timeout_s
+        self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=16)
+        """What was printed and not yet read; nothing stands for its end."""
+        self._ended = threading.Event()
+
+    def start(self, arguments: Sequence[str], *, feed: StreamWork, keep_error: StreamWork) -> None:
+        pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self._process: Any = subprocess.Popen(  # noqa: S603 (the project names the program)
+            arguments, cwd=current_directory(), start_new_session=True, **pipes
+        )
+        works = ((feed, "stdin"), (self._take_output, "stdout"), (keep_error, "stderr"))
+        self._threads = [
+            threading.Thread(target=work, args=(getattr(self._process, name),), daemon=True) for work, name in works
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def lines(self) -> Iterator[str]:
+        """Yield lines as they are printed; one that is too long is refused before it has ended."""
+        rest = bytearray()
+        while chunk := self._next_chunk():
+            rest += chunk
+            if b"\n" in chunk:
+                *ended, rest = rest.split(b"\n")
+                for line in ended:
+                    yield line.decode("utf-8", "surrogateescape")
+            if len(rest) > LARGEST_ANSWER_BYTES:
+                raise BadAnswerError(f"the program printed a line that is longer than {LARGEST_ANSWER_BYTES >> 20} MB")
+        yield rest.decode("utf-8", "surrogateescape")
+
+    def wait(self) -> int:
+        try:
+            return int(self._process.wait(max(self._deadline - time.monotonic(), 0)))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
+
+    def end(self) -> None:
+        """End all processes of the group, and wait for the threads; what has left the group may keep a pipe open."""
+        self._ended.set()
+        with suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            else:
+                self._process.kill()
+        self._process.wait()
+        for thread in self._threads:
+            thread.join(_JOIN_S)
+
+    def _next_chunk(self) -> bytes:
+        try:
+            return self._chunks.get(timeout=max(self._deadline - time.monotonic(), 0))
+        except queue.Empty:
+            raise TimeoutError from None
+
+    def _take_output(self, stream: BinaryIO) -> None:
+        with suppress(OSError), stream:
+            while (chunk := os.read(stream.fileno(), 1 << 16)) and self._put(chunk):
+                pass
+        self._put(b"")
+
+    def _put(self, chunk: bytes) -> bool:
+        """Hand over what was printed, as soon as there is room; not any more once nobody reads it."""
+        while not self._ended.is_set():
+            with suppress(queue.Full):
+                self._chunks.put(chunk, timeout=0.05)
+                return True
+        return False
 
 
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:
@@ -194,7 +285,7 @@ def first_of(record: Any, names: Sequence[str], line: str) -> Any:
 def ranking_of(results: Any, *, k: int) -> RankedDocs:
     """Return the ranking in a list of ids, of [id, score] pairs, or of tables with id and score."""
     if not isinstance(results, list):
-        raise BadAnswerError(f"its results are {shorten(repr(results), limit=80)}, but should be a list")
+        raise BadAnswerError(f"its results are {shown(results, limit=80)}, but should be a list")
     if all(isinstance(entry, Mapping) for entry in results):
         docs = [next((entry[name] for name in ANSWER_COLUMNS["doc"] if name in entry), None) for entry in results]
         if not any("score" in entry for entry in results):

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,8 +16,18 @@ from rankscope.errors import InputError, shorten
 from rankscope.io.write import replaced
 from rankscope.progress import Progress
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
-from rankscope.systems.encoders import PACKAGED, Encoder, Endpoint, FunctionEncoder, Role, SentenceTransformers
-from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields
+from rankscope.systems.encoders import (
+    OPENAI_URL,
+    PACKAGED,
+    Encoder,
+    Endpoint,
+    FunctionEncoder,
+    Role,
+    SentenceTransformers,
+    check_endpoint,
+)
+from rankscope.systems.options import NO_EFFECT, AtLeastOne, DocFields, options_in
+from rankscope.systems.secrets import secrets_in, url_without_secrets
 from rankscope.systems.vector_index import BLOCK_DOCS, VectorIndex, Vectors
 
 
@@ -35,8 +45,12 @@ class Dense(OptionSystem, kw_only=True):
     """Who has the model, where its name does not tell: packaged, endpoint, python or sentence-transformers."""
     base_url: str | None = None
     """The address of an endpoint that speaks OpenAI's embeddings API, such as http://localhost:11434/v1."""
-    api_key_env: Annotated[str, NO_EFFECT] = "OPENAI_API_KEY"
-    """The environment variable that holds the endpoint's key."""
+    api_key: Annotated[str | None, NO_EFFECT] = None
+    """The endpoint's key, as "${NAME}" from an environment variable; none is sent where none is given."""
+    api_key_env: Annotated[str | None, NO_EFFECT] = None
+    """The environment variable that holds the endpoint's key, instead of api_key."""
+    allow_plain_http: Annotated[bool, NO_EFFECT] = False
+    """Whether the key may be sent without encryption to another machine."""
     dimensions: int | None = None
     """How many dimensions to ask the endpoint for."""
     batch_size: Annotated[AtLeastOne, NO_EFFECT] = 32
@@ -60,15 +74,22 @@ class Dense(OptionSystem, kw_only=True):
         super().__post_init__()
         self._encoder = make_encoder(self)
 
+    @classmethod
+    def check_given(cls, given: Mapping[str, Any]) -> None:
+        if given.get("base_url") is not None or given.get("provider") == "endpoint":
+            check_endpoint(given)
+
     def index(self, docs: DocStore, *, progress: Progress | None) -> None:
         folder = None
         if self.cache is not None:  # embeddings are in a folder that is named after all that they depend on
-            settings = {name: getattr(self, name) for name in ("similarity", "doc_prefix", "lowercase")}
-            identity = json.dumps({**self._encoder.describe(), **settings}, sort_keys=True)
-            folder = Path(self.cache) / content_hash([identity])[:16]
+            names = ("similarity", "doc_prefix", "lowercase")
+            identity = {**self._encoder.describe(), **{name: getattr(self, name) for name in names}}
+            secrets = secrets_in({option.name: getattr(self, option.field) for option in options_in(Dense).values()})
+            depends = json.dumps(secrets.hide_named(identity), sort_keys=True)
+            folder = Path(self.cache) / content_hash([depends])[:16]
             folder.mkdir(parents=True, exist_ok=True)
             with replaced(folder / "model.json") as stream:
-                stream.write(identity.encode())
+                stream.write(json.dumps(secrets.hide_in(identity), sort_keys=True).encode())
         ids: list[str] = []
         blocks = []
         reading = iter(docs)
@@ -120,7 +141,10 @@ class Dense(OptionSystem, kw_only=True):
         return self.encode(texts, role="doc")
 
     def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "encoder": self._encoder.describe()}
+        described = {**super().describe(), "encoder": self._encoder.describe()}
+        if self.base_url is not None:
+            described["base_url"] = url_without_secrets(self.base_url)
+        return described
 
 
 def make_encoder(options: Dense) -> Encoder:
@@ -130,8 +154,10 @@ def make_encoder(options: Dense) -> Encoder:
     if provider == "endpoint" or (is_open and options.base_url is not None):
         return Endpoint(
             options.model,
-            base_url=options.base_url or "https://api.openai.com/v1",
+            base_url=options.base_url or OPENAI_URL,
+            api_key=options.api_key,
             api_key_env=options.api_key_env,
+            allow_plain_http=options.allow_plain_http,
             dimensions=options.dimensions,
             batch_size=options.batch_size,
         )

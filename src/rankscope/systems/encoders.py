@@ -11,8 +11,9 @@ import importlib.util
 import inspect
 import json
 import os
+import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
@@ -21,19 +22,24 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 import numpy as np
 
-from rankscope.errors import InputError, OptionError, shorten
+from rankscope.errors import InputError, OptionError, RankscopeError, shorten
 from rankscope.registry import Entry, Registry
+from rankscope.systems.answers import UnreachableError, printable, reason_of, shown
 from rankscope.systems.options import load_function, need, source_hash, versions_of
+from rankscope.systems.secrets import secrets_in, url_without_secrets
 from rankscope.systems.vector_index import Vectors
 from rankscope.systems.working_directory import resolve_path
 
 if TYPE_CHECKING:
-    from rankscope.systems.transport import Transport
+    from rankscope.systems.transport import HttpReply, Transport
 
 MINILM_PIP = '"rankscope[minilm]"'
 _BATCH_TOKENS = 8192
 _LONGEST_WAIT_S = 60.0
 _CONCURRENCY = 4
+_FIRST_ATTEMPTS = 2
+"""How often somebody is looked for who is not there."""
+OPENAI_URL = "https://api.openai.com/v1"
 Role = Literal["query", "doc"]
 
 
@@ -212,23 +218,28 @@ class Endpoint(msgspec.Struct, dict=True):
 
     model: str
     base_url: str
-    api_key_env: str = "OPENAI_API_KEY"
-    """The environment variable that holds the key; none is sent where it is not set."""
+    api_key: str | None = None
+    """The key; without one, and without api_key_env, none is sent."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key."""
+    allow_plain_http: bool = False
+    """Whether the key may be sent without encryption to another machine."""
     dimensions: int | None = None
     batch_size: int = 64
     n_attempts: int = 5
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        if not self.base_url.startswith(("http://", "https://")):
-            raise OptionError(f"base_url {self.base_url!r} is no http or https address", hint="e.g. https://…/v1")
+        check_endpoint({name: getattr(self, name) for name in ENDPOINT_OPTIONS})
 
     def describe(self) -> dict[str, Any]:
-        return {"model": self.model, "endpoint": self.base_url, "dimensions": self.dimensions}
+        endpoint = url_without_secrets(self.base_url)
+        return {"model": self.model, "endpoint": endpoint, "dimensions": self.dimensions}
 
     def encode(self, texts: Sequence[str], *, role: Role) -> list[list[float]]:  # noqa: ARG002 (one API for both)
         starts = range(0, len(texts), self.batch_size)
-        with ThreadPoolExecutor(max(1, min(_CONCURRENCY, len(starts)))) as pool:
+        secrets = secrets_in({name: getattr(self, name) for name in (*ENDPOINT_OPTIONS, "model")})
+        with secrets.kept_out_of_errors(), ThreadPoolExecutor(max(1, min(_CONCURRENCY, len(starts)))) as pool:
             parts = pool.map(lambda start: self._encode_batch(texts[start : start + self.batch_size]), starts)
             return [vector for part in parts for vector in part]
 
@@ -244,23 +255,40 @@ class Endpoint(msgspec.Struct, dict=True):
             content["dimensions"] = self.dimensions
         answer = self._ask(json.dumps(content).encode())
         try:
-            return [row["embedding"] for row in sorted(answer["data"], key=lambda row: row["index"])]
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            places, vectors = [row["index"] for row in rows], [row["embedding"] for row in rows]
         except (TypeError, KeyError, IndexError) as error:
             raise InputError(
-                f"{self.base_url} answered without embeddings: {shorten(json.dumps(answer))}",
+                f"{self._where} answered without embeddings: {shown(answer)}",
                 hint="is this an endpoint for embeddings, and the model one of its models?",
             ) from error
+        if places != list(range(len(texts))):
+            raise InputError(
+                f"{self._where} answered with vectors for the places {shown(places)} of {len(texts)} texts",
+                hint="it must return one vector per text, with index 0, 1, 2 …",
+            )
+        return vectors
+
+    @property
+    def _where(self) -> str:
+        return url_without_secrets(self.base_url)
+
+    def _headers(self) -> dict[str, str]:
+        key = self.api_key
+        if self.api_key_env is not None:
+            key = os.environ.get(self.api_key_env)
+            if key is None:
+                name = self.api_key_env
+                hint = f"set it: export {name}=…; without api_key_env no key is sent"
+                raise OptionError(f"the environment variable {name} is not set", hint=hint)
+        headers = {"Content-Type": "application/json"}
+        return headers if key is None else {**headers, "Authorization": f"Bearer {key.strip()}"}
 
     def _ask(self, body: bytes) -> Any:
         """Send one request, again up to the number of attempts, and return the answer."""
-        import http.client
+        from rankscope.systems.transport import HttpRequest, NobodyThereError
 
-        from rankscope.systems.transport import HttpReply, HttpRequest
-
-        headers = {"Content-Type": "application/json"}
-        if key := os.environ.get(self.api_key_env):
-            headers["Authorization"] = f"Bearer {key}"
-        request = HttpRequest("POST", f"{self.base_url.rstrip('/')}/embeddings", headers, body)
+        request = HttpRequest("POST", f"{self.base_url.rstrip('/')}/embeddings", self._headers(), body)
         for attempt in range(1, self.n_attempts + 1):
             reply: HttpReply | None = None
             try:
@@ -268,18 +296,46 @@ class Endpoint(msgspec.Struct, dict=True):
                 if reply.status in range(200, 300):
                     return json.loads(reply.content)
                 if attempt == self.n_attempts or (reply.status != 429 and reply.status < 500):
-                    raise InputError(
-                        f"{self.base_url} answered {reply.status}: {shorten(reply.content.decode('utf-8', 'replace'))}",
-                        hint="set the key in the environment variable that api_key_env names"
-                        if reply.status in (401, 403)
-                        else "see what it says",
-                    )
-            except (OSError, http.client.HTTPException, json.JSONDecodeError) as error:
-                if attempt == self.n_attempts:
-                    raise InputError(
-                        f"{self.base_url} did not answer in {attempt} attempts: {error}",
+                    raise self._refusal(reply)  # noqa: TRY301 (it passes the handlers below)
+            except RankscopeError:
+                raise
+            except Exception as error:
+                is_nobody = isinstance(error, ConnectionRefusedError | NobodyThereError | socket.gaierror)
+                if attempt == self.n_attempts or (is_nobody and attempt >= _FIRST_ATTEMPTS):
+                    kind = UnreachableError if is_nobody else InputError
+                    raise kind(
+                        f"{self._where} did not answer in {attempt} attempts: {reason_of(error)}",
                         hint="is it running, and is base_url right?",
                     ) from error
             asked = reply.retry_after_s if reply else None
             self.sleep(min(asked or float(2 ** (attempt - 1)), _LONGEST_WAIT_S))  # without its word 1, 2, 4 … seconds
         raise OptionError(f"n_attempts is {self.n_attempts}, but it must be 1 or more")
+
+    def _refusal(self, reply: HttpReply) -> InputError:
+        """Return what a status that is no success means; where it points to is said, and never followed."""
+        said = printable(shorten(reply.content.decode("utf-8", "replace"), limit=300))
+        moved = next((value for name, value in reply.headers.items() if name.lower() == "location"), "")
+        hint = "see what it says"
+        if moved:
+            said, hint = f"see {printable(moved)}", "redirections are not followed: give the address that it points to"
+        elif reply.status in (401, 403):
+            hint = 'name the key: api_key = "${NAME}", where NAME is the environment variable that holds it'
+        kind = UnreachableError if moved or reply.status in (401, 403, 404) else InputError
+        return kind(f"{self._where} answered {reply.status}: {said}", hint=hint)
+
+
+ENDPOINT_OPTIONS = ("base_url", "api_key", "api_key_env", "allow_plain_http")
+
+
+def check_endpoint(options: Mapping[str, Any]) -> None:
+    """Refuse an address that is none, two keys, and a key that would go out without encryption."""
+    from rankscope.systems.transport import check_address, check_secrets_stay_private
+
+    url = options.get("base_url") or OPENAI_URL
+    check_address(url, what="base_url")
+    key, variable = options.get("api_key"), options.get("api_key_env")
+    if key is not None and variable is not None:
+        raise OptionError("both api_key and api_key_env are given", hint='keep one: api_key = "${NAME}"')
+    headers = {"Authorization": key or variable or ""}
+    sent = {"url": url, "headers": headers, "allow_plain_http": options.get("allow_plain_http")}
+    check_secrets_stay_private(url, sent)

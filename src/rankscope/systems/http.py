@@ -5,31 +5,62 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import socket
+import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar
 
-from rankscope.errors import shorten
-from rankscope.systems.answers import Answer, BadAnswerError, Clock, RemoteSystem, by_position, check_ranking, reason_of
+from rankscope.errors import OptionError, shorten
+from rankscope.systems.answers import (
+    Answer,
+    BadAnswerError,
+    Clock,
+    RemoteSystem,
+    by_position,
+    check_ranking,
+    reason_of,
+    without_leak,
+)
 from rankscope.systems.base import Query, RankedDocs
-from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero
-from rankscope.systems.templates import fill, fill_data, parse_path, url_without_secrets, values_of, without_secrets
-from rankscope.systems.transport import HttpReply, HttpRequest, Transport, check_address
+from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero, options_in
+from rankscope.systems.secrets import secrets_in, url_without_secrets, without_secrets
+from rankscope.systems.templates import fill, fill_data, parse_path, values_of
+from rankscope.systems.transport import (
+    HttpReply,
+    HttpRequest,
+    NobodyThereError,
+    Transport,
+    check_address,
+    check_request_options,
+    check_secrets_stay_private,
+)
 
 _TRY_AGAIN = frozenset({408, 425, 429, *range(500, 600)})
 _LONGEST_WAIT_S = 120.0
 _IN_A_ROW = 50
 """After so many queries in a row that failed, the others are not asked any more."""
+_FIRST_QUERIES = 3
+"""Where so many are refused in the same way before any is answered, all would be."""
+_FIRST_ATTEMPTS = 2
+"""How often somebody is looked for who has not been there yet."""
+_NOBODY_THERE = (ConnectionRefusedError, NobodyThereError, socket.gaierror, ssl.SSLError)
+_WRONG_ADDRESS = frozenset({*range(300, 400), 401, 403, 404, 405, 407, 410})
+_SENT = ("url", "headers", "body", "query", "allow_plain_http")
 _percent_encode = partial(urllib.parse.quote, safe="")
 
 
 class RefusedError(BadAnswerError):
     """The server said no, and would say so again."""
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class BusyError(BadAnswerError):
@@ -56,12 +87,21 @@ class HttpSystem(RemoteSystem, kw_only=True):
     backoff_s: Annotated[AtLeastZero, NO_EFFECT] = 0.5
     """How long to wait after the first failure, in seconds; it doubles each time."""
     timeout_s: Annotated[AboveZero, NO_EFFECT] = 30.0
-    """How long one answer may take, in seconds."""
+    """How long one answer may take, in seconds, from opening the connection to the last byte."""
+    allow_plain_http: Annotated[bool, NO_EFFECT] = False
+    """Whether secrets may be sent without encryption to another machine."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_address(self.url)
         self.clock: Clock = time.perf_counter
+
+    @classmethod
+    def check_given(cls, given: Mapping[str, Any]) -> None:
+        url = given.get("url")
+        if url is not None:
+            check_address(url, what="url")
+            check_secrets_stay_private(url, given)
+        check_request_options(given.get("method"), given.get("headers") or {})
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
         raise NotImplementedError
@@ -75,15 +115,29 @@ class HttpSystem(RemoteSystem, kw_only=True):
         return {**described, **hidden, "url": url_without_secrets(self.url)}
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        yield from HttpBatch(self, k=k).answers(queries)
+        secrets = secrets_in({option.name: getattr(self, option.field) for option in options_in(type(self)).values()})
+        with secrets.kept_out_of_errors():
+            for answer in HttpBatch(self, k=k).answers(queries):
+                yield without_leak(answer, secrets)
 
     def _request(
         self, method: str | None, address: str, values: Mapping[str, Any], body: bytes | None, content_type: str
     ) -> HttpRequest:
-        headers = {"Accept": "application/json", **({"Content-Type": content_type} if body is not None else {})}
+        headers: dict[str, str | bytes] = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = content_type
         for name, text in self.headers.items():  # a line end would begin another header
-            headers[name] = fill(text, values, escape=lambda value: " ".join(value.split()))
+            line = " ".join(fill(text, values).split())
+            try:
+                headers[name] = line if line.isascii() else line.encode()
+            except UnicodeEncodeError:
+                raise RefusedError(f"the header {name} would hold half a character, a lone surrogate") from None
         url = fill(address, values, escape=_percent_encode)
+        if url != address:
+            try:
+                check_secrets_stay_private(url, {name: getattr(self, name, None) for name in _SENT})
+            except OptionError as error:
+                raise RefusedError(error.message) from None
         return HttpRequest(method or ("GET" if body is None else "POST"), url, headers, body)
 
 
@@ -144,12 +198,21 @@ class HttpBatch:
         self._pace = Pace(system.rate, self._stop)
         self._pool = ThreadPoolExecutor(system.concurrency)
         self._n_failed_in_a_row = 0
+        self._n_refused = 0
+        """How many of the first queries were refused in a way that has nothing to do with the query."""
 
     def answers(self, queries: Sequence[Query]) -> Iterator[Answer]:
-        """Yield answers as they come; a query is submitted when a thread is free for it."""
+        """Yield answers as they come; a query is submitted when a thread is free for it.
+
+        The first query goes out alone: where nobody is there, or all are refused, the others are not asked.
+        """
         waiting = iter(queries)
         running: set[Future[Answer]] = set()
         try:
+            lost = yield from self._first_answers(waiting)
+            if lost is not None:
+                words = f"not asked, as it would fail like query {lost.query_id!r}: {lost.reason}"
+                yield from (Answer(query.id, None, words, n_attempts=0, for_all=True) for query in waiting)
             while True:
                 free = self._system.concurrency - len(running)
                 running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
@@ -166,7 +229,19 @@ class HttpBatch:
             self._pool.shutdown(cancel_futures=True)
             self._transport.close()
 
-    def answer(self, query: Query) -> Answer:
+    def _first_answers(self, waiting: Iterator[Query]) -> Generator[Answer, None, Answer | None]:
+        """Yield the first answers, one by one, until one shows that others can succeed; return what all would get."""
+        for n_refused, query in enumerate(islice(waiting, _FIRST_QUERIES)):
+            answer = self._pool.submit(self.answer, query, is_first=True).result()
+            self._n_failed_in_a_row += answer.failed
+            yield answer
+            if answer.for_all:
+                return answer
+            if self._n_refused == n_refused:
+                return None
+        return None
+
+    def answer(self, query: Query, *, is_first: bool = False) -> Answer:
         if self._n_failed_in_a_row >= _IN_A_ROW:
             return Answer(query.id, None, f"not asked, as {_IN_A_ROW} queries in a row had failed", n_attempts=0)
         attempt, reason = 0, ""
@@ -175,21 +250,39 @@ class HttpBatch:
                 request = self._system.request_of(query, k=self._k)
                 self._pace.wait()
                 if self._stop.is_set():
-                    raise RefusedError("stopped")
+                    raise RefusedError("stopped")  # noqa: TRY301 (a failure like others)
                 started = self._system.clock()
                 reply = self._transport.send(request)
                 seconds = self._system.clock() - started  # until the last byte
                 ranking = self._system.ranking_of(content_of(reply), k=self._k)
-            except (OSError, http.client.HTTPException, BadAnswerError) as error:
-                reason = reason_of(error) if isinstance(error, BadAnswerError) else f"no answer: {reason_of(error)}"
-                if isinstance(error, TimeoutError):
-                    reason = f"no answer within {self._system.timeout_s:g} s"
-                is_last = isinstance(error, RefusedError) or attempt == self._system.attempts
+            except OptionError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever an answer holds, it fails its own query alone)
+                reason = self._reason(error)
+                if is_first and self._is_lost(error, attempt):
+                    return Answer(query.id, None, reason, n_attempts=attempt, for_all=True)
+                may_pass = isinstance(error, OSError | http.client.HTTPException | BadAnswerError)
+                is_last = not may_pass or isinstance(error, RefusedError) or attempt == self._system.attempts
                 if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
                     break
             else:
                 return Answer(query.id, ranking, seconds=seconds, n_attempts=attempt)
         return Answer(query.id, None, reason, n_attempts=attempt)
+
+    def _is_lost(self, error: Exception, attempt: int) -> bool:
+        """Tell whether all queries would fail as this one of the first has."""
+        if isinstance(error, _NOBODY_THERE):
+            return attempt >= min(_FIRST_ATTEMPTS, self._system.attempts)
+        self._n_refused += isinstance(error, RefusedError) and error.status in _WRONG_ADDRESS
+        return self._n_refused >= _FIRST_QUERIES
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, NobodyThereError):
+            return f"no answer: {error}"
+        if isinstance(error, TimeoutError):
+            return f"no answer within {self._system.timeout_s:g} s"
+        is_silent = isinstance(error, OSError | http.client.HTTPException)
+        return f"no answer: {reason_of(error)}" if is_silent else reason_of(error)
 
 
 class Pace:
@@ -212,17 +305,19 @@ class Pace:
 
 def content_of(reply: HttpReply) -> Any:
     """Return what a reply says as JSON, or why it cannot be used."""
-    said = shorten(" ".join(reply.content[:400].decode("utf-8", "replace").split()))
+    said = shorten(" ".join(reply.content[:1000].decode("utf-8", "replace").split()), limit=300)
     moved = next((f"see {value}" for name, value in reply.headers.items() if name.lower() == "location"), "")
     words = f"the server answered {reply.status}" + (f": {moved or said}" if moved or said else "")
     if reply.status in _TRY_AGAIN:
         raise BusyError(words, wait_s=reply.retry_after_s)
     if reply.status not in range(200, 300):
-        raise RefusedError(words)
+        raise RefusedError(words, status=reply.status)
     try:
         return json.loads(reply.content)
     except ValueError:
         raise BadAnswerError(f"the answer is not JSON: {said or 'nothing at all'}") from None
+    except RecursionError:
+        raise BadAnswerError(f"the answer is nested too deeply to be read: {said}") from None
 
 
 def wait_s(error: BaseException, query: Query, attempt: int, backoff_s: float) -> float:

@@ -198,6 +198,13 @@ def load_function(target: str | Callable[..., Any], *, what: str) -> Callable[..
         raise OptionError(
             f"{what} {target!r}: {error}", hint="is the module on PYTHONPATH, or in the current folder?"
         ) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a module does when it is loaded, sys.exit too
+        raise OptionError(
+            f"{what} {target!r}: loading {module_name} fails: {type(error).__name__}: {error}",
+            hint=f"import {module_name} in Python to see where",
+        ) from error
     for part in path.split("."):
         if not hasattr(found, part):
             raise OptionError(f"{what} {target!r}: {module_name} has no {path}", hint=did_you_mean(part, dir(found)))

@@ -18,7 +18,7 @@ import msgspec
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.records import field_docs
 from rankscope.registry import Entry, Registry
-from rankscope.systems.base import System
+from rankscope.systems.base import OptionSystem, System
 from rankscope.systems.options import MISSING, check_value, load_function, options_in
 
 SYSTEMS: Registry[type[System]] = Registry(
@@ -114,6 +114,8 @@ def refuse_misfits(kind: Any, type: str, options: Mapping[str, Any]) -> None:  #
     for name in known:
         if name in options:
             check_value(known[name], options[name])
+    if issubclass(kind, OptionSystem):
+        kind.check_given(options)
 
 
 def system_names_in(type: str, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: A002 (as above)

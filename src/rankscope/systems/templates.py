@@ -18,18 +18,13 @@ from typing import Any
 
 import msgspec
 
-from rankscope.errors import OptionError, did_you_mean, shorten
-from rankscope.systems.answers import BadAnswerError
+from rankscope.errors import OptionError, did_you_mean
+from rankscope.systems.answers import BadAnswerError, shown
 from rankscope.systems.base import Query
 
 _PLACE = re.compile(
     r"\$\{(?P<variable>[A-Za-z_]\w*)\}|(?P<open>\{\{)|(?P<close>\}\})|\{(?P<name>[A-Za-z_][\w.-]*?)(?P<default>:-[^{}]*)?\}"
 )
-SECRET_NAMES = re.compile(
-    r"auth(?!or(?!i))|cookie|token(?![is])|secret|passw|api[-_]?key|(^|[-_])key$|credential", re.IGNORECASE
-)
-"""Names of headers and fields that hold secrets; not author, tokenizer or max_tokens."""
-HIDDEN = "(hidden)"
 ALL = object()
 """The step to everything in a list or table."""
 
@@ -87,25 +82,6 @@ def fill_data(template: Any, values: Mapping[str, Any]) -> Any:
     return template
 
 
-def without_secrets(value: Any, *, name: str = "") -> Any:
-    """Return options as they may be written down: what stands under a name that speaks of a secret is hidden."""
-    if isinstance(value, Mapping):
-        return {str(key): without_secrets(inner, name=str(key)) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [without_secrets(inner, name=name) for inner in value]
-    return HIDDEN if SECRET_NAMES.search(name) and value else value
-
-
-def url_without_secrets(url: str) -> str:
-    """Return an address as it may be written down: without a password, and with keys in it hidden."""
-    url = re.sub(r"(://)[^/@]*@", rf"\1{HIDDEN}@", url)
-    return re.sub(
-        r"([?&])([^=&#]+)=([^&#]*)",
-        lambda match: f"{match[1]}{match[2]}={HIDDEN if SECRET_NAMES.search(match[2]) else match[3]}",
-        url,
-    )
-
-
 class JsonPath(msgspec.Struct, frozen=True):
     """A path that has been read, with its text."""
 
@@ -127,7 +103,7 @@ class JsonPath(msgspec.Struct, frozen=True):
                 elif is_key or is_place:
                     found.append(value[step])
                 else:
-                    but = shorten(repr(value), limit=80)
+                    but = shown(value, limit=80)
                     raise BadAnswerError(f"the answer has nothing at {self.text}: {path} is not there, but {but}")
         return found
 

@@ -1,17 +1,21 @@
-"""HTTP requests by urllib3: pooled connections, a deadline for the whole answer, proxies of the environment."""
+"""HTTP requests by urllib3: pooled connections, a deadline for the whole exchange, proxies of the environment."""
 
 from __future__ import annotations
 
 import http.client
+import io
+import ipaddress
+import re
 import socket
 import threading
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
@@ -20,9 +24,18 @@ import urllib3
 from urllib3.connection import HTTPConnection
 
 from rankscope.errors import OptionError
+from rankscope.systems.answers import LARGEST_ANSWER_BYTES
+from rankscope.systems.secrets import SECRET_NAMES, FromEnvironment, secrets_in, url_without_secrets
 
-LARGEST_ANSWER_BYTES = 1 << 27
+_CONNECT_S = 5.0
+"""Where nobody has opened the door by then, nobody is there."""
+_PLACE = re.compile(r"\$?\{[^{}]*\}")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+
+
+class NobodyThereError(TimeoutError):
+    """Nobody opened the connection in time."""
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
@@ -30,7 +43,7 @@ class HttpRequest(msgspec.Struct, frozen=True):
 
     method: str
     url: str
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str | bytes] = {}
     body: bytes | None = None
 
 
@@ -45,13 +58,12 @@ class HttpReply(msgspec.Struct, frozen=True):
     def retry_after_s(self) -> float | None:
         """How long the server asks to wait: Retry-After holds seconds or a date."""
         text = next((value.strip() for name, value in self.headers.items() if name.lower() == "retry-after"), "")
-        if text.replace(".", "", 1).isdigit():
+        if re.fullmatch(r"[0-9]+(\.[0-9]*)?", text):
             return float(text)
         try:
-            date = parsedate_to_datetime(text)
-        except ValueError:
+            return max((parsedate_to_datetime(text).astimezone(UTC) - datetime.now(UTC)).total_seconds(), 0.0)
+        except (ValueError, TypeError, OverflowError, OSError):  # no date, or one that no clock can show
             return None
-        return max((date.astimezone(UTC) - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 class Transport:
@@ -64,6 +76,8 @@ class Transport:
         self._open: WeakSet[HTTPConnection] = WeakSet()
         self._lock = threading.Lock()
         self._is_closed = False
+        self._now = threading.local()
+        """The deadline of the request that a thread is waiting for."""
 
     def send(self, request: HttpRequest) -> HttpReply:
         """Send a request and return the reply, whatever its status; redirections are not followed.
@@ -72,9 +86,10 @@ class Transport:
         where the last byte does not come in time, and an OSError or http.client.HTTPException where no reply does.
         """
         check_address(request.url)
-        deadline = time.monotonic() + self.timeout_s
+        deadline = self._now.deadline = time.monotonic() + self.timeout_s
         parts = urllib.parse.urlsplit(request.url)
-        bypass = urllib.request.proxy_bypass(str(parts.hostname))  # as http_proxy, https_proxy and no_proxy say
+        host = str(parts.hostname)
+        bypass = is_loopback(host) or urllib.request.proxy_bypass(host)  # as http_proxy, https_proxy and no_proxy say
         proxy = None if bypass else urllib.request.getproxies().get(parts.scheme) or None
         if proxy and "://" not in proxy:
             proxy = f"http://{proxy}"
@@ -110,6 +125,8 @@ class Transport:
         """Return a kind of connection that is noted when it is opened, as a pool does not know those in use."""
 
         def connect(connection: HTTPConnection) -> None:
+            timed: Any = partial(TimedResponse, left=lambda: seconds_left(self._now.deadline))
+            connection.response_class = timed
             kind.connect(connection)
             with self._lock:
                 self._open.add(connection)
@@ -121,10 +138,98 @@ class Transport:
         return type(kind.__name__, (kind,), {"connect": connect})
 
 
-def check_address(url: str) -> None:
+class TimedResponse(http.client.HTTPResponse):
+    """A response whose every byte, those of the headers too, has to come before the deadline."""
+
+    def __init__(self, sock: Any, *args: Any, left: Callable[[], float], **options: Any) -> None:
+        super().__init__(sock, *args, **options)
+        self.fp.close()
+        sock._io_refs += 1  # noqa: SLF001 (as makefile counts: a socket is closed once all of its files are)
+        self.fp = io.BufferedReader(TimedStream(sock, left))
+
+
+class TimedStream(socket.SocketIO):
+    """What comes in through a socket, until time is up."""
+
+    def __init__(self, sock: Any, left: Callable[[], float]) -> None:
+        super().__init__(sock, "r")
+        self._socket = sock
+        self._left = left
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._socket.settimeout(self._left())
+        return super().readinto(buffer)
+
+
+def check_address(url: str, *, what: str = "") -> None:
+    """Refuse what is no address; places of a template may stand for any part of it."""
+    problem = ""
+    try:
+        parts = urllib.parse.urlsplit(_PLACE.sub("1", url))
+        _ = parts.port
+        if parts.hostname and ":" in parts.hostname:
+            ipaddress.IPv6Address(parts.hostname.partition("%")[0])
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            problem = "is no http or https address"
+        elif re.search(r"[\x00-\x20\x7f]", _PLACE.sub("", url).strip()):
+            problem = "has blanks or control characters in it"
+    except ValueError as error:
+        problem = f"is no address: {error}"
+    if problem:
+        shown = repr(url) if isinstance(url, FromEnvironment) else repr(url_without_secrets(url))
+        hint = "e.g. http://localhost:8000/search"
+        raise OptionError(f"{f'{what} ' if what else ''}{shown} {problem}", hint=hint)
+
+
+def check_request_options(method: str | None, headers: Mapping[str, str]) -> None:
+    """Refuse a method or the name of a header that no request can have."""
+    if method is not None and not _TOKEN.fullmatch(method):
+        raise OptionError(f"method {method!r} is no method of HTTP", hint="for example GET or POST")
+    for name in headers:
+        if not _TOKEN.fullmatch(name):
+            hint = "letters, digits and hyphens, such as X-Index"
+            raise OptionError(f"headers: {name!r} cannot be the name of a header", hint=hint)
+
+
+def check_secrets_stay_private(url: str, options: Mapping[str, Any]) -> None:
+    """Refuse to send a secret over a connection that others can read: it has to be https, or stay on this machine.
+
+    `options` are those of a system, of which url, headers, body and query are sent. A host that is a place of a
+    template is looked at when it is known.
+    """
+    if options.get("allow_plain_http") or is_private(url) or "{" in urllib.parse.urlsplit(url).netloc:
+        return
+    secret = next(iter(secret_places(options)), None)
+    if secret is not None:
+        raise OptionError(
+            f"{secret} holds a secret, and {url_without_secrets(url)} is not encrypted: nothing is sent",
+            hint="use https; allow_plain_http = true sends it all the same, readable for everybody on the way",
+        )
+
+
+def secret_places(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what of the options that are sent holds a secret: headers from the environment, and what is named so."""
+    for name, text in (options.get("headers") or {}).items():
+        if isinstance(text, FromEnvironment) or "${" in text or (SECRET_NAMES.search(name) and text):
+            yield f"the header {name}"
+    url = options.get("url") or ""
+    if url_without_secrets(url) != url:
+        yield "the address"
+    for name in ("url", "body", "query"):
+        if secrets_in({name: options.get(name)}).named:
+            yield name
+
+
+def is_private(url: str) -> bool:
     parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise OptionError(f"{url!r} is no http or https address", hint="e.g. http://localhost:8000/search")
+    return parts.scheme == "https" or is_loopback(parts.hostname or "")
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return host.lower() == "localhost" or ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
 
 
 def new_manager(proxy: str | None, *, n_connections: int) -> urllib3.PoolManager:
@@ -150,7 +255,7 @@ def _send(manager: urllib3.PoolManager, request: HttpRequest, deadline: float) -
             redirect=False,
             retries=False,
             preload_content=False,
-            timeout=urllib3.Timeout(total=seconds_left(deadline)),
+            timeout=urllib3.Timeout(connect=min(_CONNECT_S, seconds_left(deadline)), read=seconds_left(deadline)),
         )
         try:
             content = read_until(deadline, response)
@@ -164,16 +269,13 @@ def _send(manager: urllib3.PoolManager, request: HttpRequest, deadline: float) -
 
 
 def read_until(deadline: float, response: urllib3.BaseHTTPResponse) -> bytes:
-    """Read an answer bit by bit, so that one which trickles in for ever comes to an end."""
+    """Read an answer bit by bit, so that one without end is given up while it arrives."""
     content = bytearray()
     while chunk := response.read1(1 << 16):
         content += chunk
         if len(content) > LARGEST_ANSWER_BYTES:
             raise http.client.HTTPException(f"the answer is longer than {LARGEST_ANSWER_BYTES >> 20} MB")
-        left = seconds_left(deadline)
-        sock = getattr(response.connection, "sock", None)
-        if isinstance(sock, socket.socket):
-            sock.settimeout(left)
+        seconds_left(deadline)
     return bytes(content)
 
 
@@ -186,6 +288,9 @@ def seconds_left(deadline: float) -> float:
 
 def plain_error(error: urllib3.exceptions.HTTPError) -> Exception:
     """Return the error of the standard library that urllib3 has wrapped, however deep."""
+    exceptions = urllib3.exceptions
+    if isinstance(error, exceptions.ConnectTimeoutError) and not isinstance(error, exceptions.NewConnectionError):
+        return NobodyThereError(f"nobody opened the connection within {_CONNECT_S:g} s")
     inner = error.__cause__ or next((part for part in error.args if isinstance(part, Exception)), None)
     for found in (error, inner):
         if isinstance(found, OSError | http.client.HTTPException):

@@ -23,7 +23,14 @@ from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeWarning
-from rankscope.evaluation import chosen_profile, decide_measures, decide_policies, id_notes, load_side_data
+from rankscope.evaluation import (
+    chosen_profile,
+    decide_measures,
+    decide_policies,
+    id_notes,
+    load_side_data,
+    queries_asked,
+)
 from rankscope.light import names_of
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
@@ -121,6 +128,7 @@ def diagnose(
     measure = decide_measures(chosen, f"nDCG@{k}")[0]
     judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
     loaded = load_run(run, options=options)
+    judged, asked_notes = queries_asked(judged, [loaded])
     raise_or_warn(find_swap(judged, loaded, decided), anyway=anyway)
     vectors = next(iter(load_side_data(embeddings=embeddings, docs=None, ontology=None).values()), None)
     hits = align(judged, loaded, decided)
@@ -136,7 +144,7 @@ def diagnose(
         extras = Extras(judged, top_docs(loaded, view.hits.query_ids, decided, depth=k), embeddings=vectors)
         redundancy = parse_measures(f"Redundancy@{k}")[0].score(view.hits, extras=extras)
         view.repeated_share = np.nan_to_num(redundancy)
-    for note in id_notes(judged, loaded):
+    for note in (*asked_notes, *id_notes(judged, loaded)):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])

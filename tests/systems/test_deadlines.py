@@ -78,14 +78,14 @@ class TestHttp:
         with raw_server(drip(text, 0.05)) as port:
             started = time.monotonic()
             (answer,) = Http(url=f"http://127.0.0.1:{port}/", timeout_s=1, attempts=1).answers(QUERIES[:1], k=1)
-            assert 0.9 < time.monotonic() - started < 2
+            assert 0.9 < time.monotonic() - started < 5
         assert answer.reason == "no answer within 1 s"
 
     def test_an_encrypted_connection_that_is_never_made_ends_in_time(self):
         with raw_server(drip(b"\x16\x03\x03" + b"\x00" * 500, 0.05)) as port:
             started = time.monotonic()
             (answer,) = Http(url=f"https://127.0.0.1:{port}/", timeout_s=1, attempts=1).answers(QUERIES[:1], k=1)
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 5
         assert answer.failed
 
     def test_a_door_that_nobody_opens(self):
@@ -99,7 +99,7 @@ class TestHttp:
                 one.connect_ex(("127.0.0.1", port))
             started = time.monotonic()
             (answer,) = Http(url=f"http://127.0.0.1:{port}/", timeout_s=1, attempts=1).answers(QUERIES[:1], k=1)
-            assert time.monotonic() - started < 3
+            assert time.monotonic() - started < 10
             for one in waiting:
                 one.close()
         assert answer.failed
@@ -111,7 +111,7 @@ class TestHttp:
             started = time.monotonic()
             with pytest.raises(ValueError, match="did not answer in 1 attempts"):
                 endpoint.encode(["x"], role="doc")
-            assert time.monotonic() - started < 2
+            assert time.monotonic() - started < 5
 
     def test_an_endless_answer_is_refused_while_it_arrives(self, monkeypatch):
         monkeypatch.setattr("rankscope.systems.transport.LARGEST_ANSWER_BYTES", 1 << 20)
@@ -149,7 +149,7 @@ class TestFirstQuery:
         many = [Query(str(i), "x") for i in range(40)]
         started = time.monotonic()
         answers = list(Http(url=f"http://127.0.0.1:{port}/", backoff_s=0.1).answers(many, k=1))
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
         assert len(answers) == 40
         assert answers[0].reason.startswith("no answer: ConnectionRefusedError")
         assert answers[0].n_attempts == 2
@@ -220,7 +220,7 @@ class TestPrograms:
         script = f"sleep 25 & echo $! > {tmp_path}/child; cat >/dev/null; sleep 25"
         started = time.monotonic()
         answers = list(self.shell(script, timeout_s=1).answers(QUERIES, k=1))
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 10
         assert {answer.reason for answer in answers} == {"the program had not ended after 1 s"}
         assert not is_running(int((tmp_path / "child").read_text()))
 
@@ -232,10 +232,10 @@ class TestPrograms:
         assert not is_running(int((tmp_path / "child").read_text()))
 
     def test_one_that_has_left_the_group_does_not_keep_us_waiting(self, tmp_path):
-        script = f"setsid sleep 8 & echo $! > {tmp_path}/child; cat >/dev/null; sleep 25"
+        script = f"setsid sleep 20 & echo $! > {tmp_path}/child; cat >/dev/null; sleep 25"
         started = time.monotonic()
         answers = list(self.shell(script, timeout_s=0.5).answers(QUERIES, k=1))
-        assert time.monotonic() - started < 7.5
+        assert time.monotonic() - started < 15
         assert all(answer.failed for answer in answers)
 
     def test_stopping_ends_the_children(self, tmp_path):
@@ -261,9 +261,11 @@ class TestPrograms:
         before = len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
         for _ in range(5):
             list(system.answers(QUERIES, k=1))
-        assert (len(list(Path("/proc/self/fd").iterdir())), threading.active_count()) == before
-        with pytest.raises(ChildProcessError):
-            os.waitpid(-1, os.WNOHANG)
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before[0]
+        assert threading.active_count() <= before[1]
+        own = ["ps", "-o", "stat=", "--ppid", str(os.getpid())]
+        states = subprocess.run(own, capture_output=True, text=True, check=False).stdout.split()
+        assert not any(state.startswith("Z") for state in states), "zombies"
 
     @pytest.mark.parametrize(
         ("script", "reason"),

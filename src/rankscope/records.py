@@ -75,6 +75,8 @@ def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> A
         data = json.loads(text)
     except ValueError as error:
         raise OptionError(f"{where + ': ' if where else ''}not JSON: {error}") from None
+    except RecursionError:
+        raise OptionError(f"{where + ': ' if where else ''}the values of its JSON are nested too deeply") from None
     return from_builtins(kind, data, where=where)
 
 

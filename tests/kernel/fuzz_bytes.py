@@ -12,6 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from rankscope.align.policies import Policies
 from rankscope.data.qrels import IndexedQrels, Qrels
 from rankscope.data.run import Run
 from rankscope.io import trec
+from rankscope.io.limits import max_line_bytes
 from rankscope.io.read import check_collected
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import FileReading
@@ -105,6 +107,9 @@ class TextInMemory:
             return array_of(self.data)
         return (self.data[i : i + self.n_per_chunk] for i in range(0, len(self.data), self.n_per_chunk))
 
+    def errors_of_kernel(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def accept(self, bad_lines: Any, *, n_rows: int, tag: str | None) -> None:
         bad_run_lines(NAME, bad_lines, n_good=n_rows, lenient=self.lenient)
         if not n_rows:
@@ -137,7 +142,7 @@ def read_qrels(data: bytes, *, duplicates: str, threads: int) -> Qrels:
         rows: QrelsRows = read_rows(data, QRELS, lenient=False)
         return rows
 
-    index = index_qrels_text(array_of(data), threads=threads)
+    index = index_qrels_text(array_of(data), max_line=max_line_bytes(), threads=threads)
     return Qrels(read() if index is None else IndexedQrels(index, read), duplicates=duplicates)
 
 

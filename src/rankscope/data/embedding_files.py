@@ -77,7 +77,15 @@ def read_embeddings(path: str) -> Embeddings:
         raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
     import polars as pl
 
-    return from_table(pl.DataFrame([row for _, row in read_rows(name, format=format_name)]), where=name)
+    rows = [row for _, row in read_rows(name, format=format_name)]
+    try:
+        table = pl.DataFrame(rows)
+    except Exception as error:  # whatever keeps Polars from making columns of the rows
+        raise FormatError(
+            f"{name}: its rows make no table: {str(error).partition(chr(10))[0]}",
+            hint="every row needs an id and a vector, each of the same type in all rows",
+        ) from error
+    return from_table(table, where=name)
 
 
 def load_array(path: str, **options: Any) -> Any:

@@ -254,6 +254,7 @@ def check_arrow(file: BinaryIO, size: int) -> None:
 
 def check_message(file: BinaryIO, at: int, size: int) -> int:
     """Check one message and return its length; 0 at the end of a stream."""
+    n_header: int
     mark, n_header = struct.unpack("<Ii", read_at(file, at, 8, size))
     n_before = 8
     if mark != 0xFFFFFFFF:  # as written before 2019

@@ -37,8 +37,10 @@ def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
     try:
         return read(io.BytesIO(content))
     except (PolarsError, PanicException, OSError, ValueError) as error:
+        is_panic = isinstance(error, PanicException)  # its text is for those who write Polars
+        reason = "its content is damaged" if is_panic else str(error).partition("\n")[0]
         raise FormatError(
-            f"{reading.name} cannot be read as a table: {str(error).partition(chr(10))[0]}",
+            f"{reading.name} cannot be read as a table: {reason}",
             hint="it is damaged, cut off or in another format; without a format given, it is told from the content",
         ) from error
 

@@ -34,7 +34,7 @@ def check_table(file: BinaryIO, layout: str, *, name: str) -> None:
             check_parquet(file, size)
         else:
             check_arrow(file, size)
-    except (Damage, struct.error, IndexError, KeyError, TypeError, OverflowError, RecursionError) as error:
+    except (Damage, struct.error, LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, Damage) else "its headers cannot be read"
         raise FormatError(
             f"{name} cannot be read as a table: {reason}",

@@ -134,10 +134,10 @@ def is_plain(path: str | os.PathLike[str], kind: str) -> bool:
     if not (len(fields) >= 6 if kind == "run" else len(fields) == 4):
         return False
     try:
-        float(fields[4 if kind == "run" else 3])
+        number = float(fields[4 if kind == "run" else 3])
     except ValueError:
         return False
-    return True
+    return number == number  # noqa: PLR0124 (NaN is not, and no score either)
 
 
 def bad_run_lines(

@@ -47,7 +47,15 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def index_qrels_text(data: Any, *, threads: int | None = None) -> Any | None:
-    """Return the kernel's index of TREC qrels text, or None where the reference reader has to read it."""
+def index_qrels_text(data: Any, *, max_line: int, threads: int | None = None) -> Any | None:
+    """Return the kernel's index of TREC qrels text, or None where the reference reader has to read it.
+
+    Text is given as bytes, or as the number of an open file and its size.
+    """
     module = kernel()
-    return None if module is None else module.qrels_of_text(data, threads=n_threads(threads, n_bytes=len(data)))
+    if module is None:
+        return None
+    if isinstance(data, tuple):
+        file, n_bytes = data
+        return module.qrels_of_file(file, n_bytes, threads=n_threads(threads, n_bytes=n_bytes), max_line=max_line)
+    return module.qrels_of_text(data, threads=n_threads(threads, n_bytes=len(data)), max_line=max_line)

@@ -96,8 +96,10 @@ def from_json(kind: type[AnyRecord], text: str | bytes, *, where: str = "") -> A
     name = kind.__name__.removesuffix("Record")
     try:
         data = json.loads(text, parse_float=finite_float, parse_constant=finite_float)
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError) as error:
         raise OptionError(f"{before}not JSON: {error}", hint=f"what is wanted is the JSON of {name}") from None
+    except RecursionError:
+        raise OptionError(f"{before}the values of its JSON are nested too deeply") from None
     found = kind_of_json(data)
     if found and found != name:
         raise OptionError(f"{before}this is the JSON of {found}, but what is wanted is that of {name}")

@@ -49,7 +49,7 @@ def test_a_file_that_may_not_be_read(write_file, monkeypatch):
 
 
 def test_a_device_that_may_not_be_read(monkeypatch):
-    monkeypatch.setattr("pathlib.Path.read_bytes", deny)
+    monkeypatch.setattr("pathlib.Path.open", deny)
     with pytest.raises(InputError, match="cannot be read: Permission denied"):
         read_run(os.devnull)
 

@@ -15,10 +15,19 @@ from rankscope.arrays import Bools, offsets_of
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run, raise_duplicate
 from rankscope.errors import MissingQueriesError, NoOverlapError, did_you_mean
+from rankscope.io.limits import out_of_memory
 
 
 def align(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None = None) -> Hits:
     """Find the judged docs of every query in the run, with their ranks."""
+    try:
+        return align_by(qrels, run, policies, threads=threads)
+    except MemoryError as error:
+        raise out_of_memory(run.name or "the run", 0) from error
+
+
+def align_by(qrels: Qrels, run: Run, policies: Policies, *, threads: int | None) -> Hits:
+    """Align by the kernel, or by the reference where the kernel cannot."""
     found = find_with_kernel(qrels, run, policies, threads=threads)
     if found is not None:
         check_answered(qrels, found.answered, found.other_queries, found.n_other_queries, policies)

@@ -15,6 +15,8 @@ from rankscope.align.policies import Policies
 from rankscope.data.qrels import Qrels
 from rankscope.data.run import Run
 from rankscope.data.sources import DictSource, RowsSource, TableSource
+from rankscope.io.limits import max_line_bytes
+from rankscope.io.text import TrecFile
 from rankscope.native import kernel, n_threads
 
 
@@ -65,17 +67,23 @@ def find_with_kernel(qrels: Qrels, run: Run, policies: Policies, *, threads: int
 
 
 def find_in_text(module: Any, index: Any, source: Any, call: dict[str, Any], threads: int | None) -> Any:
-    """Find in TREC text that lies in memory, is mapped there, or arrives in pieces."""
+    """Find in TREC text that lies in a file or in memory, or arrives in pieces."""
     data = source.trec_text()
     if data is None:
         return None
-    if isinstance(data, np.ndarray):
-        *answer, tag, bad_lines = module.align_text(index, data, **call, threads=n_threads(threads, n_bytes=len(data)))
-    else:
-        stream = module.TextStream(index, **call, threads=n_threads(threads))
-        for chunk in data:
-            stream.feed(chunk)
-        *answer, tag, bad_lines = stream.finish()
+    call |= {"max_line": max_line_bytes()}
+    with source.errors_of_kernel():
+        if isinstance(data, TrecFile):
+            with data.opened() as (file, size):
+                found = module.align_file(index, file, size, **call, threads=n_threads(threads, n_bytes=size))
+        elif isinstance(data, np.ndarray):
+            found = module.align_text(index, data, **call, threads=n_threads(threads, n_bytes=len(data)))
+        else:
+            stream = module.TextStream(index, **call, threads=n_threads(threads))
+            for chunk in data:
+                stream.feed(chunk)
+            found = stream.finish()
+    *answer, tag, bad_lines = found
     source.accept(bad_lines, n_rows=answer[1], tag=tag)
     return answer
 

@@ -20,6 +20,7 @@ from rankscope.data.qrels import HIGHEST_USUAL_GRADE, Qrels
 from rankscope.data.run import Run
 from rankscope.data.sources import DictSource, TableSource
 from rankscope.errors import InputError, RankscopeWarning
+from rankscope.io.limits import out_of_memory
 
 if TYPE_CHECKING:
     from rankscope.align.finding import Finding  # loaded where there is something to find
@@ -47,7 +48,10 @@ def find_mismatch(qrels: Qrels, run: Run, counts: Counts) -> Finding | None:
     """
     if counts.unjudged < counts.retrieved:
         return None
-    return compare_docs(run.name or "run", qrels, run.rows.doc)
+    try:
+        return compare_docs(run.name or "run", qrels, run.rows.doc)
+    except MemoryError as error:
+        raise out_of_memory(run.name or "the run", 0) from error
 
 
 def compare_docs(where: str, qrels: Qrels, retrieved: Iterable[str]) -> Finding | None:

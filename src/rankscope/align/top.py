@@ -19,6 +19,7 @@ from rankscope.arrays import offsets_of
 from rankscope.data.run import Run
 from rankscope.data.sources import RowsSource, TableSource
 from rankscope.io.rows import RunRows
+from rankscope.io.text import TrecFile
 from rankscope.light import LightRecord
 
 _BLOCK_BYTES = 1 << 23
@@ -88,7 +89,9 @@ def frames_of(source: Any, needed: Sequence[str]) -> Iterable[Any]:
 
 
 def blocks_of(text: Any) -> Iterator[bytes]:
-    """Yield TREC text, which lies in memory or arrives in pieces, in large blocks of whole lines."""
+    """Yield TREC text, which lies in a file or in memory or arrives in pieces, in large blocks of whole lines."""
+    if isinstance(text, TrecFile):
+        text = text.chunks()
     if not isinstance(text, np.ndarray):
         yield from blocks_of_stream(text)
         return

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, did_you_mean
-from rankscope.io.columns import DOC_COLUMNS, match_columns
+from rankscope.io.columns import DOC_COLUMNS, first_names, match_columns
 from rankscope.io.ids import as_id
 from rankscope.light import LightRecord
 
@@ -106,7 +106,7 @@ def id_column(names: Iterable[Any], *, where: str) -> str:
     found = match_columns(listed, {"id": DOC_COLUMNS["id"]})
     if "id" not in found:
         raise FormatError(
-            f"{where} has no column for the doc id; its columns are {', '.join(listed)}",
+            f"{where} has no column for the doc id; its columns are {first_names(listed)}",
             hint="call it id, doc_id, docno or _id",
         )
     return found["id"]
@@ -147,7 +147,7 @@ def cell_value(text: str) -> Any:
 
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -14,10 +13,13 @@ import numpy as np
 from rankscope.data.docs import id_column
 from rankscope.data.embeddings import Embeddings, make_embeddings
 from rankscope.errors import FormatError, IdError, InputError
-from rankscope.io.columns import EMBEDDING_COLUMNS, match_columns
+from rankscope.io.columns import EMBEDDING_COLUMNS, first_names, match_columns
+from rankscope.io.files import parse_json
 from rankscope.io.formats import FORMATS, format_in_name
-from rankscope.io.source import missing
+from rankscope.io.limits import in_words, out_of_memory
+from rankscope.io.source import missing, source_of
 from rankscope.io.table import read_rows
+from rankscope.io.table_check import check_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,9 +57,10 @@ def from_mapping(vectors: Mapping[Any, Any], *, where: str) -> Embeddings:
 
 
 def read_embeddings(path: str) -> Embeddings:
-    matched = None if Path(path).exists() else re.fullmatch(r"(.+\.npy):(.+)", path, re.DOTALL)
+    is_there = os.path.exists(path)  # noqa: PTH110 (unlike pathlib's, it takes a name that no system would allow)
+    matched = None if is_there else re.fullmatch(r"(.+\.npy):(.+)", path, re.DOTALL)
     name, ids = matched.groups() if matched else (path, None)
-    if not Path(name).exists():
+    if not os.path.exists(name):  # noqa: PTH110 (as above)
         raise missing(Path(name))
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":
@@ -72,25 +75,47 @@ def read_embeddings(path: str) -> Embeddings:
         raise FormatError(f"{name} is no file of embeddings: its name ends in {suffix or 'nothing'}", hint=_SHAPES)
     import polars as pl
 
-    return from_table(pl.DataFrame([row for _, row in read_rows(name, format=format_name)]), where=name)
+    rows = [row for _, row in read_rows(name, format=format_name)]
+    try:
+        table = pl.DataFrame(rows)
+    except Exception as error:  # whatever keeps Polars from making columns of the rows
+        raise FormatError(
+            f"{name}: its rows make no table: {str(error).partition(chr(10))[0]}",
+            hint="every row needs an id and a vector, each of the same type in all rows",
+        ) from error
+    return from_table(table, where=name)
 
 
 def load_array(path: str, **options: Any) -> Any:
     """Load what NumPy has saved: one array, or a dict of those in an archive."""
-    import zipfile
-    import zlib
-
     try:
         if Path(path).suffix.lower() != ".npz":
             return np.load(path, allow_pickle=False, **options)
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            check_archive(path, archive.zip)
             return {name: archive[name] for name in archive.files}
-    except (ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+    except MemoryError as error:
+        raise out_of_memory(path, Path(path).stat().st_size) from error
+    except InputError:
+        raise
+    except Exception as error:  # whatever NumPy and zipfile stumble over: encryption, unknown methods, odd headers
         raise FormatError(
             f"{path} cannot be read by NumPy: {error}",
             hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
             "since they could run code",
         ) from error
+
+
+def check_archive(path: str, archive: Any) -> None:
+    """Refuse an archive whose arrays would be much larger than itself: its sizes are lies, or it is made to harm."""
+    entries = archive.infolist()
+    n_bytes = sum(entry.file_size for entry in entries)
+    n_stored = Path(path).stat().st_size
+    if n_bytes > max(1 << 26, 1000 * n_stored):
+        raise FormatError(
+            f"{path} says that its arrays have {in_words(n_bytes)}, and has {in_words(n_stored)} itself",
+            hint="it is damaged, or made to fill the memory; save the arrays again",
+        )
 
 
 def ids_beside(path: str) -> Path:
@@ -107,16 +132,13 @@ def ids_beside(path: str) -> Path:
 
 def read_ids(path: Path) -> Iterable[Any]:
     """Read ids: one a line, or a JSON list, or an array."""
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 (as above)
         raise missing(path)
     if path.suffix.lower() == ".npy":
         return np.asarray(load_array(str(path)))
-    text = path.read_bytes().decode("utf-8-sig", "surrogateescape")
+    text = source_of(path).read().decode("utf-8", "surrogateescape")
     if path.suffix.lower() == ".json":
-        try:
-            listed = json.loads(text)
-        except ValueError as error:
-            raise FormatError(f"{path} is not valid JSON: {error}", hint='ids are a list: ["a", "b"]') from error
+        listed = parse_json(text, where=str(path), hint='ids are a list: ["a", "b"]')
         if not isinstance(listed, list):
             raise FormatError(f"{path} holds no list", hint='ids are a list, in the order of the rows: ["a", "b"]')
         return listed
@@ -150,13 +172,15 @@ def only(names: Iterable[str]) -> str | None:
 def read_parquet(path: str) -> Embeddings:
     """Read an id column and a column of vectors, or one column per dimension; other columns are not read."""
     import polars as pl
-    from polars.exceptions import PolarsError
+    from polars.exceptions import PanicException, PolarsError
 
+    with Path(path).open("rb") as file:
+        check_table(file, "parquet", name=path)
     try:
         empty = pl.DataFrame(schema=pl.read_parquet_schema(path))
         wanted = [id_column(empty.columns, where=path), *vector_columns(empty, where=path)]
         return from_table(pl.read_parquet(path, columns=wanted), where=path)
-    except PolarsError as error:
+    except (PolarsError, PanicException) as error:
         raise FormatError(f"{path} cannot be read as Parquet: {error}", hint="it is damaged or cut off") from error
 
 
@@ -192,7 +216,7 @@ def vector_columns(table: pl.DataFrame, *, where: str) -> list[str]:
         return [chosen]
     numbers = [name for name, kind in table.schema.items() if kind.is_numeric() and name != key]
     if vectors or not numbers:
-        listed = ", ".join(vectors or table.columns)
+        listed = first_names(vectors or table.columns)
         raise FormatError(
             f"{where}: which column holds the vectors is not clear among {listed}",
             hint="call the column vector or embedding, or keep one column per dimension",

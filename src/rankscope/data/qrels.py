@@ -13,6 +13,8 @@ from rankscope.arrays import Floats, Ints, offsets_of
 from rankscope.data.run import QueryDocs, counted
 from rankscope.data.sources import FileSource, Origin, file_source
 from rankscope.errors import DuplicateError, GradeError, InputError, OptionError, UnknownNameError
+from rankscope.io.limits import max_line_bytes
+from rankscope.io.text import TrecFile
 from rankscope.light import LightRecord
 from rankscope.native import index_qrels_text, kernel
 
@@ -224,7 +226,7 @@ def grades_by_doc(rows: QrelsRows, *, duplicates: str) -> Mapping[str, Mapping[s
 
 def read_qrels_file(source: FileSource, *, threads: int | None = None) -> Any:
     """Return the rows of a file, or what the kernel has made of them where it can read the file."""
-    index = None if source.text is None else index_qrels_text(source.text.data(), threads=threads)
+    index = None if source.text is None else index_text(source.text, threads=threads)
     if index is None:
         return source.read()
 
@@ -234,6 +236,17 @@ def read_qrels_file(source: FileSource, *, threads: int | None = None) -> Any:
         return read_qrels(source.stored, format="trec").rows
 
     return IndexedQrels(index, read_again)
+
+
+def index_text(text: TrecFile, *, threads: int | None) -> Any | None:
+    """Let the kernel read TREC text, or return None where the reference has to do it."""
+    if kernel() is None:
+        return None
+    with text.errors_of_kernel():
+        if not text.is_plain_file:
+            return index_qrels_text(text.data(), max_line=max_line_bytes(), threads=threads)
+        with text.opened() as file:
+            return index_qrels_text(file, max_line=max_line_bytes(), threads=threads)
 
 
 def index_dict(data: Any) -> Any:

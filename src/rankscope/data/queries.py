@@ -18,7 +18,7 @@ import numpy as np
 from rankscope.arrays import Floats, read_only
 from rankscope.data.docs import NumberedRow, doc_rows, is_missing, rows_of_table, whole_value
 from rankscope.errors import BadLinesError, DuplicateError, FormatError, InputError, OptionError, did_you_mean
-from rankscope.io.columns import QUERY_COLUMNS, match_columns
+from rankscope.io.columns import QUERY_COLUMNS, first_names, match_columns
 from rankscope.io.delimited import delimiter_of
 from rankscope.io.formats import COMPRESSIONS, FORMATS
 from rankscope.io.ids import as_id
@@ -80,7 +80,7 @@ def load_queries(data: Any, *, columns: Mapping[str, str] | None = None, need_te
     is_file = isinstance(data, str | os.PathLike)
     rows: Any = None
     if is_file:
-        source = source_of(queries_in(Path(data)) if Path(data).is_dir() else data)
+        source = source_of(queries_in(Path(data)) if os.path.isdir(data) else data)  # noqa: PTH112 (any name at all)
     else:
         source = StoredFile("the queries", b"")
         rows = rows_by_query(data, source.name) if isinstance(data, Mapping) else rows_of_table(data)
@@ -286,7 +286,7 @@ def gather_queries(
         if not is_missing(text) and str(text).strip():
             texts[query] = str(text)
         elif need_text:
-            why = "" if "text" in roles else f": the columns are {', '.join(names)}"
+            why = "" if "text" in roles else f": the columns are {first_names(names)}"
             reading.reject(number, f"query {query!r}", f"the query has no text{why}")
         name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
         for name, value in flat_cells(row, without={roles["id"], roles.get("text")}):
@@ -301,7 +301,7 @@ def query_columns(names: Sequence[str], columns: Mapping[str, str], *, where: st
     found = match_columns(names, QUERY_COLUMNS, chosen=chosen, where=where, error=OptionError)
     if "id" not in found:
         raise FormatError(
-            f"{where} has no column for the query id; its columns are {', '.join(names)}",
+            f"{where} has no column for the query id; its columns are {first_names(names)}",
             hint="call it _id, id or query_id, or map it: id=NAME",
         )
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -147,7 +148,7 @@ class FileSource:
     @cached_property
     def stored(self) -> str | StoredFile:
         """The path of a plain file, or what anything else holds, such as a pipe, which can be read only once."""
-        if self._content is None and os.path.isfile(self.path):  # noqa: PTH113 (pathlib takes long to load)
+        if self._content is None and os.path.isfile(self.path) and os.path.getsize(self.path):  # noqa: PTH113, PTH202 (pathlib takes long to load)
             return self.path
         from rankscope.io.source import StoredFile, source_of
 
@@ -179,10 +180,16 @@ class FileSource:
         return self.file.rows
 
     def trec_text(self) -> Any | None:
-        """Return TREC text for the kernel, as bytes or in pieces, or None where the file is in another format."""
-        if self.text is None:
-            return None
+        """Return TREC text for the kernel, or None where the file is in another format.
+
+        A plain file is returned as it is, what is in memory as bytes, and what has to be decompressed in pieces.
+        """
+        if self.text is None or self.text.is_plain_file:
+            return self.text
         return self.text.data() if self.text.compression is None else self.text.chunks(self.options.progress)
+
+    def errors_of_kernel(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.text is None else self.text.errors_of_kernel()
 
     def accept(self, bad_lines: Sequence[tuple[int, bytes]], *, n_rows: int, tag: str | None) -> None:
         """Take what the kernel says of a run; raise where it has malformed lines or no rows."""

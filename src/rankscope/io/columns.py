@@ -6,7 +6,7 @@ and the number, which every row needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rankscope.errors import FormatError, RankscopeError, did_you_mean
@@ -72,6 +72,16 @@ TRANSLATION_COLUMNS: dict[str, tuple[str, ...]] = {
 }
 
 
+_SHOWN = 30
+_COMPARED = 1000  # to find the closest of many more names would take minutes
+
+
+def first_names(names: Sequence[Any]) -> str:
+    """List the names of columns in a message: all, unless there are too many to be read."""
+    more = f", … ({len(names)} in all)" if len(names) > _SHOWN else ""
+    return ", ".join(str(name)[:100] for name in names[:_SHOWN]) + more
+
+
 def match_columns(
     names: Iterable[Any],
     aliases: Aliases,
@@ -90,10 +100,11 @@ def match_columns(
     found: dict[str, str] = {}
     for role, wanted in (chosen or {}).items():
         if wanted.lower() not in by_lower:
-            columns = ", ".join(map(str, listed))
             raise error(
-                f"{where} has no column {wanted!r}; its columns are {columns}",
-                hint=hint(role) if hint else did_you_mean(wanted, map(str, listed)) or f"map the {role} to one of them",
+                f"{where} has no column {wanted!r}; its columns are {first_names(listed)}",
+                hint=hint(role)
+                if hint
+                else did_you_mean(wanted, map(str, listed[:_COMPARED])) or f"map the {role} to one of them",
             )
         found[role] = by_lower[wanted.lower()]
     for role, known in aliases.items():
@@ -116,7 +127,7 @@ def find_columns(
     missing = [role for role in list(aliases)[:3] if role not in found]
     if missing:
         raise FormatError(
-            f"{where} has no column for {' and '.join(missing)}; its columns are {', '.join(map(str, listed))}",
+            f"{where} has no column for {' and '.join(missing)}; its columns are {first_names(listed)}",
             hint="name the columns, e.g. --columns " + ",".join(f"{role}=NAME" for role in missing),
         )
     return found

@@ -9,8 +9,12 @@ from importlib import import_module
 from typing import Any, BinaryIO, cast
 
 from rankscope.errors import FormatError
+from rankscope.io.limits import in_words
 
 _CHUNK_BYTES = 1 << 17
+_ZSTD_BYTES = 1 << 11  # a frame may grow 30,000 times, and so much at most is unpacked at a time
+_GROWTH = 200
+_SMALL_BYTES = 1 << 26
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 
 
@@ -26,8 +30,11 @@ def compression_of(head: bytes) -> str | None:
 
 
 @contextmanager
-def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterator[BinaryIO]:
-    """Open a stream of what a file holds; damaged data becomes an error that says so."""
+def decompressed(raw: BinaryIO, compression: str | None, *, name: str, n_bytes: int) -> Iterator[BinaryIO]:
+    """Open a stream of what a file of so many bytes holds; damaged data becomes an error that says so.
+
+    A file that grows beyond what honest data does is refused, since a small one could fill the memory.
+    """
     if compression is None:
         yield raw
         return
@@ -41,7 +48,8 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterat
         damage += (zstandard.ZstdError,)
     try:  # each one reads on where several compressed files were joined
         stream = ZstdStream(raw) if compression == "zst" else import_module(_MODULES[compression]).open(raw)
-        yield cast("BinaryIO", io.BufferedReader(stream, _CHUNK_BYTES))
+        limited = LimitedStream(stream, name=name, limit=max(_SMALL_BYTES, _GROWTH * n_bytes))
+        yield cast("BinaryIO", io.BufferedReader(limited, _CHUNK_BYTES))
     except damage as error:
         if getattr(error, "errno", None) is not None:
             raise  # the system's own errors have a number, those about the data have none
@@ -49,6 +57,30 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str) -> Iterat
             f"{name} cannot be decompressed: {error}",
             hint=f"its first bytes say {compression}, but it is cut off or damaged; copy or download it again",
         ) from error
+
+
+class LimitedStream(io.RawIOBase):
+    """Reads a stream, but no more than a limit of bytes."""
+
+    def __init__(self, stream: Any, *, name: str, limit: int) -> None:
+        super().__init__()
+        self._stream = stream
+        self._name = name
+        self._limit = self._left = limit
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        n_bytes: int = self._stream.readinto(buffer)
+        self._left -= n_bytes
+        if self._left < 0:
+            raise FormatError(
+                f"{self._name} holds more than {in_words(self._limit)} when it is decompressed, "
+                f"which is over {_GROWTH} times its size",
+                hint="such a file may be made to fill the memory; if it is sound, decompress it and give the result",
+            )
+        return n_bytes
 
 
 class ZstdStream(io.RawIOBase):
@@ -64,7 +96,7 @@ class ZstdStream(io.RawIOBase):
 
         decompress = zstandard.ZstdDecompressor(max_window_size=1 << 31)
         frame = None
-        while data := raw.read(_CHUNK_BYTES):
+        while data := raw.read(_ZSTD_BYTES):
             while data:
                 frame = frame or decompress.decompressobj()
                 yield frame.decompress(data)

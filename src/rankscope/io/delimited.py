@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from rankscope.errors import FormatError
+from rankscope.io.columns import first_names
 from rankscope.io.numbers import grade_text
 from rankscope.io.rows import AnyRows, QrelsRows
 from rankscope.io.source import FileReading
@@ -28,7 +29,8 @@ def delimited_rows(reading: FileReading, delimiter: str | None = None) -> Iterat
         return
     if len(lowered(header)) < len(header):
         raise FormatError(
-            f"{reading.name} has two columns of the same name: {', '.join(header)}", hint="rename or remove one of them"
+            f"{reading.name} has two columns of the same name: {first_names(header)}",
+            hint="rename or remove one of them",
         )
     names = [name.strip() for name in header]
     reading.on_header(names)

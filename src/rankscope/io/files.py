@@ -17,11 +17,17 @@ def read_text(path: PathLike) -> str:
 
 
 def read_json(path: PathLike) -> Any:
-    text = read_text(path)
+    return parse_json(read_text(path), where=str(path))
+
+
+def parse_json(text: str | bytes, *, where: str, hint: str = "was the file written completely?") -> Any:
+    """Return what JSON holds, or raise why it cannot be read: damaged, nested too deeply, or not text at all."""
     try:
-        return json.loads(text)
+        return json.loads(text.decode("utf-8-sig", "surrogateescape") if isinstance(text, bytes) else text)
     except ValueError as error:
-        raise FormatError(f"{path} is not valid JSON: {error}", hint="was the file written completely?") from error
+        raise FormatError(f"{where} is not valid JSON: {error}", hint=hint) from error
+    except RecursionError as error:
+        raise FormatError(f"{where} cannot be read: its values are nested too deeply", hint=hint) from error
 
 
 def make_folder(target: Path) -> None:

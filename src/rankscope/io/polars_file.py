@@ -6,6 +6,7 @@ import io
 from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankscope.errors import FormatError, IdError
@@ -13,6 +14,7 @@ from rankscope.io.ids import as_id
 from rankscope.io.rows import AnyRows
 from rankscope.io.source import FileReading
 from rankscope.io.table import Collector, Format, NumberedRow, RowKind, find_roles, table_columns
+from rankscope.io.table_check import check_table
 from rankscope.io.write import check_encodable
 
 if TYPE_CHECKING:
@@ -28,14 +30,17 @@ def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
     from polars.exceptions import PanicException, PolarsError
 
     content = reading.whole()
+    check_table(io.BytesIO(content), layout, name=reading.name)
     read: Callable[[io.BytesIO], pl.DataFrame] = pl.read_parquet
     if layout == "ipc":
         read = pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc
     try:
         return read(io.BytesIO(content))
     except (PolarsError, PanicException, OSError, ValueError) as error:
+        is_panic = isinstance(error, PanicException)  # its text is for those who write Polars
+        reason = "its content is damaged" if is_panic else str(error).partition("\n")[0]
         raise FormatError(
-            f"{reading.name} cannot be read as a table: {str(error).partition(chr(10))[0]}",
+            f"{reading.name} cannot be read as a table: {reason}",
             hint="it is damaged, cut off or in another format; without a format given, it is detected from the content",
         ) from error
 
@@ -43,11 +48,13 @@ def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
 def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
     """Yield the rows of Parquet; of a plain file some thousands at a time, so that they need not fit into memory."""
     import polars as pl
-    from polars.exceptions import PolarsError
+    from polars.exceptions import PanicException, PolarsError
 
     if reading.path is None:
         yield from table_rows(reading, "parquet")
         return
+    with Path(reading.path).open("rb") as file:
+        check_table(file, "parquet", name=reading.name)
     try:
         table = pl.scan_parquet(reading.path, glob=False)
         reading.on_header(table.collect_schema().names())
@@ -55,7 +62,7 @@ def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
         while len(block := table.slice(start, _ROWS_AT_ONCE).collect()):
             yield from enumerate(block.iter_rows(named=True), start + 1)
             start += len(block)
-    except PolarsError as error:
+    except (PolarsError, PanicException) as error:
         raise FormatError(
             f"{reading.name} cannot be read as Parquet: {str(error).partition(chr(10))[0]}",
             hint="it is damaged or cut off",

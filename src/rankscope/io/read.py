@@ -8,6 +8,7 @@ from typing import Any, Generic
 from rankscope.errors import BadLine, BadLinesError, OptionError, did_you_mean
 from rankscope.io.detection import empty, layout_of
 from rankscope.io.formats import FORMATS, check_format
+from rankscope.io.limits import out_of_memory
 from rankscope.io.rows import QrelsRows, RunRows
 from rankscope.io.source import FileReading, PathLike, StoredFile, source_of
 from rankscope.io.table import QRELS, RUN, Format, RowKind, Rows
@@ -54,6 +55,22 @@ def read_file(
     """
     check_format(format)
     source = source_of(path)
+    try:
+        return read_source(source, kind, format=format, columns=columns, lenient=lenient, progress=progress)
+    except MemoryError as error:
+        raise out_of_memory(source.name, 0) from error
+
+
+def read_source(
+    source: StoredFile,
+    kind: RowKind[Rows],
+    *,
+    format: str | None,  # noqa: A002
+    columns: Mapping[str, str] | None,
+    lenient: bool,
+    progress: Progress | None,
+) -> ReadFile[Rows]:
+    """Read as `read_file` does what has been found and checked."""
     for role in columns or {}:
         if role not in kind.aliases:
             raise OptionError(

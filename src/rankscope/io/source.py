@@ -5,16 +5,27 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 from rankscope.errors import BadLine, FormatError, InputError, did_you_mean
 from rankscope.io.compression import compression_of, decompressed
 from rankscope.io.formats import COMPRESSIONS
+from rankscope.io.limits import (
+    cannot_read,
+    check_size,
+    in_words,
+    line_too_long,
+    max_line_bytes,
+    out_of_memory,
+    size_of,
+)
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
 
@@ -47,15 +58,20 @@ class StoredFile(LightRecord):
     @contextmanager
     def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:
         """Open what the file holds, decompressed; the options are those of `FileReading`."""
-        with self.open() as raw, decompressed(raw, self.compression, name=self.name) as stream:
-            n_bytes = Path(self.name).stat().st_size if self.content is None else len(self.content)
+        with self.open() as raw:
+            n_bytes = size_of(raw)
             tick = (lambda: progress(raw.tell(), n_bytes)) if progress else lambda: None
             path = self.name if self.content is None and self.compression is None else None
-            yield FileReading(self.name, stream, tick=tick, path=path, **options)
+            try:
+                with decompressed(raw, self.compression, name=self.name, n_bytes=n_bytes) as stream:
+                    yield FileReading(self.name, stream, tick=tick, path=path, **options)
+            except MemoryError as error:
+                raise out_of_memory(self.name, n_bytes) from error
+            check_size(self.name, raw, n_bytes)
 
     def head(self, n_bytes: int) -> bytes:
         with self.reading() as reading:
-            return reading.stream.read(n_bytes)
+            return reading.read(n_bytes)
 
     def read(self) -> bytes:
         """Return all that the file holds, decompressed and without a byte order mark."""
@@ -75,30 +91,77 @@ def source_of(path: PathLike | StoredFile) -> StoredFile:
     if name == "-":
         return StoredFile(name, read_to_end(sys.stdin.buffer))
     where = Path(name)
-    if not where.exists():
+    if not os.path.exists(name):  # noqa: PTH110 (unlike pathlib's, it takes a name that no system would allow)
         raise missing(where)
     if where.is_dir():
         return StoredFile(str(beir_qrels_in(where)))
-    if where.is_file():
+    if is_stored(name):
         return StoredFile(name)
     try:
-        return StoredFile(name, where.read_bytes())  # a pipe, such as a shell's <(command), cannot be opened twice
+        with where.open("rb") as stream:
+            kind = os.fstat(stream.fileno())
+            is_device = stat.S_ISCHR(kind.st_mode) or stat.S_ISBLK(kind.st_mode)
+            if is_device and not stream.isatty() and not os.path.samestat(kind, Path(os.devnull).stat()):
+                raise InputError(f"{name} is a device, not a file", hint="give a file, a pipe, or - for standard input")
+            return StoredFile(name, read_once(stream, name))
     except OSError as error:
         raise cannot_read(name, error) from error
 
 
-def cannot_read(name: str, error: OSError) -> InputError:
-    return InputError(f"{name} cannot be read: {error.strerror or error}", hint="check its permissions")
+def is_stored(path: PathLike) -> bool:
+    """Tell whether a path is that of a file that can be opened again and again.
+
+    A file without a size may be empty, or one of those that the system makes up when they are read, as in /proc.
+    """
+    return os.path.isfile(path) and os.path.getsize(path) > 0  # noqa: PTH113, PTH202 (pathlib takes long to load)
 
 
 @lru_cache(maxsize=1)
 def read_to_end(stream: BinaryIO) -> bytes:
     """Read a stream once and for all, so that standard input can first be detected and then read."""
-    return stream.read()
+    return read_once(stream, "standard input")
+
+
+def read_once(stream: BinaryIO, name: str) -> bytes:
+    """Read a pipe, such as a shell's <(command), which cannot be opened twice; one that never ends is refused."""
+    most_bytes = memory_bytes() // 2
+    max_line = max_line_bytes()
+    held: list[bytes] = []
+    n_bytes = 0
+    is_one_line = True
+    try:
+        while chunk := stream.read(_BLOCK_BYTES):
+            held.append(chunk)
+            n_bytes += len(chunk)
+            is_one_line = is_one_line and b"\n" not in chunk
+            if is_one_line and n_bytes > max_line and not may_be_one_line(held[0]):
+                raise line_too_long(name, 1)
+            if n_bytes > most_bytes:
+                raise InputError(
+                    f"{name} does not end: {in_words(n_bytes)} have been read, half of the memory",
+                    hint="write it to a file, and give that",
+                )
+        return b"".join(held)
+    except MemoryError as error:
+        held.clear()
+        raise out_of_memory(name, n_bytes) from error
+
+
+def may_be_one_line(start: bytes) -> bool:
+    """Tell whether data begins like JSON, or is no text at all and has no lines."""
+    is_binary = 0 in start and any(start)
+    return is_binary or compression_of(start) is not None or start.lstrip()[:1] in {b"{", b"["}
+
+
+def memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 16 << 30  # a system that does not say
 
 
 def missing(where: Path) -> InputError:
-    if not where.parent.is_dir():
+    if not os.path.isdir(where.parent):  # noqa: PTH112 (as in source_of)
         return InputError(f"{where} does not exist, nor does its folder", hint="check the path")
     # by the name without its ending: that both end in .npy makes no file the one that was meant
     neighbours = [near.name for near in where.parent.iterdir() if did_you_mean(where.stem, [near.stem])]
@@ -163,12 +226,37 @@ class FileReading:
     def blocks(self) -> Iterator[tuple[int, list[bytes]]]:
         """Yield about a megabyte of lines at a time, with the number of the first."""
         line = 1
-        while lines := self.stream.readlines(_BLOCK_BYTES):
-            if line == 1:
-                lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
-            yield line, lines
-            line += len(lines)
+        held: list[bytes] = []  # what has been read of a line that is not complete
+        max_line = max_line_bytes()
+        for chunk in chain(self.chunks(), [b""]):
+            end = chunk.rfind(b"\n") + 1 if chunk else 0
+            if end or not chunk:
+                lines = io.BytesIO(b"".join([*held, chunk[:end]])).readlines()
+                held = []
+                if lines:
+                    if len(max(lines, key=len)) > max_line:
+                        raise line_too_long(self.name, line + [len(each) > max_line for each in lines].index(True))
+                    if line == 1:
+                        lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
+                    yield line, lines
+                    line += len(lines)
+            held.append(chunk[end:])
+            if sum(map(len, held)) > max_line:
+                raise line_too_long(self.name, line)
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield about a megabyte at a time, wherever lines may end."""
+        while chunk := self.read(_BLOCK_BYTES):
+            yield chunk
             self.tick()
+
+    def read(self, n_bytes: int) -> bytes:
+        try:
+            return self.stream.read(n_bytes)
+        except OSError as error:
+            if error.errno is None:
+                raise  # about the data, not from the system
+            raise cannot_read(self.name, error) from error
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line with its number; bytes that are not UTF-8 survive as they do in ids."""
@@ -177,9 +265,7 @@ class FileReading:
                 yield number, line.decode("utf-8", "surrogateescape")
 
     def whole(self) -> bytes:
-        content = self.stream.read()
-        self.tick()
-        return content
+        return b"".join(self.chunks())
 
     def reject(self, line: int, text: str, problem: str) -> None:
         self.bad_lines.append(BadLine(self.name, line, text.rstrip("\r\n"), problem))

@@ -6,14 +6,15 @@ loaded for other formats.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rankscope.errors import BadLine, BadLinesError
+from rankscope.io.limits import cannot_read, check_size, out_of_memory
 from rankscope.light import LightRecord
 from rankscope.progress import Progress
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from rankscope.io.source import PathLike, StoredFile
 
-_CHUNK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 14
 _OTHER_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 """How compressed files begin. Other files that are not text have a NUL byte near their start."""
@@ -45,18 +45,51 @@ class TrecFile(LightRecord):
     def sha256(self) -> str:
         return self.source.sha256()
 
+    @property
+    def is_plain_file(self) -> bool:
+        return self.compression is None and self.content is None
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[int, int]]:
+        """Open a plain file for the kernel: its number, and how many bytes it has, which must not change meanwhile."""
+        try:
+            file = open(self.name, "rb")  # noqa: PTH123, SIM115 (pathlib takes longer to load than to read a small file)
+        except OSError as error:
+            raise cannot_read(self.name, error) from error
+        with file:
+            n_bytes = os.fstat(file.fileno()).st_size
+            try:
+                yield file.fileno(), n_bytes
+            except RuntimeError as error:  # the kernel could not read on
+                check_size(self.name, file, n_bytes)
+                raise cannot_read(self.name, OSError(str(error))) from error
+            check_size(self.name, file, n_bytes)
+
     def data(self) -> NDArray[np.uint8]:
-        """Return the text as bytes: mapped into memory where it is a plain file, else decompressed."""
-        if self.compression is None and self.content is None:
-            with open(self.name, "rb") as file:  # noqa: PTH123 (pathlib takes longer to load than to read a small file)
-                return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+        """Return the text as bytes in memory, decompressed."""
         return np.frombuffer(b"".join(self.chunks()), dtype=np.uint8)
 
     def chunks(self, progress: Progress | None = None) -> Iterator[bytes]:
         with self.source.reading(progress=progress) as reading:
-            while chunk := reading.stream.read(_CHUNK_BYTES):
-                yield chunk
-                reading.tick()
+            yield from reading.chunks()
+
+    @contextmanager
+    def errors_of_kernel(self) -> Iterator[None]:
+        """Say in words of ours what keeps the kernel from reading the text."""
+        try:
+            yield
+        except MemoryError as error:
+            raise out_of_memory(self.name, self.n_stored) from error
+        except ValueError as error:
+            if "line is too long" in str(error):  # the reader of lines says which one
+                with self.source.reading() as reading:
+                    for _ in reading.blocks():
+                        pass
+            raise
+
+    @property
+    def n_stored(self) -> int:
+        return os.path.getsize(self.name) if self.content is None else len(self.content)  # noqa: PTH202 (as above)
 
 
 def trec_text(
@@ -88,6 +121,8 @@ def is_plain(path: str | os.PathLike[str], kind: str) -> bool:
         return False
     try:
         with open(path, "rb") as file:  # noqa: PTH123 (as above)
+            if not os.fstat(file.fileno()).st_size:
+                return False
             head = file.read(_HEAD_BYTES)
     except OSError:
         return False
@@ -99,10 +134,10 @@ def is_plain(path: str | os.PathLike[str], kind: str) -> bool:
     if not (len(fields) >= 6 if kind == "run" else len(fields) == 4):
         return False
     try:
-        float(fields[4 if kind == "run" else 3])
+        number = float(fields[4 if kind == "run" else 3])
     except ValueError:
         return False
-    return True
+    return number == number  # noqa: PLR0124 (NaN is not, and no score either)
 
 
 def bad_run_lines(

@@ -7,7 +7,6 @@ of query by system; several files are one system each, their columns being measu
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import warnings
@@ -21,6 +20,7 @@ from rankscope.align.hits import Counts
 from rankscope.checks import check_options
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, RankscopeWarning
 from rankscope.io.columns import SCORE_COLUMNS, match_columns
+from rankscope.io.files import parse_json, read_json
 from rankscope.io.formats import FORMATS, compression_in_name, format_in_name, table_endings
 from rankscope.io.ids import as_id
 from rankscope.io.source import source_of
@@ -105,9 +105,9 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
     found: dict[str, str] = {}
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
-        if format_in_name(path.name) != "json" or not path.exists():
+        if format_in_name(path.name) != "json" or not os.path.exists(path):  # noqa: PTH110 (any name at all)
             continue
-        data = json.loads(source_of(path).read())
+        data = read_json(path)
         record = own_record(data, path)
         if record is None or record.qrels.sha256 is None:
             continue
@@ -135,13 +135,13 @@ def own_record(data: Any, path: Path) -> ScoresRecord | None:
 
 def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
     """Return what one file holds; what must be said of it is added to the notes."""
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 (any name at all)
         raise InputError(f"{path} does not exist")
     try:
         source = source_of(path)
         format_name = guess_format(source.name, source.head(4096))
         if format_name == "json":
-            data = json.loads(source.read())
+            data = parse_json(source.read(), where=str(path))
             record = own_record(data, path)
             if record is None:
                 return collect(in_json(data, path, alone=alone, measure=measure))

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -29,23 +30,58 @@ inline uint64_t load(const char* from, size_t n_bytes) {
   return word;
 }
 
-inline uint64_t mix(uint64_t word) {
-  word *= 0x9E3779B97F4A7C15ull;
-  return word ^ (word >> 32);
+// The product of two words, its upper half laid over the lower one.
+inline uint64_t fold(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
+  const unsigned __int128 product = static_cast<unsigned __int128>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+#else
+  const uint64_t low = (a & 0xFFFFFFFFu) * (b & 0xFFFFFFFFu), high = (a >> 32) * (b >> 32);
+  const uint64_t cross = (a >> 32) * (b & 0xFFFFFFFFu), other = (a & 0xFFFFFFFFu) * (b >> 32);
+  const uint64_t middle = (low >> 32) + (cross & 0xFFFFFFFFu) + other;
+  return ((middle << 32) | (low & 0xFFFFFFFFu)) ^ (high + (cross >> 32) + (middle >> 32));
+#endif
 }
 
-// Never reads outside of the bytes given: the last word of a long id overlaps the one before it.
+// Hashes depend on a key that nobody knows, so that no file can hold ids made to meet in one place of a table. It is
+// drawn once per process; RANKSCOPE_HASH_SEED chooses it, to see the same again.
+struct HashKey {
+  uint64_t first, second;
+
+  static HashKey of_process() {
+    uint64_t state = 0;
+    if (const char* seed = std::getenv("RANKSCOPE_HASH_SEED")) {
+      state = std::strtoull(seed, nullptr, 10);
+    } else {
+      std::random_device device;
+      state = (uint64_t{device()} << 32) | device();
+    }
+    auto next = [&state] {  // splitmix64
+      state += 0x9E3779B97F4A7C15ull;
+      uint64_t word = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
+      word = (word ^ (word >> 27)) * 0x94D049BB133111EBull;
+      return word ^ (word >> 31);
+    };
+    const uint64_t first = next();
+    return HashKey{first, next()};
+  }
+};
+
+inline const HashKey kHashKey = HashKey::of_process();
+
+// Never reads outside of the bytes given: the last words of a long id overlap those before them.
 inline uint64_t hash_of(Bytes id) {
   const char* p = id.data();
   const size_t n = id.size();
-  uint64_t hash = n;
+  uint64_t hash = kHashKey.second + n * 0x9E3779B97F4A7C15ull;
   if (n >= 8) {
-    for (size_t i = 0; i + 8 < n; i += 8) hash = mix(hash ^ load(p + i, 8)) * 0xD6E8FEB86659FD93ull;
-    return mix(hash ^ load(p + n - 8, 8));
+    for (size_t i = 0; i + 16 < n; i += 16) hash = fold(load(p + i, 8) ^ kHashKey.first, load(p + i + 8, 8) ^ hash);
+    return fold(load(p + (n >= 16 ? n - 16 : 0), 8) ^ kHashKey.first, load(p + n - 8, 8) ^ hash);
   }
-  if (n >= 4) return mix(mix(hash ^ load(p, 4)) ^ (load(p + n - 4, 4) << 16));
-  for (size_t i = 0; i < n; ++i) hash = (hash << 8) | static_cast<unsigned char>(p[i]);
-  return mix(mix(hash));
+  if (n >= 4) return fold(load(p, 4) ^ kHashKey.first, load(p + n - 4, 4) ^ hash);
+  uint64_t word = 0;
+  for (size_t i = 0; i < n; ++i) word = (word << 8) | static_cast<unsigned char>(p[i]);
+  return fold(word ^ kHashKey.first, hash);
 }
 
 // What C's isspace takes for a blank, whatever the locale.
@@ -75,7 +111,7 @@ inline int64_t exponent_in(Bytes text) {
   int64_t exponent = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), exponent).ec == std::errc())
     return std::max(-kHuge, std::min(exponent, kHuge));
-  return text.front() == '-' ? -kHuge : kHuge;
+  return text.substr(0, 1) == "-" ? -kHuge : kHuge;
 }
 
 // A number that no double can hold: infinite where its first digit stands before the point, else 0, with its sign.
@@ -84,7 +120,7 @@ inline double out_of_range(Bytes text) {
   const size_t point = std::min(digits.find('.'), digits.size()), first = digits.find_first_of("123456789");
   const int64_t n_whole = static_cast<int64_t>(point) - static_cast<int64_t>(first) + exponent_in(text);
   const double value = n_whole > 0 ? std::numeric_limits<double>::infinity() : 0.0;
-  return text.front() == '-' ? -value : value;
+  return text.substr(0, 1) == "-" ? -value : value;
 }
 
 // Any decimal number, rounded correctly; the text has been checked to be one.

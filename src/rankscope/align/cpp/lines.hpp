@@ -1,6 +1,7 @@
 // Text line by line. Blanks are found 64 bytes at a time; in plain text the fields lie between them.
 #pragma once
 
+#include <stdexcept>
 #include <vector>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -9,6 +10,12 @@
 #include "fields.hpp"
 
 namespace rankscope {
+
+// Lines may not be longer than this, their end included: a small compressed file can hold one that fills the memory. The
+// reader of lines in Python has the words for it.
+inline void check_line(size_t n_bytes, size_t max_line) {
+  if (n_bytes > max_line) throw std::length_error("a line is too long");
+}
 
 // About n pieces of equal size that begin at the beginning of a line.
 inline std::vector<Bytes> split_at_lines(Bytes text, size_t n_pieces) {
@@ -27,6 +34,8 @@ inline std::vector<Bytes> split_at_lines(Bytes text, size_t n_pieces) {
 template <int kFields>
 class LineScanner {
  public:
+  explicit LineScanner(size_t max_line) : max_line_(max_line) {}
+
   // Reads whole lines from about kBlock bytes and returns where the next block starts. Lines that are neither blank nor
   // a comment are handed over as line(from, next, fields, n_fields), where n_fields counts at most one too many.
   template <class Line>
@@ -34,8 +43,10 @@ class LineScanner {
     const char* stop = to - from > static_cast<ptrdiff_t>(kBlock) ? from + kBlock : to;
     if (stop < to) {
       const void* last_end = find_last_line_end(from, static_cast<size_t>(stop - from));
-      if (!last_end) last_end = std::memchr(stop, '\n', static_cast<size_t>(to - stop));
+      const bool is_long = !last_end;
+      if (is_long) last_end = std::memchr(stop, '\n', static_cast<size_t>(to - stop));
       stop = last_end ? static_cast<const char*>(last_end) + 1 : to;
+      if (is_long) check_line(static_cast<size_t>(stop - from), max_line_);
     }
     const char* here = from;
     if (stop - from <= kLongBlock && index_blanks(from, static_cast<size_t>(stop - from))) here = plain_lines(from, line);
@@ -135,6 +146,7 @@ class LineScanner {
     return nullptr;
   }
 
+  const size_t max_line_;
   std::vector<uint32_t> blanks_;  // grows to the largest block: some scans are of a few lines only
   size_t n_blanks_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "arrow.hpp"
 #include "dict_walk.hpp"
 #include "engine.hpp"
+#include "file_text.hpp"
 #include "qrels_text.hpp"
 #include "text_source.hpp"
 #include "text_stream.hpp"
@@ -46,9 +47,9 @@ class Qrels {
   }
 
   // From TREC text, which is copied; valid() is false where the reference reader has to do it.
-  Qrels(Bytes text, int n_threads) {
+  Qrels(Bytes text, int n_threads, size_t max_line) {
     n_threads = std::max(1, n_threads);
-    text_.emplace(text, n_threads);
+    text_.emplace(text, n_threads, max_line);
     if (!text_->is_fine()) return;
     index_.emplace(text_->take(), n_threads);
     if (index_->n_queries() == 0 || index_->has_duplicates()) index_.reset();
@@ -192,11 +193,7 @@ using Buffer = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device:
 
 Bytes text_in(const Buffer& data) { return Bytes(reinterpret_cast<const char*>(data.data()), data.size()); }
 
-nb::object align_text(const Qrels& qrels, Buffer data, const std::string& ties, bool single, bool first, bool drop_self,
-                      int64_t depth, int n_threads) {
-  const Options options = options_of(ties, single, first, drop_self, depth);
-  TextSource source(options.ties == Ties::given);
-  source.add_block(text_in(data));
+nb::object align_source(TextSource& source, const Qrels& qrels, const Options& options, int n_threads) {
   Aligned<TextSource> aligned = align(source, qrels, options, n_threads);
   if (!aligned.ranks_are_numbers) {  // then the rank column is not to be used at all
     source.ignore_ranks();
@@ -205,12 +202,33 @@ nb::object align_text(const Qrels& qrels, Buffer data, const std::string& ties, 
   return answer_of(aligned, source, qrels);
 }
 
+nb::object align_text(const Qrels& qrels, Buffer data, const std::string& ties, bool single, bool first, bool drop_self,
+                      int64_t depth, int n_threads, size_t max_line) {
+  const Options options = options_of(ties, single, first, drop_self, depth);
+  TextSource source(options.ties == Ties::given, max_line);
+  source.add_block(text_in(data));
+  return align_source(source, qrels, options, n_threads);
+}
+
+// The file stays open until this returns.
+nb::object align_file(const Qrels& qrels, int file, size_t size, const std::string& ties, bool single, bool first,
+                      bool drop_self, int64_t depth, int n_threads, size_t max_line) {
+  const Options options = options_of(ties, single, first, drop_self, depth);
+  FileText mapped(file, size);
+  return mapped.reading([&](Bytes text) {
+    TextSource source(options.ties == Ties::given, max_line);
+    source.add_block(text);
+    return align_source(source, qrels, options, n_threads);
+  });
+}
+
 // Text that is fed in as it is decompressed.
 class Stream {
  public:
-  Stream(nb::object qrels, const std::string& ties, bool single, bool first, bool drop_self, int64_t depth, int n_threads)
+  Stream(nb::object qrels, const std::string& ties, bool single, bool first, bool drop_self, int64_t depth, int n_threads,
+         size_t max_line)
       : owner_(qrels), qrels_(nb::cast<const Qrels&>(qrels)), n_threads_(n_threads),
-        stream_(qrels_.index(), options_of(ties, single, first, drop_self, depth), n_threads) {}
+        stream_(qrels_.index(), options_of(ties, single, first, drop_self, depth), n_threads, max_line) {}
 
   void feed(nb::bytes text) {
     const Bytes view(text.c_str(), text.size());
@@ -314,11 +332,21 @@ nb::object if_valid(std::unique_ptr<Qrels> qrels) {
   return qrels->valid() ? nb::cast(qrels.release(), nb::rv_policy::take_ownership) : nb::none();
 }
 
-nb::object qrels_of_text(Buffer data, int n_threads) {
+nb::object qrels_of_text(Buffer data, int n_threads, size_t max_line) {
   std::unique_ptr<Qrels> qrels;
   {
     nb::gil_scoped_release release;
-    qrels = std::make_unique<Qrels>(text_in(data), n_threads);
+    qrels = std::make_unique<Qrels>(text_in(data), n_threads, max_line);
+  }
+  return if_valid(std::move(qrels));
+}
+
+nb::object qrels_of_file(int file, size_t size, int n_threads, size_t max_line) {
+  std::unique_ptr<Qrels> qrels;
+  {
+    nb::gil_scoped_release release;
+    FileText mapped(file, size);
+    qrels = mapped.reading([&](Bytes text) { return std::make_unique<Qrels>(text, n_threads, max_line); });
   }
   return if_valid(std::move(qrels));
 }
@@ -377,7 +405,8 @@ NB_MODULE(_kernel, m) {
       .def_prop_ro("max_grade", &Qrels::max_grade)
       .def_prop_ro("fractional_row", &Qrels::fractional_row)
       .def_prop_ro("n_rows", &Qrels::n_rows);
-  m.def("qrels_of_text", &qrels_of_text, "data"_a, "threads"_a = 1);
+  m.def("qrels_of_text", &qrels_of_text, "data"_a, "threads"_a, "max_line"_a);
+  m.def("qrels_of_file", &qrels_of_file, "file"_a, "size"_a, "threads"_a, "max_line"_a);
   m.def("qrels_of_dict", &qrels_of_dict, "judged"_a);
   nb::class_<ArrowTable>(m, "ArrowTable")
       .def_prop_ro("names", &ArrowTable::names)
@@ -385,10 +414,12 @@ NB_MODULE(_kernel, m) {
   m.def("table_of", &table_of, "stream"_a, nb::rv_policy::take_ownership);
   m.def("table_of_columns", &table_of_columns, "streams"_a, nb::rv_policy::take_ownership);
   m.def("align_text", &align_text, "qrels"_a, "data"_a, "ties"_a, "single"_a, "first"_a, "drop_self"_a, "depth"_a,
-        "threads"_a);
+        "threads"_a, "max_line"_a);
+  m.def("align_file", &align_file, "qrels"_a, "file"_a, "size"_a, "ties"_a, "single"_a, "first"_a, "drop_self"_a,
+        "depth"_a, "threads"_a, "max_line"_a);
   nb::class_<Stream>(m, "TextStream")
-      .def(nb::init<nb::object, const std::string&, bool, bool, bool, int64_t, int>(), "qrels"_a, "ties"_a, "single"_a,
-           "first"_a, "drop_self"_a, "depth"_a, "threads"_a)
+      .def(nb::init<nb::object, const std::string&, bool, bool, bool, int64_t, int, size_t>(), "qrels"_a, "ties"_a,
+           "single"_a, "first"_a, "drop_self"_a, "depth"_a, "threads"_a, "max_line"_a)
       .def("feed", &Stream::feed, "text"_a)
       .def("finish", &Stream::finish);
   m.def("align_table", &align_table, "qrels"_a, "table"_a, "query"_a, "doc"_a, "score"_a, "rank"_a, "ties"_a,

@@ -12,10 +12,10 @@ namespace rankscope {
 constexpr int kQrelsFields = 4;
 
 // Reads whole lines; returns false where one is malformed.
-inline bool read_judgments(Bytes text, Judgments& judgments) {
+inline bool read_judgments(Bytes text, size_t max_line, Judgments& judgments) {
   constexpr size_t kUsualLine = 20;
   judgments.docs.reserve(text.size() / kUsualLine);
-  LineScanner<kQrelsFields> lines;
+  LineScanner<kQrelsFields> lines(max_line);
   bool is_fine = true;
   auto take = [&](const char*, const char*, const Bytes* fields, int n_fields) {
     double grade = 0;
@@ -30,7 +30,7 @@ inline bool read_judgments(Bytes text, Judgments& judgments) {
 // Text that is copied, so that what was read from it stays whatever becomes of the original.
 class QrelsText {
  public:
-  QrelsText(Bytes original, int n_threads) {
+  QrelsText(Bytes original, int n_threads, size_t max_line) {
     drop_byte_order_mark(original);
     text_.reset(new char[original.size()]);
     const std::vector<Bytes> parts = split_at_lines(original, static_cast<size_t>(n_threads));
@@ -39,7 +39,7 @@ class QrelsText {
     in_parallel(n_threads, parts.size(), [&](size_t i) {
       char* const copy = text_.get() + (parts[i].data() - original.data());
       std::memcpy(copy, parts[i].data(), parts[i].size());
-      if (!read_judgments(Bytes(copy, parts[i].size()), judgments_[i])) is_fine = false;
+      if (!read_judgments(Bytes(copy, parts[i].size()), max_line, judgments_[i])) is_fine = false;
     });
     is_fine_ = is_fine;
   }

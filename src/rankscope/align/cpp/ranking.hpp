@@ -239,7 +239,10 @@ class Ranker {
     }
     group_.clear();
     for (uint32_t place = first; place < last; ++place) group_.push_back(row_at(place));
-    std::sort(group_.begin(), group_.end(), [this](uint32_t a, uint32_t b) { return before(a, b); });
+    // A heap stays within its bounds also where the text of a file changes meanwhile, and the order with it.
+    auto by_id = [this](uint32_t a, uint32_t b) { return before(a, b); };
+    std::make_heap(group_.begin(), group_.end(), by_id);
+    std::sort_heap(group_.begin(), group_.end(), by_id);
     rank_of_row_.resize(rows_.size());
     for (size_t i = 0; i < group_.size(); ++i) rank_of_row_[group_[i]] = static_cast<uint32_t>(first + i + 1);
     for (; j < next; ++j) hits.push_back(Hit{rank_of_row_[judged_[j].row], judged_[j].grade});

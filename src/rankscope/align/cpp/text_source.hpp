@@ -15,7 +15,7 @@ class TextSource {
  public:
   using IdRef = Bytes;
 
-  explicit TextSource(bool with_ranks) : with_ranks_(with_ranks) {}
+  TextSource(bool with_ranks, size_t max_line) : with_ranks_(with_ranks), max_line_(max_line) {}
 
   // Adds text that stays where it is, and returns its range. Only the very first block may have a byte order mark.
   Range add_block(Bytes block) {
@@ -43,7 +43,7 @@ class TextSource {
 
   template <class Rows>
   void scan(size_t from, size_t to, Rows& rows) const {
-    LineScanner<kRunFields> lines;
+    LineScanner<kRunFields> lines(max_line_);
     Bytes tag;
     bool has_tag = false;
     auto take = [&](const char* start, const char* next, const Bytes* fields, int n_fields) {
@@ -70,6 +70,7 @@ class TextSource {
 
   std::vector<Bytes> blocks_;
   bool with_ranks_;
+  const size_t max_line_;
 };
 
 }  // namespace rankscope

@@ -10,15 +10,14 @@ namespace rankscope {
 
 class TextStream {
  public:
-  TextStream(const QrelsIndex& qrels, const Options& options, int n_threads)
-      : options_(options), source_(options.ties == Ties::given) {
+  TextStream(const QrelsIndex& qrels, const Options& options, int n_threads, size_t max_line)
+      : options_(options), max_line_(max_line), source_(options.ties == Ties::given, max_line) {
     engine_ = std::make_unique<Engine<TextSource>>(source_, qrels, options_, n_threads);
     const int n_readers = std::max(1, n_threads);
     readers_.reserve(static_cast<size_t>(n_readers));
     try {
       for (int i = 0; i < n_readers; ++i) readers_.emplace_back([this] { read_pieces(); });
     } catch (const std::system_error&) {  // the system gives no more of them: those that there are do all the work
-      if (readers_.empty()) throw;
     }
   }
 
@@ -30,6 +29,7 @@ class TextStream {
     const size_t line_end = text.rfind('\n');
     if (line_end != Bytes::npos) whole_lines_ = unfinished_.size() + line_end + 1;
     unfinished_.append(text);
+    check_line(unfinished_.size() - whole_lines_, max_line_);
     if (unfinished_.size() < kBlockSize || whole_lines_ == 0) return;
     std::string rest = unfinished_.substr(whole_lines_);
     unfinished_.resize(whole_lines_);
@@ -42,6 +42,7 @@ class TextStream {
   Aligned<TextSource> finish(const QrelsIndex& qrels, int n_threads) {
     if (!unfinished_.empty()) add_block();
     stop_readers();
+    read_pieces();  // where there are no readers at all
     if (error_) std::rethrow_exception(error_);
     Aligned<TextSource> aligned = engine_->finish();
     if (aligned.ranks_are_numbers) return aligned;
@@ -94,6 +95,7 @@ class TextStream {
   }
 
   const Options options_;
+  const size_t max_line_;
   TextSource source_;
   std::unique_ptr<Engine<TextSource>> engine_;
   std::string unfinished_;         // what has arrived since the last whole block

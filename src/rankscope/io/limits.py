@@ -1,0 +1,64 @@
+"""What a file may ask of this process, and the errors for what asks too much: long lines, memory, a moving size."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import BinaryIO
+
+from rankscope.errors import FormatError, InputError, OptionError
+
+MAX_LINE = "RANKSCOPE_MAX_LINE"
+
+_USUAL_LINE = 16 << 20
+_SHORTEST_LIMIT = 1 << 16  # the kernel does not measure shorter lines
+
+
+def max_line_bytes() -> int:
+    """Return how many bytes a line may have, its end included."""
+    given = os.environ.get(MAX_LINE)
+    if not given:
+        return _USUAL_LINE
+    if not (given.isascii() and given.isdigit()) or not _SHORTEST_LIMIT <= (limit := int(given[:20])) < 1 << 62:
+        raise OptionError(
+            f"{MAX_LINE} is {given!r}", hint=f"give the bytes that a line may have, from {_SHORTEST_LIMIT} up"
+        )
+    return limit
+
+
+def line_too_long(name: str, line: int) -> FormatError:
+    return FormatError(
+        f"{name}:{line}: the line is longer than {in_words(max_line_bytes())}",
+        hint=f"is it in the format it is taken for? If so, {MAX_LINE}=BYTES lets lines be longer",
+    )
+
+
+def out_of_memory(name: str, n_bytes: int) -> InputError:
+    needed = f": it holds {in_words(n_bytes)}, and more than that is needed" if n_bytes else ""
+    return InputError(
+        f"{name} does not fit into memory{needed}",
+        hint="end other programs, raise the limit of this one (ulimit -v), or give fewer queries at a time",
+    )
+
+
+def cannot_read(name: str, error: OSError) -> InputError:
+    return InputError(f"{name} cannot be read: {error.strerror or error}", hint="check its permissions")
+
+
+def size_of(file: BinaryIO) -> int:
+    return file.getbuffer().nbytes if isinstance(file, io.BytesIO) else os.fstat(file.fileno()).st_size
+
+
+def check_size(name: str, file: BinaryIO, n_bytes: int) -> None:
+    """Refuse a file that no longer has the size that it had."""
+    if size_of(file) != n_bytes:
+        raise InputError(
+            f"{name} changed while it was read: it had {n_bytes} bytes and now has {size_of(file)}",
+            hint="wait until what writes it has come to its end, then try again",
+        )
+
+
+def in_words(n_bytes: int) -> str:
+    """Return a number of bytes as people say it: 16 MB."""
+    power = max(0, min(4, (n_bytes.bit_length() - 1) // 10))
+    return f"{n_bytes / 1024**power:.4g} {('bytes', 'kB', 'MB', 'GB', 'TB')[power]}"

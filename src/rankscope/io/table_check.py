@@ -1,0 +1,290 @@
+"""A look at the sizes that a Parquet or Arrow file claims, before Polars believes them.
+
+Polars sets memory aside for what a file says that it holds; where that is a lie, the system ends the whole process. So
+the sizes are compared with that of the file first. Only headers are read: some bytes per page or message.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from rankscope.errors import FormatError
+
+_GROWTH = 2_000
+"""How many times larger than it is stored a part of a file may become."""
+_SMALL = 1 << 26
+_ROWS_PER_BYTE = 1_000
+"""Of a column that holds the same value everywhere."""
+_FEW_ROWS = 1 << 24
+_DEEPEST = 32
+_LONGEST_HEADER = 1 << 24
+
+
+class Damage(Exception):  # noqa: N818 (it says what is damaged, and never leaves this file)
+    """Something that no sound file holds."""
+
+
+def check_table(file: BinaryIO, layout: str, *, name: str) -> None:
+    """Refuse a file whose headers claim more than it can hold."""
+    size = file.seek(0, 2)
+    try:
+        if layout == "parquet":
+            check_parquet(file, size)
+        else:
+            check_arrow(file, size)
+    except (Damage, struct.error, LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
+        reason = str(error) if isinstance(error, Damage) else "its headers cannot be read"
+        raise FormatError(
+            f"{name} cannot be read as a table: {reason}",
+            hint="it is damaged, cut off or in another format; without a format given, it is told from the content",
+        ) from error
+    finally:
+        file.seek(0)
+
+
+def read_at(file: BinaryIO, place: int, n_bytes: int, size: int) -> bytes:
+    if place < 0 or n_bytes < 0 or place + n_bytes > size:
+        raise Damage("a part of it lies beyond its end")
+    file.seek(place)
+    return file.read(n_bytes)
+
+
+def check_growth(n_bytes: int, n_stored: int) -> None:
+    if not 0 <= n_bytes <= max(_SMALL, _GROWTH * n_stored):
+        raise Damage(f"a part of {n_stored} bytes is said to become {n_bytes}")
+
+
+def check_rows(n_rows: int, size: int) -> None:
+    if not 0 <= n_rows <= max(_FEW_ROWS, _ROWS_PER_BYTE * size):
+        raise Damage(f"it is said to hold {n_rows} rows, in {size} bytes")
+
+
+class Compact:
+    """Reads the compact protocol of Thrift, in which the headers of Parquet are written."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > 63:
+                raise Damage("a number has too many bytes")
+
+    def integer(self) -> int:
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def skip(self, n_bytes: int) -> None:
+        self.at += n_bytes
+        if self.at > len(self.data):
+            raise IndexError
+
+    def value(self, kind: int, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise Damage("its headers are nested too deeply")
+        if kind in {1, 2}:  # true and false, which have no bytes of their own in a struct
+            return kind == 1
+        if kind == 3:
+            self.skip(1)
+        elif kind in {4, 5, 6}:
+            return self.integer()
+        elif kind == 7:
+            self.skip(8)
+        elif kind == 8:
+            self.skip(self.varint())
+        elif kind in {9, 10}:
+            return self.items(depth)
+        elif kind == 12:
+            return self.struct(depth + 1)
+        else:
+            raise Damage("its headers hold an unknown type")
+        return None
+
+    def items(self, depth: int) -> list[Any]:
+        head = self.data[self.at]
+        self.at += 1
+        n_items = self.varint() if head >> 4 == 15 else head >> 4
+        kind = head & 15
+        if n_items > len(self.data):
+            raise Damage("a list is longer than the header it is in")
+        if kind in {1, 2}:
+            self.skip(n_items)
+            return []
+        return [self.value(kind, depth + 1) for _ in range(n_items)]
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        fields: dict[int, Any] = {}
+        field = 0
+        while head := self.data[self.at]:
+            self.at += 1
+            field = field + (head >> 4) if head >> 4 else self.integer()
+            fields[field] = self.value(head & 15, depth)
+        self.at += 1
+        return fields
+
+
+def check_parquet(file: BinaryIO, size: int) -> None:
+    n_footer, magic = struct.unpack("<I4s", read_at(file, size - 8, 8, size))
+    if magic != b"PAR1":
+        raise Damage("it does not end as it should")
+    footer = Compact(read_at(file, size - 8 - n_footer, n_footer, size)).struct()
+    n_rows = footer[3]
+    check_rows(n_rows, size)
+    groups = footer.get(4, [])
+    if sum(group[3] for group in groups) != n_rows:
+        raise Damage("its parts do not have as many rows as it has")
+    for group in groups:
+        check_rows(group[3], size)
+        for chunk in group[1]:
+            check_chunk(file, chunk[3], size)
+
+
+def check_chunk(file: BinaryIO, column: dict[int, Any], size: int) -> None:
+    """Check the pages of a column: each within the column, and none larger or with more values than can be."""
+    n_values, n_stored = column[5], column[7]
+    check_rows(n_values, size)
+    check_growth(column[6], n_stored)
+    at = min(column[9], column.get(11) or column[9])
+    if at < 4 or n_stored < 0 or at + n_stored > size:
+        raise Damage("a column lies beyond its end")
+    end = at + n_stored
+    n_seen = 0
+    while at < end and n_seen < n_values:
+        header, n_header = page_header(file, at, end)
+        n_page = header[3]
+        if n_page < 0 or at + n_header + n_page > end:
+            raise Damage("a page lies beyond the end of its column")
+        check_growth(header[2], n_page)
+        own = header.get(5) or header.get(7) or header.get(8) or {}
+        n_own = own.get(1, 0)
+        if not 0 <= n_own <= max(n_values, header[2]):
+            raise Damage(f"a page is said to hold {n_own} values, its column {n_values}")
+        n_seen += 0 if 7 in header else n_own
+        at += n_header + n_page
+    if n_seen != n_values:
+        raise Damage(f"the pages of a column hold {n_seen} values instead of {n_values}")
+
+
+def page_header(file: BinaryIO, at: int, end: int) -> tuple[dict[int, Any], int]:
+    """Return the header of a page and its length; usually short, but it may hold the smallest and largest value."""
+    n_bytes = 256
+    while True:
+        reader = Compact(read_at(file, at, min(n_bytes, end - at), end))
+        try:
+            return reader.struct(), reader.at
+        except IndexError:
+            if n_bytes >= min(end - at, _LONGEST_HEADER):
+                raise
+            n_bytes *= 16
+
+
+class Flat:
+    """A table of a FlatBuffer, in which the messages of Arrow are written."""
+
+    def __init__(self, data: bytes, at: int | None = None) -> None:
+        self.data = data
+        self.at = self.number("<I", 0) if at is None else at
+        self.fields = self.at - self.number("<i", self.at)
+
+    def number(self, form: str, at: int) -> int:
+        if at < 0:
+            raise Damage("its headers point outside of it")
+        return int(struct.unpack_from(form, self.data, at)[0])
+
+    def place(self, field: int) -> int | None:
+        """Return where a field is, or None where it is not there."""
+        entry = 4 + 2 * field
+        if entry >= self.number("<H", self.fields):
+            return None
+        offset = self.number("<H", self.fields + entry)
+        return self.at + offset if offset else None
+
+    def integer(self, field: int, form: str = "<q") -> int:
+        place = self.place(field)
+        return 0 if place is None else self.number(form, place)
+
+    def table(self, field: int) -> Flat | None:
+        place = self.place(field)
+        return None if place is None else Flat(self.data, place + self.number("<I", place))
+
+    def structs(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
+        """Yield the entries of a list of numbers that stand side by side."""
+        place = self.place(field)
+        if place is None:
+            return
+        start = place + self.number("<I", place)
+        n_items, width = self.number("<I", start), struct.calcsize(form)
+        if n_items * width > len(self.data):
+            raise Damage("a list is longer than the header it is in")
+        for i in range(n_items):
+            yield struct.unpack_from(form, self.data, start + 4 + i * width)
+
+
+def check_arrow(file: BinaryIO, size: int) -> None:
+    """Check the messages of a file, which its end lists, or of a stream, where one follows the other."""
+    start = read_at(file, 0, min(8, size), size)
+    if not start.startswith(b"ARROW1"):
+        at = 0
+        while at + 8 <= size:
+            n_used = check_message(file, at, size)
+            if not n_used:
+                return
+            at += n_used
+        return
+    n_footer, magic = struct.unpack("<i6s", read_at(file, size - 10, 10, size))
+    if magic != b"ARROW1":
+        raise Damage("it does not end as it should")
+    footer = Flat(read_at(file, size - 10 - n_footer, n_footer, size))
+    for field in (2, 3):  # dictionaries, then batches of rows
+        for place, n_header, _, n_body in footer.structs(field, "<qiiq"):
+            if not (0 <= place <= size and 0 <= n_header <= size and 0 <= n_body <= size - place):
+                raise Damage("a part of it lies beyond its end")
+            check_message(file, place, size)
+
+
+def check_message(file: BinaryIO, at: int, size: int) -> int:
+    """Check one message and return its length; 0 at the end of a stream."""
+    n_header: int
+    mark, n_header = struct.unpack("<Ii", read_at(file, at, 8, size))
+    n_before = 8
+    if mark != 0xFFFFFFFF:  # as written before 2019
+        n_before, n_header = 4, mark
+    if n_header == 0:
+        return 0
+    message = Flat(read_at(file, at + n_before, n_header, size))
+    n_body = message.integer(3)
+    body = at + n_before + n_header
+    if not 0 <= n_body <= size - body:
+        raise Damage("a part of it lies beyond its end")
+    kind = message.integer(1, "<B")
+    batch = message.table(2)
+    if kind == 2 and batch is not None:  # a dictionary holds a batch
+        batch = batch.table(1)
+    if kind in {2, 3} and batch is not None:
+        check_batch(file, batch, body, n_body, size)
+    return n_before + n_header + n_body
+
+
+def check_batch(file: BinaryIO, batch: Flat, body: int, n_body: int, size: int) -> None:
+    check_rows(batch.integer(0), size)
+    for n_rows, n_missing in batch.structs(1, "<qq"):
+        check_rows(n_rows, size)
+        if not -1 <= n_missing <= n_rows:
+            raise Damage("more values are missing than there are")
+    is_compressed = batch.place(3) is not None
+    for offset, n_bytes in batch.structs(2, "<qq"):
+        if not (0 <= offset <= n_body and 0 <= n_bytes <= n_body - offset):
+            raise Damage("a part of it lies beyond its end")
+        if is_compressed and n_bytes >= 8:
+            n_plain = struct.unpack("<q", read_at(file, body + offset, 8, size))[0]
+            check_growth(0 if n_plain == -1 else n_plain, n_bytes)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rankscope.data.loading import load_qrels, load_run
+from rankscope.io.limits import max_line_bytes
 from rankscope.native import index_qrels_text, kernel
 
 pytestmark = pytest.mark.skipif(kernel() is None, reason="there is no kernel here")
@@ -35,7 +36,7 @@ def text_of(rows, *, odd=False, mark=b""):
 
 
 def index_of(text, threads):
-    return index_qrels_text(np.frombuffer(text, dtype=np.uint8), threads=threads)
+    return index_qrels_text(np.frombuffer(text, dtype=np.uint8), max_line=max_line_bytes(), threads=threads)
 
 
 def expected_of(rows):

@@ -203,7 +203,7 @@ class TestFirstQuery:
         for name in ("dead", "both"):
             assert f"error: {name} is left out: it cannot be asked: " in outcome.stderr
         assert outcome.stderr.count(reason) >= 2
-        assert list(small.runs) == ["one.trec.gz"]
+        assert list(small.runs) == ["one.trec.gz", "one.trec.gz.queries.json"]
 
     def test_the_first_failure_is_shown_at_once(self, tmp_path):
         small = small_project(tmp_path, n_queries=4)
@@ -340,7 +340,7 @@ def test_options_that_cannot_work_are_refused_when_the_project_is_read(kind, opt
     with pytest.raises(OptionError) as found:
         read_project(f'[systems.x]\ntype = "{kind}"\n{lines}', file=tmp_path / "rankscope.toml")
     assert message in str(found.value)
-    assert str(found.value).startswith("rankscope.toml: systems.x: ")
+    assert str(found.value).startswith("rankscope.toml: systems.x")
 
 
 def test_addresses_with_places_are_fine():

@@ -14,7 +14,7 @@ from rankscope.io.ids import as_id
 from rankscope.io.rows import AnyRows
 from rankscope.io.source import FileReading
 from rankscope.io.table import Collector, Format, NumberedRow, RowKind, find_roles, table_columns
-from rankscope.io.table_check import check_table
+from rankscope.io.table_check import check_table, not_readable
 from rankscope.io.write import check_encodable
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
     except (PolarsError, PanicException, OSError, ValueError) as error:
         is_panic = isinstance(error, PanicException)  # its text is for those who write Polars
         reason = "its content is damaged" if is_panic else str(error).partition("\n")[0]
-        raise FormatError(
-            f"{reading.name} cannot be read as a table: {reason}",
-            hint="it is damaged, cut off or in another format; without a format given, it is detected from the content",
-        ) from error
+        raise not_readable(reading.name, layout, reason) from error
 
 
 def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:

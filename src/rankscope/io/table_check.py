@@ -36,12 +36,16 @@ def check_table(file: BinaryIO, layout: str, *, name: str) -> None:
             check_arrow(file, size)
     except (Damage, struct.error, LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, Damage) else "its headers cannot be read"
-        raise FormatError(
-            f"{name} cannot be read as a table: {reason}",
-            hint="it is damaged, cut off or in another format; without a format given, it is told from the content",
-        ) from error
+        raise not_readable(name, layout, reason) from error
     finally:
         file.seek(0)
+
+
+def not_readable(name: str, layout: str, reason: str) -> FormatError:
+    return FormatError(
+        f"{name} cannot be read as {'Parquet' if layout == 'parquet' else 'Arrow'}: {reason}",
+        hint="it is damaged, cut off or in another format; without a format given, it is detected from the content",
+    )
 
 
 def read_at(file: BinaryIO, place: int, n_bytes: int, size: int) -> bytes:

@@ -112,7 +112,7 @@ def mutants_of(package: str) -> Iterator[Mutant]:
             instance, n = get_operator(operator)(), 0
             for node in nodes_of(tree):
                 occurrences = range(n, n := n + len(list(instance.mutation_positions(node))))
-                if not is_index(node):
+                if not (is_index(node) or is_keyword_marker(node)):
                     yield from (Mutant(package, module.relative_to(ROOT), operator, i) for i in occurrences)
 
 
@@ -120,6 +120,12 @@ def is_index(node: object) -> bool:
     """Tell whether a node is the number of an item: of one item the last is the first, so nothing would change."""
     parent = getattr(node, "parent", None)
     return getattr(node, "type", "") == "number" and getattr(parent, "type", "") in ("trailer", "subscriptlist")
+
+
+def is_keyword_marker(node: object) -> bool:
+    """Tell whether a node is the `*` of a list of parameters, which the tool takes for a multiplication."""
+    parent = getattr(node, "parent", None)
+    return getattr(node, "value", "") == "*" and getattr(parent, "type", "") == "parameters"
 
 
 def nodes_of(node: object) -> Iterator[object]:

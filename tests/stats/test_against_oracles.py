@@ -176,3 +176,14 @@ def test_published_p_values_of_two_real_systems():
     )
     # theirs is the normal approximation, ours exact
     assert wilcoxon_test(units(d)).p == pytest.approx(0.003445188, abs=1e-3)
+
+
+def test_the_three_chances_of_a_symmetric_sample():
+    d = np.array([-0.3, -0.1, 0.1, 0.3] * 5)
+    chances = bayesian_bootstrap(units(d), 0.03, n_draws=20_000)
+    spread = np.sqrt((d**2).mean() / (len(d) + 1))  # of the posterior of the mean, as Rubin gives it
+    outside = scipy_stats.norm.sf(0.03 / spread)
+    assert chances.better == pytest.approx(outside, abs=0.02)
+    assert chances.worse == pytest.approx(outside, abs=0.02)
+    assert chances.equivalent == pytest.approx(1 - 2 * outside, abs=0.03)
+    assert chances.better + chances.equivalent + chances.worse == pytest.approx(1)

@@ -40,8 +40,12 @@ def test_a_list_agrees_fully_with_its_own_beginning(docs, k):
 def test_rbo_of_empty_lists():
     assert rbo("", "") == 1
     assert rbo("abc", "") == 0
+
+
+@pytest.mark.parametrize("p", [-0.5, 0, 1, 1.5])
+def test_rbo_has_a_persistence_between_0_and_1(p):
     with pytest.raises(OptionError, match="not between 0 and 1"):
-        rbo("ab", "ab", p=1)
+        rbo("ab", "ab", p=p)
 
 
 def test_overlap_of_nothing_is_undefined():

@@ -234,3 +234,9 @@ def test_scores_that_differ_by_rounding_alone_have_no_interval():
     assert mean_interval(np.array([0.1, 0.1 + 5e-13, 0.1]), range=UNIT) is None
     assert mean_interval(np.array([0.1, 0.1 + 5e-12, 0.1]), range=UNIT) is not None
     assert mean_interval(np.array([1e6, 1e6 + 5e-7, 1e6]), range=(0, math.inf)) is None
+
+
+def test_one_unit_has_a_mean_but_neither_error_nor_degrees_of_freedom():
+    mean, error, df = mean_and_error(np.array([0.2, 0.6]), np.array(["a", "a"]), None)
+    assert (mean, df) == (pytest.approx(0.4), 0)
+    assert math.isnan(error)

@@ -166,7 +166,7 @@ def bonferroni_tests(units: UnitSums, *, alpha: float, n_resamples: int, seed: i
     size = int(moments.moves.sum())
     df = np.maximum(moments.n_units - 1, 1)
     t = np.sqrt(moments.t_squared)
-    p = np.minimum(1.0, max(size, 1) * 2 * stdtr(df, -t))
+    p = np.minimum(1.0, size * 2 * stdtr(df, -t))
     with np.errstate(invalid="ignore"):
         critical, narrow = (
             np.where(moments.n_units > 1, stdtrit(df, 1 - level / (2 * max(size, 1))), math.nan)

@@ -181,3 +181,13 @@ def test_one_unit_or_none_says_nothing():
         found = joint_test(plain(columns), **OPTIONS)
         assert found.p.tolist() == [1.0, 1.0]
         assert np.isnan(found.critical).all()
+
+
+@pytest.mark.parametrize("test", [joint_test, separate_tests, bonferroni_tests])
+@pytest.mark.parametrize("n", [8, 40])  # all flips, and a sample of them
+def test_intervals_for_equivalence_are_those_of_twice_the_level(test, n):
+    differences = np.random.default_rng(n).normal(0.02, 0.1, (n, 3))
+    units = Units.of(n).sums(differences)
+    at_5, at_10 = (test(units, alpha=alpha, n_resamples=2_000, seed=1) for alpha in (0.05, 0.10))
+    assert at_5.critical_equivalence == pytest.approx(at_10.critical)
+    assert (at_5.critical_equivalence < at_5.critical).all()

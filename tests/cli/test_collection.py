@@ -62,8 +62,11 @@ def test_show(rankscope, mini):
     assert "problems   1 judged doc not among the docs: d9" in done.out
 
 
-def test_show_by_name_and_as_json(rankscope, mini, here):
+def test_show_by_name_and_as_json(rankscope, mini, here, monkeypatch):
     (here / "rankscope.toml").write_text('[collections.small]\npath = "mini"\n')
+    monkeypatch.setattr(
+        "rankscope.experiment.fingerprint.SETTLED_NS", 0
+    )  # hashes of files that are old enough are kept
     record = json.loads(rankscope("collection", "show", "small", "--format", "json").out)
     assert record["name"] == "small"
     assert record["docs"]["n"] == 2

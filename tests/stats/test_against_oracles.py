@@ -26,7 +26,7 @@ from rankscope.stats.paired import (
     sign_test,
     wilcoxon_test,
 )
-from rankscope.stats.power import minimal_detectable_effect, power_of, queries_needed
+from rankscope.stats.power import fewest, minimal_detectable_effect, power_of, queries_needed
 from rankscope.stats.units import Units
 
 URBANO = Path(__file__).parents[2].parent / "shared" / "data" / "stats" / "urbano-sigir2019"
@@ -187,3 +187,20 @@ def test_the_three_chances_of_a_symmetric_sample():
     assert chances.worse == pytest.approx(outside, abs=0.02)
     assert chances.equivalent == pytest.approx(1 - 2 * outside, abs=0.03)
     assert chances.better + chances.equivalent + chances.worse == pytest.approx(1)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_interval_where_no_resample_reaches_what_was_observed(sign):
+    values = np.arange(12.0)  # a resample nearly never holds all of 12 different values
+
+    def different(rows):
+        return sign * np.array([len(set(row)) for row in rows], dtype=np.float64)
+
+    found = bca_interval(values, statistic=different, n_resamples=500)
+    assert np.isfinite([found.low, found.high]).all()
+    assert found.low <= found.high
+
+
+@given(st.integers(0, 500), st.floats(0, 600))
+def test_the_fewest_queries_are_found_from_any_guess(k, near):
+    assert fewest(lambda n: n >= k, near=near).n_queries == max(2, k)

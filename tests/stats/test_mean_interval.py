@@ -240,3 +240,9 @@ def test_one_unit_has_a_mean_but_neither_error_nor_degrees_of_freedom():
     mean, error, df = mean_and_error(np.array([0.2, 0.6]), np.array(["a", "a"]), None)
     assert (mean, df) == (pytest.approx(0.4), 0)
     assert math.isnan(error)
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_there_are_as_many_weights_as_scores(n):
+    with pytest.raises(OptionError, match="3 scores need as many weights"):
+        mean_interval(np.array([0.2, 0.6, 0.4]), range=UNIT, weights=np.ones(n))

@@ -95,6 +95,15 @@ def test_unanswered_queries_are_an_error_beyond_what_is_allowed():
     assert gate_of(comparison, GatePolicy(allow_missing=0.5)).outcome != "error"
 
 
+@pytest.mark.parametrize(("allowed", "is_error"), [(0.24, True), (0.25, False), (0.26, False)])
+def test_scores_that_one_side_lacks_are_an_error_beyond_what_is_allowed(allowed, is_error):
+    values = np.where(np.arange(40) < 10, np.nan, 0.5 + STEADY)
+    scores = scores_of({"old": np.full(40, 0.5), "new": values})
+    gate = gate_of(compare_scores(scores, n_resamples=999), GatePolicy(allow_missing=allowed))
+    assert (gate.outcome == "error") is is_error
+    assert ("on 10 of 40 queries (25%" in next(iter(gate.lines()))) is is_error
+
+
 def test_non_inferior_needs_the_whole_interval():
     policy = GatePolicy(require="non-inferior")
     assert gate_of(compared(0.0), policy).exit_code == 0

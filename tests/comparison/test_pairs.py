@@ -60,6 +60,7 @@ def test_what_a_set_can_find_is_what_a_plan_says(noisy, n_systems):
 def test_what_cannot_be_planned_is_left_open(noisy):
     assert only(noisy, Settings(n_resamples=999, margin=1e-9)).n_needed is None
     assert only(noisy, Settings(n_resamples=999, margin=0)).n_needed is None
+    assert only(np.full(40, 0.1), Settings(n_resamples=999, margin=0.01)).n_needed == 2  # no spread at all
 
 
 def test_a_pair_has_scipys_numbers(noisy):

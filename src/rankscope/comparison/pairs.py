@@ -306,7 +306,7 @@ def tested_pair(
         bca = bca_interval(differences[known], level=level, **drawn)
     spread = error * math.sqrt(n_units)
     mde = n_needed = None
-    if n_units > 1 and math.isfinite(critical) and math.isfinite(spread):
+    if math.isfinite(critical) and math.isfinite(spread):  # neither is where there is one unit
         # the comparisons of a family share alpha, as those of a plan do
         alpha_each = settings.alpha / (max(result.size, 1) if how.simultaneous else 1)
         mde = minimal_detectable_effect(spread, n_units, alpha=alpha_each, power=settings.power)

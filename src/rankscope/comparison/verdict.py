@@ -225,7 +225,7 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
     }
     for why, n in left_out.items():
         if n:
-            share = n / max(pair.n_members, 1)
+            share = n / pair.n_members
             more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
             yield f"{count_words(n, 'query')} left out, as {why}.{more}"
     rest = known.without_top_unit

@@ -57,6 +57,13 @@ def test_what_a_set_can_find_is_what_a_plan_says(noisy, n_systems):
         assert power(0.01, pair.n_needed - 1) < 0.8 <= power(0.01, pair.n_needed)
 
 
+@pytest.mark.parametrize(("n_pairs", "in_full"), [(1, True), (2, True), (3, False), (4, False)])
+def test_what_takes_long_is_left_out_where_there_are_many_pairs(noisy, n_pairs, in_full, monkeypatch):
+    monkeypatch.setattr("rankscope.comparison.pairs.MANY_PAIRS", 2)
+    pairs = compared([contest(noisy[:15] * (1 + i), b=f"B{i}") for i in range(n_pairs)])
+    assert [(pair.bayes is not None, pair.ci_check.bca is not None) for pair in pairs] == [(in_full, in_full)] * n_pairs
+
+
 def test_what_cannot_be_planned_is_left_open(noisy):
     assert only(noisy, Settings(n_resamples=999, margin=1e-9)).n_needed is None
     assert only(noisy, Settings(n_resamples=999, margin=0)).n_needed is None

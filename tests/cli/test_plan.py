@@ -58,7 +58,9 @@ def test_alpha_power_and_systems(planned):
 
 def test_interval_as_narrow_as_the_difference(planned):
     # (1.96 · 0.15 / 0.02)² = 216.1, and a little more since the spread is estimated
-    assert 216 < planned("--sd", 0.15, "--detect", 0.02)["interval"]["queries_needed"] < 222
+    interval = planned("--sd", 0.15, "--detect", 0.02)["interval"]
+    assert 216 < interval["queries_needed"] < 222
+    assert (interval["half_width"], interval["level"]) == (0.02, 0.95)
 
 
 def test_spread_of_score_files_by_hand(planned, table):

@@ -409,7 +409,22 @@ def test_strata_of_weight_0_are_no_trouble():
     scores = scores_of({"a": a, "b": a + 0.1 + np.arange(30) % 3 / 100})
     found = compare_scores(scores, queries=queries, weights="asked", by="kind")
     assert next(iter(found)).pair.n_queries == 24
+    assert found.groups[0].uncounted == tuple(f"q{i:03}" for i in range(6))
     text_of(found)
+
+
+def test_the_interval_of_one_of_several_pairs_is_called_simultaneous():
+    systems = {"old": np.full(60, 0.5), "new": 0.6 + NOISE, "other": 0.4 - NOISE}
+    found = list(compare_scores(scores_of(systems), n_resamples=999))
+    assert len(found) == 2
+    assert all("(simultaneous 95% CI " in pair.verdict.reason for pair in found)
+
+
+@pytest.mark.parametrize(("n_kinds", "shown"), [(1, 0), (2, 2), (3, 3), (20, 0)])  # of 3 queries each in the last case
+def test_strata_nobody_asked_for_are_those_of_few_values(n_kinds, shown):
+    kinds = {f"q{i:03}": {"kind": f"kind {i % n_kinds:02}"} for i in range(60)}
+    found = only(compare_scores(scores_of({"a": np.full(60, 0.3), "b": 0.4 + NOISE}), queries=kinds))
+    assert len(found.strata) == shown
 
 
 def test_a_page_with_a_system_without_scores():

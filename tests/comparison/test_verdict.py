@@ -8,7 +8,7 @@ import pytest
 from rankscope.comparison.pairs import Contest, compare_contests
 from rankscope.comparison.records import DifferenceInterval, JudgedShares, UnjudgedCheck
 from rankscope.comparison.request import Settings
-from rankscope.comparison.verdict import VerdictContext, decide, decimals, verdict_of
+from rankscope.comparison.verdict import VerdictContext, decide, decimals, interval_words, verdict_of
 from rankscope.records import replace
 from rankscope.stats.units import Units
 
@@ -53,6 +53,17 @@ def test_the_verdict_follows_the_interval_and_the_margin(shift, code, words):
     assert (found.code, found.text) == (code, words)
     assert verdict(-(STEADY + shift), lower=True).code == code
     assert found.because == ("margin" if "probably" in code else None)
+
+
+@pytest.mark.parametrize(("shift", "side"), [(0.05, "higher"), (-0.05, "lower")])
+def test_the_reason_says_on_which_side_it_is(shift, side):
+    assert verdict(STEADY + shift).reason.startswith(f"Its nDCG@10 is {side} by 0.0500 (95% CI ")
+    assert verdict(STEADY + shift / 10).reason.startswith(f"Its nDCG@10 is measurably {side} by 0.0050 (95% CI ")
+
+
+def test_too_few_flips_are_not_too_few_queries():
+    assert "no interval: too few flips" in verdict(STEADY[:40] + 0.05, alpha=0.005, n_resamples=99).reason
+    assert "no interval: too few queries" in interval_words(pair_of(STEADY[:5] + 0.05))
 
 
 def test_a_gain_within_the_margin_is_the_same_however_certain():

@@ -124,7 +124,7 @@ def sentence(code: Code, because: Because, pair: PairResult) -> str:
 
 
 def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext) -> str:
-    margin, delta = f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}", or_nan(pair.delta)
+    margin = f"{'your' if known.margin_given else 'the'} margin of {pair.margin:g}"
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
     if code in ("identical", "same") and not pair.differs:
@@ -142,8 +142,8 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
         ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
         within = f"the {small.level * 100:.4g}% interval is {ends}"
         if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
-            size = f"{'higher' if delta > 0 else 'lower'} by {abs(delta):.{decimals(pair)}f} ({interval_words(pair)})"
-            return f"Its {pair.measure} is measurably {size}, but by less than {margin}: {within}."
+            size = f"measurably {direction(pair)} ({interval_words(pair)})"
+            return f"Its {pair.measure} is {size}, but by less than {margin}: {within}."
         return f"{where}; {within}, within {margin}."
     if pair.margin == 0:
         none = "With a margin of 0" if known.margin_given else "No margin is given, so"

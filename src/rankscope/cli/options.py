@@ -15,7 +15,7 @@ from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import ReadOptions
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
 
@@ -38,6 +38,8 @@ REPORT_EXTENSIONS = {
     ".csv": "csv",
     ".xml": "junit",
 }
+LONGEST_NUMBER = 10
+"""A whole number has fewer digits than this."""
 GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
 
 
@@ -217,9 +219,12 @@ def write_error_case(error: Exception, output: str | None, *, command: str) -> N
 
 
 def whole_number(text: str, *, least: int = 1) -> int:
-    if not text.strip().isdecimal() or int(text) < least:
+    number = text.strip()
+    if not number.isdecimal() or int(number[:LONGEST_NUMBER]) < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
-    return int(text)
+    if len(number) >= LONGEST_NUMBER:
+        raise argparse.ArgumentTypeError(f"{shorten(number, limit=40)} is more than there could be of anything")
+    return int(number)
 
 
 def evaluation_options_from(args: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -297,7 +302,7 @@ def output_to(path: str | None) -> Iterator[TextIO]:
     from rankscope.io.write import open_target
 
     parent = Path(str(path)).parent
-    if not parent.is_dir():
+    if "\0" in str(path) or not parent.is_dir():
         raise OptionError(f"cannot write {path}: there is no folder {parent}")
     with open_target(str(path)) as raw:
         stream = TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape")

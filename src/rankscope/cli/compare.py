@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
 
+SETTLING_ENDINGS = (".csv", ".jsonl", ".ndjson")
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 
 EPILOG = """\
@@ -88,6 +89,12 @@ def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: A
 def run(args: argparse.Namespace) -> int:
     options.one_stdin(args.files)
     form = options.chosen_format(args)
+    if args.chart:
+        options.check_chart(args.chart, "comparison", args.output)
+    if args.settle and options.ending_of(args.settle) not in SETTLING_ENDINGS:
+        raise OptionError(
+            f"docs to judge cannot be written as {args.settle!r}", hint=f"use {', '.join(SETTLING_ENDINGS)}"
+        )
     policy = options.gate_policy_from(args, always=form == "junit")
     try:
         comparison = comparison_from(args)

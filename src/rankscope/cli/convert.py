@@ -14,6 +14,7 @@ from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_strictness, parse_columns, with_formats
 from rankscope.errors import RankscopeWarning
 from rankscope.io.conversion import convert
+from rankscope.io.formats import format_to_write
 
 EPILOG = """\
 examples:
@@ -35,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.to_format is None:
+        format_to_write(args.target)  # a name that cannot be written is refused before anything is read
     done = convert(
         args.source,
         args.target,

@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
-    options.add_format_option(parser, "table", "json", to_file="json")
-    options.add_output_option(parser)
+    options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
+    options.add_output_option(parser, "write to a file: .json .txt")
     options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
 

@@ -102,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
         if has_limits:
             hint = "draw the chart with a call of its own"
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
+        options.check_chart(args.chart, "runs", args.output)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
         return FINE
     form = options.chosen_format(args)

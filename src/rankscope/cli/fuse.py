@@ -14,6 +14,7 @@ from rankscope.cli.options import add_strictness, one_stdin, read_options_from, 
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import load_runs, name_of
 from rankscope.errors import OptionError
+from rankscope.io.formats import format_to_write
 from rankscope.io.write import write_run
 from rankscope.systems.fusion import METHODS, NORMS, RRF_K, fuse
 
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     one_stdin(args.runs)
+    format_to_write(args.output)  # a name that cannot be written is refused before anything is read
     try:
         weights = None if args.weights is None else tuple(float(part) for part in args.weights.split(","))
     except ValueError as error:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from rankscope.cli.exit_codes import FINE
+from rankscope.cli.options import check_ending
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.experiment.collection import counted, find_docs, find_qrels, find_queries, load_collection
 from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_ending(args.output, [".toml"])
     target = Path(args.output)
     if target.exists() and not args.force:
         raise OptionError(f"{target} is there already", hint="change it by hand, or replace it with --force")

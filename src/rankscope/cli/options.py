@@ -38,6 +38,14 @@ REPORT_EXTENSIONS = {
     ".csv": "csv",
     ".xml": "junit",
 }
+TEXT_OR_JSON = {".json": "json", ".txt": "table"}
+OPENED_BY_OTHERS = frozenset(
+    """
+    .html .htm .xhtml .shtml .mht .svg .xml .pdf .ps .rtf .doc .docx .odt .xls .xlsx .xlsm .ods .ppt .pptx .odp
+    .png .jpg .jpeg .gif .zip .exe .js .py .sh .bat .ps1
+    """.split()  # noqa: SIM905 (easier to read)
+)
+"""Endings that say how a file is opened or run; data must not be called so."""
 LONGEST_NUMBER = 10
 """A whole number has fewer digits than this."""
 GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
@@ -127,18 +135,13 @@ def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what:
 
 
 def add_format_option(
-    parser: argparse.ArgumentParser,
-    *formats: str,
-    by_extension: Mapping[str, str] | None = None,
-    to_file: str | None = None,
+    parser: argparse.ArgumentParser, *formats: str, by_extension: Mapping[str, str] | None = None
 ) -> None:
     """Add the choice of what is printed: by default the first format, or what a file's extension stands for."""
-    otherwise = (
-        f", or {to_file.upper()} to a file" if to_file else ", or by the extension of -o" if by_extension else ""
-    )
+    otherwise = ", or by the extension of -o" if by_extension else ""
     what = f"what to print: {', '.join(formats)} (default: {formats[0]}{otherwise})"
     parser.add_argument("--format", metavar="FORMAT", help=what)
-    parser.set_defaults(formats=formats, by_extension=by_extension, to_file=to_file)
+    parser.set_defaults(formats=formats, by_extension=by_extension)
 
 
 def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a file instead of stdout") -> None:
@@ -146,25 +149,36 @@ def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a f
 
 
 def chosen_format(args: argparse.Namespace) -> str:
-    """Return which of the formats of `add_format_option` to print."""
+    """Return which of the formats of `add_format_option` to print; a file must be called as what it holds."""
     formats: tuple[str, ...] = args.formats
-    if args.format is not None:
-        if args.format not in formats:
-            hint = did_you_mean(args.format, formats)
-            raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
-        return str(args.format)
+    output = getattr(args, "output", None)
+    if args.format is not None and args.format not in formats:
+        hint = did_you_mean(args.format, formats)
+        raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
     # a chart has extensions of its own
-    if getattr(args, "output", None) in (None, "-") or getattr(args, "chart", None):
-        return formats[0]
-    if args.by_extension is None:
-        return str(args.to_file or formats[0])
-    suffix = os.path.splitext(args.output)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
+    if output in (None, "-") or getattr(args, "chart", None) or args.by_extension is None:
+        return str(args.format or formats[0])
     known: dict[str, str] = {ending: form for ending, form in args.by_extension.items() if form in formats}
+    suffix = ending_of(output)
+    if args.format is not None:
+        check_ending(output, [ending for ending, form in known.items() if form == args.format])
+        return str(args.format)
     if suffix not in known:
         raise OptionError(
-            f"cannot tell the format from {args.output!r}", hint=f"use {', '.join(known)}, or say --format"
+            f"cannot tell the format from {output!r}", hint=f"it can be written as {', '.join(known)}; or say --format"
         )
     return known[suffix]
+
+
+def ending_of(path: str) -> str:
+    return os.path.splitext(path)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
+
+
+def check_ending(path: str, written: Iterable[str]) -> None:
+    """Refuse a name by which another program would take a file for what it is not: a page, a table, a picture."""
+    ending, written = ending_of(path), tuple(written)
+    if ending in OPENED_BY_OTHERS and ending not in written:
+        raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
@@ -316,18 +330,25 @@ def one_stdin(paths: Sequence[str]) -> None:
         raise OptionError("standard input (-) is given twice", hint="read one of the files by its path")
 
 
-def save_chart(kind: str, source: ChartSource, output: str | None, *data: Any, **options: Any) -> None:
-    """Draw a kind of chart from its source and write it; the file's extension chooses SVG or PNG."""
-    from rankscope.report.charts import CHARTS, charts_from
-    from rankscope.report.charts.chart import write_chart
+def check_chart(kind: str, source: ChartSource, output: str | None) -> None:
+    """Refuse a chart that cannot be drawn or written, before anything is computed for it."""
+    from rankscope.report.charts import charts_from
+    from rankscope.report.charts.chart import check_picture
 
-    builder = getattr(CHARTS[kind], f"from_{source}", None) if kind in CHARTS else None
-    if builder is None:
-        kinds = charts_from(source)
+    kinds = charts_from(source)
+    if kind not in kinds:
         raise OptionError(f"--chart {kind} is not one of {', '.join(kinds)}", hint=did_you_mean(kind, kinds))
     if output in (None, "-"):
         raise OptionError("a chart needs a file to be written to", hint=f"for example -o {kind}.svg, or .png")
-    write_chart(builder(*data, **options).render(), str(output))
+    check_picture(str(output))
+
+
+def save_chart(kind: str, source: ChartSource, output: str, *data: Any, **options: Any) -> None:
+    """Draw a kind of chart from its source and write it; the file's extension chooses SVG or PNG."""
+    from rankscope.report.charts import CHARTS
+    from rankscope.report.charts.chart import write_chart
+
+    write_chart(getattr(CHARTS[kind], f"from_{source}")(*data, **options).render(), output)
 
 
 def write_report(make: Callable[..., Report], form: str, stream: TextIO, *, details: bool) -> None:

@@ -15,6 +15,7 @@ from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import (
     REPORT_EXTENSIONS,
     add_chart_option,
+    check_chart,
     command_line,
     output_to,
     save_chart,
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     chart_only, report_only = ("system", "target"), ("baseline", "margin", "seed")
     if args.chart:
+        check_chart(args.chart, "score_files", args.output)
         refuse(args, report_only, "is for reports, and changes nothing in a chart")
         chosen = {"measure": args.measure, "system": args.system, "target": args.target}
         save_chart(args.chart, "score_files", args.output, args.files, **chosen)

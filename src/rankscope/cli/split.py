@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from rankscope.cli.exit_codes import FINE
+from rankscope.cli.options import check_ending
 from rankscope.errors import OptionError
 from rankscope.experiment.collection import load_collection
 from rankscope.experiment.project import find_collection
@@ -45,6 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         if args.reveal:
             raise OptionError("--reveal is for a split that is there already", hint="leave out -o, or --reveal")
+        check_ending(args.output, [".json"])
         return make(args)
     if not Path(args.collection).is_file():
         hint = "to make one, say where it is to be written: -o split.json"

@@ -101,12 +101,20 @@ class Chart(Record, kw_only=True, dict=True):
         return DrawnChart(self.kind, self.title, wide.svg(self.title, alt), alt, data, narrow.svg(self.title, alt))
 
 
+def check_picture(path: str | Path) -> str:
+    """Return how a file of a chart ends, where it is one that can be written."""
+    kind = Path(path).suffix.lower()
+    if kind not in {".svg", ".png"}:
+        raise OptionError(
+            f"a chart cannot be written as {Path(path).name}", hint="use a name that ends in .svg or .png"
+        )
+    return kind
+
+
 def write_chart(chart: DrawnChart, path: str | Path) -> Path:
     """Write a chart to a file, as SVG or PNG by its extension, and return its path."""
     target = Path(path)
-    kind = target.suffix.lower()
-    if kind not in {".svg", ".png"}:
-        raise OptionError(f"a chart cannot be written as {target.name}", hint="use a name that ends in .svg or .png")
+    kind = check_picture(path)
     content = to_png(chart.svg) if kind == ".png" else f"{chart.svg}\n".encode()
     with open_target(str(target)) as stream:
         stream.write(content)

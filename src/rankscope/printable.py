@@ -8,7 +8,8 @@ UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # controls: escape, bell, carriage return, those of eight bits
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of writing
     "\u2028\u2029"  # end a line
-    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"  # no characters: bytes that are not UTF-8, halves, what no file may hold
+    "\ud800-\udfff\ufdd0-\ufdef"  # no characters: bytes that are not UTF-8, halves, what no file may hold
+    f"{''.join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))}]"
 )
 
 

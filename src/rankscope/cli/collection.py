@@ -18,6 +18,7 @@ from typing import Any
 
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.cli.style import show
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, Collection, load_collection
 from rankscope.experiment.project import find_collection
@@ -77,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
         for part in PARTS:  # the same path whether the collection is named in a project or not
             where = Path(record[part]["where"])
             record[part]["where"] = str(where.absolute() if where.exists() else where)
-    print(json.dumps(record, indent=1, ensure_ascii=False) if as_json else "\n".join(lines_of(record)))
+        print(json.dumps(record, indent=1, ensure_ascii=False))
+    else:
+        show(*lines_of(record))
     return FINE
 
 
@@ -154,12 +157,12 @@ def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
         return FINE
     for place, one in zip(places, made, strict=True):
         counts = one.about["counts"]
-        print(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
+        show(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
         for name in ("category", "difficulty"):
             if name in counts:
-                print(f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}")
+                show(f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}")
         for note in one.notes:
-            print(f"  {'note':<10} {note}")
-    print("\n".join(ontology_lines(made[0].about)))
-    print(f"next: rankscope init {' '.join(f'--collection {place}' for place in places)}")
+            show(f"  {'note':<10} {note}")
+    show("\n".join(ontology_lines(made[0].about)))
+    show(f"next: rankscope init {' '.join(f'--collection {place}' for place in places)}")
     return FINE

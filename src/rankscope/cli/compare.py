@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import code_of_error
-from rankscope.cli.style import Later
+from rankscope.cli.style import Later, show
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.registry import load_object
 
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         if form == "junit":
             write_error_cases(error, args)
         if policy is not None:
-            print(f"gate: error, exit code {code_of_error(error)}", file=sys.stderr)
+            show(f"gate: error, exit code {code_of_error(error)}", file=sys.stderr)
         raise
     gate = None
     if policy is not None:
@@ -233,4 +233,4 @@ def write_settling(comparison: Comparison, path: str) -> None:
             writer.writeheader()
             writer.writerows(rows.values())
     nothing = f"no verdict hangs on unjudged docs, so {path} lists none"
-    print(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)
+    show(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)

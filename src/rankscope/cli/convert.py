@@ -12,6 +12,7 @@ import warnings
 
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_strictness, parse_columns, with_formats
+from rankscope.cli.style import show
 from rankscope.errors import RankscopeWarning
 from rankscope.io.conversion import convert
 from rankscope.io.formats import format_to_write
@@ -51,5 +52,5 @@ def run(args: argparse.Namespace) -> int:
         skipped = f"{len(done.bad_lines)} bad lines were skipped; the first is {done.bad_lines[0]}"
         warnings.warn(skipped, RankscopeWarning, stacklevel=1)
     formats = f"{done.source_format} -> {done.target_format}"
-    print(f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {formats}", file=sys.stderr)
+    show(f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {formats}", file=sys.stderr)
     return FINE

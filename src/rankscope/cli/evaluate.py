@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
+from rankscope.cli.style import show
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
 from rankscope.evaluation import EvaluateRequest, chosen_profile, decide_measures, evaluate_request, trec_eval_text
@@ -217,7 +218,7 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
     else:
         report(args, form, scores)
     for line in gate.lines():
-        print(line, file=sys.stderr)
+        show(line, file=sys.stderr)
     return gate.exit_code
 
 

@@ -11,7 +11,7 @@ import sys
 
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_strictness, one_stdin, read_options_from, with_formats
-from rankscope.cli.style import Later, words
+from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import load_runs, name_of
 from rankscope.errors import OptionError
 from rankscope.io.formats import format_to_write
@@ -57,5 +57,5 @@ def run(args: argparse.Namespace) -> int:
     rows = fused.rows
     write_run(rows, args.output)
     n_queries = len(set(rows.query)) + len(rows.empty_queries)
-    print(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
+    show(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
     return FINE

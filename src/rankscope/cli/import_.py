@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.cli.style import show
 from rankscope.errors import OptionError
 from rankscope.predecessors.importers import KINDS, ImportedCollection, import_file, write_collection
 
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if form == "json":
         print(json.dumps(found.summary(files), indent=1, ensure_ascii=False))
     else:
-        sys.stdout.writelines(f"{line}\n" for line in lines_of(found, files, args.output))
+        show(*lines_of(found, files, args.output))
     return FINE
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rankscope.align.policies import CHOICES, Policies
 from rankscope.cli.exit_codes import FINE
-from rankscope.cli.style import Later, words
+from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.progress import Progress
@@ -213,7 +213,7 @@ def gate_exit_code(gate: GateResult | None, args: argparse.Namespace) -> int:
     if gate is None or not (args.fail_if_worse or args.require):
         return FINE
     for line in gate.lines():
-        print(line, file=sys.stderr)
+        show(line, file=sys.stderr)
     return gate.exit_code
 
 

@@ -14,6 +14,7 @@ from functools import partial
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
+from rankscope.printable import printable
 from rankscope.stats.power import ALPHA, POWER
 
 EPILOG = """\
@@ -92,6 +93,6 @@ def run(args: argparse.Namespace) -> int:
         if form == "json":
             stream.write(to_json(planned) + "\n")
         else:
-            stream.write("\n".join(plan_lines(planned)) + "\n\n")
+            stream.write("".join(f"{printable(line)}\n" for line in (*plan_lines(planned), "")))
             print_table(plan_table(planned), file=stream)
     return FINE

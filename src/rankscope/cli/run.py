@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINDING, FINE, WRONG_INPUT
-from rankscope.cli.style import words
+from rankscope.cli.style import show, words
 from rankscope.errors import RankscopeError
+from rankscope.printable import printable
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
@@ -93,13 +94,13 @@ def run(args: argparse.Namespace) -> int:
     with options.output_to(args.output) as stream:
         write(benchmark, form, stream, gate, details=args.details or args.output is not None)
     if args.output not in (None, "-"):
-        print(f"the report is in {args.output}", file=sys.stderr)
+        show(f"the report is in {args.output}", file=sys.stderr)
     if benchmark.n_failed:
-        print(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
+        show(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
     for system in (system for result in benchmark.collections for system in result.left_out):
         if system.finding is not None:
             lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
-            print("\n  ".join(lines), f"hint: {system.finding.hint}", sep="\n", file=sys.stderr)
+            show("\n  ".join(lines), f"hint: {system.finding.hint}", file=sys.stderr)
     if args.fail_if_worse or args.require:
         return options.gate_exit_code(gate, args)
     return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
@@ -118,7 +119,7 @@ def process_of(folder: Path) -> Iterator[None]:
 
 
 def print_note(note: str) -> None:
-    print(f"warning: {note}", file=sys.stderr, flush=True)
+    show(f"warning: {note}", file=sys.stderr)
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
@@ -147,13 +148,13 @@ def progress_bars(stream: TextIO) -> Iterator[TaskProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=stream)) as progress:
         tasks: dict[str, TaskID] = {}
 
         def show_progress(what: str, done: int, total: int | None, /) -> None:
             if what not in tasks:
-                tasks[what] = progress.add_task(what, total=total)
+                tasks[what] = progress.add_task(printable(what), total=total)
             progress.update(tasks[what], completed=done, total=total)
 
         yield show_progress

@@ -14,6 +14,7 @@ import sys
 from rankscope.analysis.validate import validate
 from rankscope.cli.exit_codes import FINDING, FINE
 from rankscope.cli.options import add_file_options, add_format_option, chosen_format, one_stdin, read_options_from
+from rankscope.cli.style import show
 from rankscope.errors import FormatError, OptionError
 from rankscope.light import replace
 from rankscope.records import to_builtins, to_json
@@ -74,7 +75,7 @@ def check_test_cases(path: str, *, as_json: bool) -> int:
         print(json.dumps([to_builtins(problem) for problem in problems], indent=1, ensure_ascii=False))
     else:
         for problem in problems:
-            print(f"{path}: {problem}")
+            show(f"{path}: {problem}")
         found = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        print(f"{path}: {found}" if problems else f"{path}: a valid test-case file")
+        show(f"{path}: {found}" if problems else f"{path}: a valid test-case file")
     return FINDING if problems else FINE

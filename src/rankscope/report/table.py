@@ -22,10 +22,6 @@ class Cell(LightRecord, many=True):
     raw: str = ""
     best: bool = False
 
-    @property
-    def exact(self) -> str:
-        return self.raw or self.text
-
 
 class Table(LightRecord):
     """Rows under headings; the first columns are names, the others numbers."""
@@ -69,13 +65,15 @@ def transposed(table: Table, *, corner: str) -> Table:
 
 
 def to_csv(table: Table) -> str:
-    """Render as CSV, numbers at full precision."""
+    """Render as CSV, numbers at full precision; what a spreadsheet would take for a formula is marked as text."""
     import csv
+
+    from rankscope.io.formulas import as_text_cell
 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows([cell.exact for cell in row] for row in table.rows)
+    writer.writerow(map(as_text_cell, table.header))
+    writer.writerows([cell.raw or as_text_cell(cell.text) for cell in row] for row in table.rows)
     return stream.getvalue()
 
 

@@ -164,9 +164,7 @@ def chosen_format(args: argparse.Namespace) -> str:
         check_ending(output, [ending for ending, form in known.items() if form == args.format])
         return str(args.format)
     if suffix not in known:
-        raise OptionError(
-            f"cannot tell the format from {output!r}", hint=f"it can be written as {', '.join(known)}; or say --format"
-        )
+        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {', '.join(known)}, or say --format")
     return known[suffix]
 
 

@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
+from rankscope.cli.style import show
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, Collection, load_collection
 from rankscope.experiment.project import find_collection
@@ -76,8 +78,10 @@ def run(args: argparse.Namespace) -> int:
         for part in PARTS:  # the same path whether the collection is named in a project or not
             where = Path(record[part]["where"])
             record[part]["where"] = str(where.absolute() if where.exists() else where)
-    print(json.dumps(record, indent=1, ensure_ascii=False) if as_json else "\n".join(lines_of(record)))
-    return 0
+        print(json.dumps(record, indent=1, ensure_ascii=False))
+    else:
+        show(*lines_of(record))
+    return FINE
 
 
 def record_of(collection: Collection) -> dict[str, Any]:
@@ -150,15 +154,15 @@ def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
     if as_json:
         records = [{"folder": str(place), **one.about} for place, one in zip(places, made, strict=True)]
         print(json.dumps(records, indent=1))
-        return 0
+        return FINE
     for place, one in zip(places, made, strict=True):
         counts = one.about["counts"]
-        print(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
+        show(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
         for name in ("category", "difficulty"):
             if name in counts:
-                print(f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}")
+                show(f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}")
         for note in one.notes:
-            print(f"  {'note':<10} {note}")
-    print("\n".join(ontology_lines(made[0].about)))
-    print(f"next: rankscope init {' '.join(f'--collection {place}' for place in places)}")
-    return 0
+            show(f"  {'note':<10} {note}")
+    show("\n".join(ontology_lines(made[0].about)))
+    show(f"next: rankscope init {' '.join(f'--collection {place}' for place in places)}")
+    return FINE

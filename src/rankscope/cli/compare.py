@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
-from rankscope.cli.style import Later
+from rankscope.cli.exit_codes import code_of_error
+from rankscope.cli.style import Later, show
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.registry import load_object
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rankscope.comparison.request import CompareRequest
     from rankscope.measures.scores import Scores
 
+SETTLING_ENDINGS = (".csv", ".jsonl", ".ndjson")
 FORMATS = ("text", "markdown", "html", "latex", "json", "csv", "junit")
 
 EPILOG = """\
@@ -87,6 +89,12 @@ def add_option(parser: argparse.ArgumentParser, name: str, *flags: str, **how: A
 def run(args: argparse.Namespace) -> int:
     options.one_stdin(args.files)
     form = options.chosen_format(args)
+    if args.chart:
+        options.check_chart(args.chart, "comparison", args.output)
+    if args.settle and options.ending_of(args.settle) not in SETTLING_ENDINGS:
+        raise OptionError(
+            f"docs to judge cannot be written as {args.settle!r}", hint=f"use {', '.join(SETTLING_ENDINGS)}"
+        )
     policy = options.gate_policy_from(args, always=form == "junit")
     try:
         comparison = comparison_from(args)
@@ -94,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         if form == "junit":
             write_error_cases(error, args)
         if policy is not None:
-            print("gate: error, exit code 2", file=sys.stderr)
+            show(f"gate: error, exit code {code_of_error(error)}", file=sys.stderr)
         raise
     gate = None
     if policy is not None:
@@ -225,4 +233,4 @@ def write_settling(comparison: Comparison, path: str) -> None:
             writer.writeheader()
             writer.writerows(rows.values())
     nothing = f"no verdict hangs on unjudged docs, so {path} lists none"
-    print(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)
+    show(f"{len(rows)} docs to judge are in {path}" if rows else nothing, file=sys.stderr)

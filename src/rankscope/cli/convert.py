@@ -10,9 +10,12 @@ import argparse
 import sys
 import warnings
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_strictness, parse_columns, with_formats
+from rankscope.cli.style import show
 from rankscope.errors import RankscopeWarning
 from rankscope.io.conversion import convert
+from rankscope.io.formats import format_to_write
 
 EPILOG = """\
 examples:
@@ -34,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.to_format is None:
+        format_to_write(args.target)  # a name that cannot be written is refused before anything is read
     done = convert(
         args.source,
         args.target,
@@ -47,5 +52,5 @@ def run(args: argparse.Namespace) -> int:
         skipped = f"{len(done.bad_lines)} bad lines were skipped; the first is {done.bad_lines[0]}"
         warnings.warn(skipped, RankscopeWarning, stacklevel=1)
     formats = f"{done.source_format} -> {done.target_format}"
-    print(f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {formats}", file=sys.stderr)
-    return 0
+    show(f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {formats}", file=sys.stderr)
+    return FINE

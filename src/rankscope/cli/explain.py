@@ -6,6 +6,7 @@ import argparse
 
 from rankscope.analysis.explain import explain
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINE
 from rankscope.records import to_json
 from rankscope.report.explanation import print_explanation
 
@@ -23,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--measure", default="nDCG@10", metavar="NAME", help="the measure (default: nDCG@10)")
     options.add_profile_option(parser)
     parser.add_argument("--all", action="store_true", help="show every rank, also those that add nothing")
-    options.add_format_option(parser, "table", "json", to_file="json")
-    options.add_output_option(parser)
+    options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
+    options.add_output_option(parser, "write to a file: .json .txt")
     for name, what in {"embeddings": "embedding", "docs": "topic, source, date …", "ontology": "ontology"}.items():
         parser.add_argument(f"--{name}", metavar="FILE", help=f"for measures by {what}: as for rankscope evaluate")
     options.add_evaluation_options(parser)
@@ -40,4 +41,4 @@ def run(args: argparse.Namespace) -> int:
             stream.write(to_json(explanation, indent=1) + "\n")
         else:
             print_explanation(explanation, every_rank=args.all, file=stream)
-    return 0
+    return FINE

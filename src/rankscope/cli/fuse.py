@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import sys
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_strictness, one_stdin, read_options_from, with_formats
-from rankscope.cli.style import Later, words
+from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import load_runs, name_of
 from rankscope.errors import OptionError
+from rankscope.io.formats import format_to_write
 from rankscope.io.write import write_run
 from rankscope.systems.fusion import METHODS, NORMS, RRF_K, fuse
 
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     one_stdin(args.runs)
+    format_to_write(args.output)  # a name that cannot be written is refused before anything is read
     try:
         weights = None if args.weights is None else tuple(float(part) for part in args.weights.split(","))
     except ValueError as error:
@@ -54,5 +57,5 @@ def run(args: argparse.Namespace) -> int:
     rows = fused.rows
     write_run(rows, args.output)
     n_queries = len(set(rows.query)) + len(rows.empty_queries)
-    print(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
-    return 0
+    show(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
+    return FINE

@@ -10,6 +10,9 @@ import os
 import sys
 from pathlib import Path
 
+from rankscope.cli.exit_codes import FINE
+from rankscope.cli.options import check_ending
+from rankscope.cli.style import show
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.experiment.collection import counted, find_docs, find_qrels, find_queries, load_collection
 from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
@@ -38,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    check_ending(args.output, [".toml"])
     target = Path(args.output)
     if target.exists() and not args.force:
         raise OptionError(f"{target} is there already", hint="change it by hand, or replace it with --force")
@@ -45,14 +49,14 @@ def run(args: argparse.Namespace) -> int:
     project = read_project(text, file=target)
     collections = [load_collection(spec) for spec in project.collections.values()]
     write_text(target, text)
-    print(f"{target} is written")
+    show(f"{target} is written")
     for collection in collections:
         n_queries, n_rows = counted(len(collection.queries), "query"), counted(len(collection.qrels.rows), "judgment")
-        print(f"  {collection.name:<12} {n_queries}, {n_rows}, docs in {Path(collection.where['docs']).name}")
-    print(f"  {'systems':<12} {', '.join(project.systems)}")
-    print(f"  {'measures':<12} {', '.join(project.measures)}; {project.primary} decides")
-    print("next: look at the file, then `rankscope run`")
-    return 0
+        show(f"  {collection.name:<12} {n_queries}, {n_rows}, docs in {Path(collection.where['docs']).name}")
+    show(f"  {'systems':<12} {', '.join(project.systems)}")
+    show(f"  {'measures':<12} {', '.join(project.measures)}; {project.primary} decides")
+    show("next: look at the file, then `rankscope run`")
+    return FINE
 
 
 def choices_from(args: argparse.Namespace, *, asks: bool) -> InitOptions:

@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rankscope.align.policies import CHOICES, Policies
-from rankscope.cli.style import Later, words
+from rankscope.cli.exit_codes import FINE
+from rankscope.cli.style import Later, show, words
 from rankscope.data.loading import ReadOptions
-from rankscope.errors import OptionError, did_you_mean
+from rankscope.errors import OptionError, did_you_mean, shorten
 from rankscope.progress import Progress
 from rankscope.registry import load_object
 
@@ -36,6 +38,16 @@ REPORT_EXTENSIONS = {
     ".csv": "csv",
     ".xml": "junit",
 }
+TEXT_OR_JSON = {".json": "json", ".txt": "table"}
+OPENED_BY_OTHERS = frozenset(
+    """
+    .html .htm .xhtml .shtml .mht .svg .xml .pdf .ps .rtf .doc .docx .odt .xls .xlsx .xlsm .ods .ppt .pptx .odp
+    .png .jpg .jpeg .gif .zip .exe .js .py .sh .bat .ps1
+    """.split()  # noqa: SIM905 (easier to read)
+)
+"""Endings that say how a file is opened or run; data must not be called so."""
+LONGEST_NUMBER = 10
+"""A whole number has fewer digits than this."""
 GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
 
 
@@ -123,18 +135,13 @@ def add_chart_option(parser: argparse.ArgumentParser, source: ChartSource, what:
 
 
 def add_format_option(
-    parser: argparse.ArgumentParser,
-    *formats: str,
-    by_extension: Mapping[str, str] | None = None,
-    to_file: str | None = None,
+    parser: argparse.ArgumentParser, *formats: str, by_extension: Mapping[str, str] | None = None
 ) -> None:
     """Add the choice of what is printed: by default the first format, or what a file's extension stands for."""
-    otherwise = (
-        f", or {to_file.upper()} to a file" if to_file else ", or by the extension of -o" if by_extension else ""
-    )
+    otherwise = ", or by the extension of -o" if by_extension else ""
     what = f"what to print: {', '.join(formats)} (default: {formats[0]}{otherwise})"
     parser.add_argument("--format", metavar="FORMAT", help=what)
-    parser.set_defaults(formats=formats, by_extension=by_extension, to_file=to_file)
+    parser.set_defaults(formats=formats, by_extension=by_extension)
 
 
 def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a file instead of stdout") -> None:
@@ -142,25 +149,34 @@ def add_output_option(parser: argparse.ArgumentParser, file: str = "write to a f
 
 
 def chosen_format(args: argparse.Namespace) -> str:
-    """Return which of the formats of `add_format_option` to print."""
+    """Return which of the formats of `add_format_option` to print; a file must be called as what it holds."""
     formats: tuple[str, ...] = args.formats
-    if args.format is not None:
-        if args.format not in formats:
-            hint = did_you_mean(args.format, formats)
-            raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
-        return str(args.format)
+    output = getattr(args, "output", None)
+    if args.format is not None and args.format not in formats:
+        hint = did_you_mean(args.format, formats)
+        raise OptionError(f"--format {args.format} is not one of {', '.join(formats)}", hint=hint)
     # a chart has extensions of its own
-    if getattr(args, "output", None) in (None, "-") or getattr(args, "chart", None):
-        return formats[0]
-    if args.by_extension is None:
-        return str(args.to_file or formats[0])
-    suffix = os.path.splitext(args.output)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
+    if output in (None, "-") or getattr(args, "chart", None) or args.by_extension is None:
+        return str(args.format or formats[0])
     known: dict[str, str] = {ending: form for ending, form in args.by_extension.items() if form in formats}
+    suffix = ending_of(output)
+    if args.format is not None:
+        check_ending(output, [ending for ending, form in known.items() if form == args.format])
+        return str(args.format)
     if suffix not in known:
-        raise OptionError(
-            f"cannot tell the format from {args.output!r}", hint=f"use {', '.join(known)}, or say --format"
-        )
+        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {', '.join(known)}, or say --format")
     return known[suffix]
+
+
+def ending_of(path: str) -> str:
+    return os.path.splitext(path)[1].lower()  # noqa: PTH122 (pathlib takes long to load)
+
+
+def check_ending(path: str, written: Iterable[str]) -> None:
+    """Refuse a name by which another program would take a file for what it is not: a page, a table, a picture."""
+    ending, written = ending_of(path), tuple(written)
+    if ending in OPENED_BY_OTHERS and ending not in written:
+        raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 
 def add_gate_options(parser: argparse.ArgumentParser) -> None:
@@ -191,11 +207,11 @@ def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GateP
 
 
 def gate_exit_code(gate: GateResult | None, args: argparse.Namespace) -> int:
-    """Say on stderr what the gate says, and return the exit code: 0 where no gate was asked for."""
+    """Say on stderr what the gate says, and return the exit code: all is fine where no gate was asked for."""
     if gate is None or not (args.fail_if_worse or args.require):
-        return 0
+        return FINE
     for line in gate.lines():
-        print(line, file=sys.stderr)
+        show(line, file=sys.stderr)
     return gate.exit_code
 
 
@@ -215,9 +231,12 @@ def write_error_case(error: Exception, output: str | None, *, command: str) -> N
 
 
 def whole_number(text: str, *, least: int = 1) -> int:
-    if not text.strip().isdecimal() or int(text) < least:
+    number = text.strip()
+    if not number.isdecimal() or int(number[:LONGEST_NUMBER]) < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} up")
-    return int(text)
+    if len(number) >= LONGEST_NUMBER:
+        raise argparse.ArgumentTypeError(f"{shorten(number, limit=40)} is more than there could be of anything")
+    return int(number)
 
 
 def evaluation_options_from(args: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -292,16 +311,15 @@ def output_to(path: str | None) -> Iterator[TextIO]:
         return
     from pathlib import Path  # it takes longer to load than a small evaluation
 
-    target = Path(str(path))
-    if not target.parent.is_dir():
-        raise OptionError(f"cannot write {path}: there is no folder {target.parent}")
-    try:
-        with target.open("w", encoding="utf-8", errors="surrogateescape") as stream:
-            yield stream
-    except OSError as error:
-        raise OptionError(
-            f"cannot write {path}: {error.strerror or error}", hint="check path, rights and space"
-        ) from None
+    from rankscope.io.write import open_target
+
+    parent = Path(str(path)).parent
+    if "\0" in str(path) or not parent.is_dir():
+        raise OptionError(f"cannot write {path}: there is no folder {parent}")
+    with open_target(str(path)) as raw:
+        stream = TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape")
+        yield stream
+        stream.detach()  # writes what it holds
 
 
 def one_stdin(paths: Sequence[str]) -> None:
@@ -310,18 +328,25 @@ def one_stdin(paths: Sequence[str]) -> None:
         raise OptionError("standard input (-) is given twice", hint="read one of the files by its path")
 
 
-def save_chart(kind: str, source: ChartSource, output: str | None, *data: Any, **options: Any) -> None:
-    """Draw a kind of chart from its source and write it; the file's extension chooses SVG or PNG."""
-    from rankscope.report.charts import CHARTS, charts_from
-    from rankscope.report.charts.chart import write_chart
+def check_chart(kind: str, source: ChartSource, output: str | None) -> None:
+    """Refuse a chart that cannot be drawn or written, before anything is computed for it."""
+    from rankscope.report.charts import charts_from
+    from rankscope.report.charts.chart import check_picture
 
-    builder = getattr(CHARTS[kind], f"from_{source}", None) if kind in CHARTS else None
-    if builder is None:
-        kinds = charts_from(source)
+    kinds = charts_from(source)
+    if kind not in kinds:
         raise OptionError(f"--chart {kind} is not one of {', '.join(kinds)}", hint=did_you_mean(kind, kinds))
     if output in (None, "-"):
         raise OptionError("a chart needs a file to be written to", hint=f"for example -o {kind}.svg, or .png")
-    write_chart(builder(*data, **options).render(), str(output))
+    check_picture(str(output))
+
+
+def save_chart(kind: str, source: ChartSource, output: str, *data: Any, **options: Any) -> None:
+    """Draw a kind of chart from its source and write it; the file's extension chooses SVG or PNG."""
+    from rankscope.report.charts import CHARTS
+    from rankscope.report.charts.chart import write_chart
+
+    write_chart(getattr(CHARTS[kind], f"from_{source}")(*data, **options).render(), output)
 
 
 def write_report(make: Callable[..., Report], form: str, stream: TextIO, *, details: bool) -> None:

@@ -13,6 +13,8 @@ import math
 from functools import partial
 
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINE
+from rankscope.printable import printable
 from rankscope.stats.power import ALPHA, POWER
 
 EPILOG = """\
@@ -50,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--power", type=share, default=POWER, metavar="X", help=find)
     parser.add_argument("--scores", action="store_true", help="the files hold scores per query, not qrels and runs")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random (default: 0)")
-    options.add_format_option(parser, "table", "json")
-    options.add_output_option(parser)
+    options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
+    options.add_output_option(parser, "write to a file: .json .txt")
     options.add_profile_option(parser)
     options.add_anyway_option(parser)
     options.add_evaluation_options(parser)
@@ -91,6 +93,6 @@ def run(args: argparse.Namespace) -> int:
         if form == "json":
             stream.write(to_json(planned) + "\n")
         else:
-            stream.write("\n".join(plan_lines(planned)) + "\n\n")
+            stream.write("".join(f"{printable(line)}\n" for line in (*plan_lines(planned), "")))
             print_table(plan_table(planned), file=stream)
-    return 0
+    return FINE

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import (
     REPORT_EXTENSIONS,
     add_chart_option,
+    check_chart,
     command_line,
     output_to,
     save_chart,
@@ -52,10 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     chart_only, report_only = ("system", "target"), ("baseline", "margin", "seed")
     if args.chart:
+        check_chart(args.chart, "score_files", args.output)
         refuse(args, report_only, "is for reports, and changes nothing in a chart")
         chosen = {"measure": args.measure, "system": args.system, "target": args.target}
         save_chart(args.chart, "score_files", args.output, args.files, **chosen)
-        return 0
+        return FINE
     refuse(args, chart_only, "goes with --chart trend")
     from rankscope.comparison.compare import compare_scores
     from rankscope.comparison.known_measures import with_directions
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     text = render(report, cast("Form", form))
     with output_to(args.output) as stream:
         stream.write(text)
-    return 0
+    return FINE
 
 
 def refuse(args: argparse.Namespace, names: Sequence[str], why: str) -> None:

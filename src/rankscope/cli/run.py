@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINDING, FINE, WRONG_INPUT
+from rankscope.cli.style import show, words
 from rankscope.errors import RankscopeError
+from rankscope.printable import printable
 
 if TYPE_CHECKING:
     from rankscope.comparison.gate import GateResult
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from rankscope.experiment.session import TaskProgress
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
-FAILED, LEFT_OUT = 1, 2
 
 EPILOG = """\
 examples:
@@ -36,8 +38,9 @@ examples:
   rankscope run --fail-if-worse -o gate.xml
 
 runs, journals and manifest.json are written into the output folder of the project (results).
-exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 could not run, or a
-system is left out, as what it returns are not ids of the collection's docs. With --fail-if-worse
+exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 wrong use or input, or a
+system is left out, as it cannot be reached or what it returns are not ids of the collection's docs,
+3 could not finish, or a query failed with --on-failure stop. With --fail-if-worse
 the gate decides: 0 where no system is worse than the baseline on any collection, 1 where one is,
 2 where something is wrong, such as a system that is left out or has failed on more than 10% of
 the queries"""
@@ -54,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
     )
+    failure = {"go-on": "note it and ask the others", "stop": "end the run with exit code 3; run again to go on"}
+    what = f"where a query fails\n{words(failure, default='go-on')}"
+    parser.add_argument("--on-failure", metavar="WORD", default="go-on", help=what)
     anyway = "compare systems even where what they return are not ids of the collection's docs"
     parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
@@ -75,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
             collections=tuple(args.collection),
             depth=args.k,
             command=options.command_line(args),
-            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway")},
+            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway", "on_failure")},
         )
         file = project_file(args.project).resolve()
         with process_of(file.parent) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
@@ -88,16 +94,16 @@ def run(args: argparse.Namespace) -> int:
     with options.output_to(args.output) as stream:
         write(benchmark, form, stream, gate, details=args.details or args.output is not None)
     if args.output not in (None, "-"):
-        print(f"the report is in {args.output}", file=sys.stderr)
+        show(f"the report is in {args.output}", file=sys.stderr)
     if benchmark.n_failed:
-        print(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
+        show(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
     for system in (system for result in benchmark.collections for system in result.left_out):
         if system.finding is not None:
             lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
-            print("\n  ".join(lines), f"hint: {system.finding.hint}", sep="\n", file=sys.stderr)
+            show("\n  ".join(lines), f"hint: {system.finding.hint}", file=sys.stderr)
     if args.fail_if_worse or args.require:
         return options.gate_exit_code(gate, args)
-    return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
+    return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
 
 
 @contextmanager
@@ -113,7 +119,7 @@ def process_of(folder: Path) -> Iterator[None]:
 
 
 def print_note(note: str) -> None:
-    print(f"warning: {note}", file=sys.stderr, flush=True)
+    show(f"warning: {note}", file=sys.stderr)
 
 
 def write(benchmark: Benchmark, form: str, stream: TextIO, gate: GateResult | None, *, details: bool) -> None:
@@ -142,13 +148,13 @@ def progress_bars(stream: TextIO) -> Iterator[TaskProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(file=stream)) as progress:
         tasks: dict[str, TaskID] = {}
 
         def show_progress(what: str, done: int, total: int | None, /) -> None:
             if what not in tasks:
-                tasks[what] = progress.add_task(what, total=total)
+                tasks[what] = progress.add_task(printable(what), total=total)
             progress.update(tasks[what], completed=done, total=total)
 
         yield show_progress

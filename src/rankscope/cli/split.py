@@ -12,6 +12,9 @@ import shlex
 import sys
 from pathlib import Path
 
+from rankscope.cli.exit_codes import FINE
+from rankscope.cli.options import check_ending
+from rankscope.cli.style import show
 from rankscope.errors import OptionError
 from rankscope.experiment.collection import load_collection
 from rankscope.experiment.project import find_collection
@@ -44,18 +47,19 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         if args.reveal:
             raise OptionError("--reveal is for a split that is there already", hint="leave out -o, or --reveal")
+        check_ending(args.output, [".json"])
         return make(args)
     if not Path(args.collection).is_file():
         hint = "to make one, say where it is to be written: -o split.json"
         raise OptionError(f"{args.collection} is not a split", hint=hint)
     if not args.reveal:
-        return show(load_split(args.collection), args.collection)
+        return show_split(load_split(args.collection), args.collection)
     path = args.collection
     holdout = reveal(path, command=shlex.join(["rankscope", "split", path, "--reveal"]))
     sys.stdout.writelines(f"{query}\n" for query in holdout.query_ids)
     times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
-    print(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)
-    return 0
+    show(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)
+    return FINE
 
 
 def make(args: argparse.Namespace) -> int:
@@ -64,24 +68,24 @@ def make(args: argparse.Namespace) -> int:
     by = [name.strip() for name in args.by.split(",") if name.strip()]
     group = args.group or spec.group
     split = make_split(queries, args.output, train=args.train, by=by, group=group, seed=args.seed, replace=args.force)
-    show(split, args.output)
-    print(f"next: name it in the project file, in [collections.{spec.name}]: split = {json.dumps(str(args.output))}")
-    return 0
+    show_split(split, args.output)
+    show(f"next: name it in the project file, in [collections.{spec.name}]: split = {json.dumps(str(args.output))}")
+    return FINE
 
 
-def show(split: Split, path: str) -> int:
+def show_split(split: Split, path: str) -> int:
     """Print how many queries and groups are on either side, and whether the held-out ones have been looked at."""
     by = f" by {', '.join(split.by)}" if split.by else ""
     seed = "" if split.seed is None else f", seed {split.seed}"
-    print(f"{path}: {len(split.train)} train, {split.n_holdout} held out{by}{seed}")
+    show(f"{path}: {len(split.train)} train, {split.n_holdout} held out{by}{seed}")
     if split.by:
         width = max(map(len, split.strata))
         for name, (n_train, n_holdout) in split.strata.items():
-            print(f"  {name:<{width}}  {n_train} + {n_holdout}")
+            show(f"  {name:<{width}}  {n_train} + {n_holdout}")
     if split.n_groups is not None and split.share is not None:
         n_train, n_holdout = split.n_groups
         achieved = f"{len(split.train) / (len(split.train) + split.n_holdout):.4g} of the queries"
-        print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was requested")
+        show(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was requested")
     for entry in reveals(path):
-        print(f"  revealed {entry.date} by {entry.who}: {entry.command}")
-    return 0
+        show(f"  revealed {entry.date} by {entry.who}: {entry.command}")
+    return FINE

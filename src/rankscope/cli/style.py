@@ -6,9 +6,10 @@ import argparse
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NoReturn, Self
+from typing import NoReturn, Self, TextIO
 
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.printable import printable_lines
 
 WIDTH = 100
 COLUMN = 26
@@ -45,6 +46,7 @@ class Parser(argparse.ArgumentParser):
             add_help=False,
         )
         self.add_argument("-h", "--help", action="help", help="show this help")
+        self.add_argument("--debug", action="store_true", help="show the traceback of an error, to report it")
 
     def format_usage(self) -> str:
         if self.usage:
@@ -90,6 +92,11 @@ def help_lines(action: argparse.Action) -> Iterator[str]:
     yield from textwrap.wrap(first, WIDTH, initial_indent=f"{shown:<{COLUMN}}", subsequent_indent=hanging)
     for line in more:
         yield from textwrap.wrap(line, WIDTH, initial_indent=indent, subsequent_indent=hanging)
+
+
+def show(*lines: str, file: TextIO | None = None) -> None:
+    """Print lines for people; what would command a terminal is seen, not obeyed."""
+    print(*map(printable_lines, lines), sep="\n", file=file, flush=file is not None)
 
 
 def words(choices: dict[str, str], *, default: str | None = None) -> str:

@@ -16,7 +16,7 @@ import rankscope.systems
 from rankscope._version import __version__
 from rankscope.data.qrels import Qrels
 from rankscope.data.queries import QueryTable
-from rankscope.errors import InputError
+from rankscope.errors import InputError, RankscopeError
 from rankscope.io.files import write_text
 from rankscope.light import LightRecord
 
@@ -131,7 +131,7 @@ def cached_scan(
     found = compute()
     if state.settled and state.is_that_of(path):
         record = {"path": str(path), "identity": identity, "found": found, "check": digest_of([identity, found])}
-        with suppress(OSError, InputError):  # it can be computed again
+        with suppress(OSError, RankscopeError):  # it can be computed again
             folder.mkdir(parents=True, exist_ok=True)
             write_text(note, json.dumps(record) + "\n")
     return found

@@ -26,6 +26,8 @@ FILE = "rankscope.toml"
 PYPROJECT = "pyproject.toml"
 VARIABLE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 VARIABLE_NAME = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+DEEPEST = 50
+"""Tables and lists in one another that no project has."""
 _TABLES = "a table of tables, such as [collections.NAME]"
 
 Texts = Annotated[
@@ -341,11 +343,27 @@ def read_text(file: Path) -> str:
 
 def parse_toml(text: str, file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        record = tomllib.loads(text)
+    except RecursionError as error:
+        raise too_deep(file) from error
+    except ValueError as error:  # also a number of thousands of digits
         raise FormatError(
             f"{file} is not valid TOML: {error}", hint='texts stand in quotes: path = "scifact"'
         ) from error
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        level = [inner for value in level for inner in values_in(value)]
+    if level:
+        raise too_deep(file)
+    return record
+
+
+def values_in(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def too_deep(file: Path) -> FormatError:
+    return FormatError(f"{file} cannot be read: its values are nested too deeply", hint="is it a project file?")
 
 
 def read_measures(options: ProjectOptions, *, where: str) -> tuple[tuple[str, ...], str]:

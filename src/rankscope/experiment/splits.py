@@ -26,6 +26,7 @@ from rankscope.errors import FormatError, InputError, OptionError
 from rankscope.experiment.fingerprint import queries_digest
 from rankscope.io.files import read_json, write_text
 from rankscope.io.source import missing
+from rankscope.io.write import errors_of_writing
 from rankscope.records import Record
 
 VERSION = 1
@@ -318,10 +319,11 @@ def reveal(
         who = "unknown"
     now = datetime.now(UTC).isoformat(timespec="seconds")
     entry = {"date": now, "who": who, "command": command, "n_queries": len(holdout)}
-    with log_of(Path(path)).open("a", encoding="utf-8") as stream:  # on disk before anything else goes on
+    log = log_of(Path(path))
+    with errors_of_writing(str(log)), log.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(entry, ensure_ascii=False) + "\n")
         stream.flush()
-        os.fsync(stream.fileno())
+        os.fsync(stream.fileno())  # on disk before anything else goes on
     return Holdout(holdout, len(reveals(path)))
 
 

@@ -52,11 +52,17 @@ def show_value(value: Any) -> str:
     return repr(value)
 
 
+DEEPEST_RANK = 2**31 - 1
+
+
 def number(value: Any) -> int | float:
     """Accept a finite number; whole ones become int, so that 2.0 and 2 are one measure."""
     if isinstance(value, bool):
         raise TypeError
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
     if not math.isfinite(result):
         raise ValueError
     return int(result) if result.is_integer() else result
@@ -74,7 +80,7 @@ def number_within(low: float, high: float, *, ends: bool = True) -> Parse:
 
 def rank_number(value: Any) -> int:
     result = number(value)
-    if not isinstance(result, int) or result < 1:
+    if not isinstance(result, int) or not 1 <= result <= DEEPEST_RANK:
         raise ValueError
     return result
 
@@ -133,7 +139,7 @@ _any_number = partial(Parameter, accepts="a number", parse=number)
 _field_name = partial(Parameter, accepts="the name of a field", parse=some_text)
 
 PARAMETERS = {
-    "k": Parameter("how many ranks count", "a whole number from 1 up", rank_number),
+    "k": Parameter("how many ranks count", f"a whole number from 1 up, at most {DEEPEST_RANK}", rank_number),
     "recall": _share("the recall level"),
     "rel": Parameter("the lowest grade that counts as relevant", "a grade from 0 up", number_within(0, math.inf)),
     "gain": Parameter(

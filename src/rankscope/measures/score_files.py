@@ -22,6 +22,7 @@ from rankscope.errors import FormatError, InputError, OptionError, RankscopeErro
 from rankscope.io.columns import SCORE_COLUMNS, match_columns
 from rankscope.io.files import parse_json, read_json
 from rankscope.io.formats import FORMATS, compression_in_name, format_in_name, table_endings
+from rankscope.io.formulas import restored_rows
 from rankscope.io.ids import as_id
 from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
@@ -152,6 +153,8 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
         is_known = format_name == format_in_name(source.name)
         if format_name is not None and (is_known or not FORMATS[format_name].has_text_cells):
             rows = list(read_rows(source, format=format_name))
+            if format_name == "csv":
+                rows = restored_rows(rows)
             return collect(in_rows(rows, path, alone=alone, measure=measure))
         return collect(in_trec_eval(source.read().decode(), path))
     except RankscopeError:

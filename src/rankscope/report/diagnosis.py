@@ -7,7 +7,7 @@ from typing import TextIO
 
 from rankscope.align.finding import count_and_share
 from rankscope.analysis.diagnose.records import SEVERITIES, Diagnosis, Positions, QueryList
-from rankscope.report.findings import FindingLine, print_lines, printable
+from rankscope.report.findings import FindingLine, print_lines
 from rankscope.report.table import Cell, Table, print_table
 
 STYLES = {"serious": "bold red", "moderate": "yellow", "remark": "dim"}
@@ -65,7 +65,7 @@ def positions_table(positions_of: Mapping[str, Positions], tops: Iterable[int]) 
     for name, one in positions_of.items():
         average = "-" if one.average is None else f"{one.average:.1f}"
         ends = ("-" if end is None else str(end) for end in (one.best, one.worst))
-        texts = (printable(name), str(one.found), str(one.total), average, *ends, *map(str, one.in_top.values()))
+        texts = (name, str(one.found), str(one.total), average, *ends, *map(str, one.in_top.values()))
         rows.append([Cell(text) for text in texts])
     header = ["positions", "found", "of", "average", "best", "worst", *(f"in top {n}" for n in tops)]
     return Table(header, rows)
@@ -74,13 +74,13 @@ def positions_table(positions_of: Mapping[str, Positions], tops: Iterable[int]) 
 def query_table(query: QueryList) -> Table:
     """Return the docs of one query with their grades, and below them the best relevant docs that are not in the top."""
     rows = [
-        [Cell(str(doc.rank)), Cell(printable(doc.doc)), Cell("unjudged" if doc.grade is None else f"{doc.grade:g}")]
+        [Cell(str(doc.rank)), Cell(doc.doc), Cell("unjudged" if doc.grade is None else f"{doc.grade:g}")]
         for doc in query.docs
     ]
     notes = []
     if query.missed:
         named = (
-            f"{printable(one.doc)} (grade {one.grade:g}, {f'rank {one.rank}' if one.rank else 'not retrieved'})"
+            f"{one.doc} (grade {one.grade:g}, {f'rank {one.rank}' if one.rank else 'not retrieved'})"
             for one in query.missed
         )
         more = query.n_relevant - query.n_found - len(query.missed)
@@ -93,25 +93,25 @@ def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: Text
         print_lines(lines, label_width=LABEL_WIDTH, file=file)
 
     empty = FindingLine("")
-    draw(FindingLine(f"{printable(diagnosis.run)}: {diagnosis.summary}", style="bold"), empty)
+    draw(FindingLine(f"{diagnosis.run}: {diagnosis.summary}", style="bold"), empty)
     inner = INDENT + LABEL_WIDTH
     for finding in diagnosis.findings:
         draw(FindingLine(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity))
         draw(FindingLine(count_and_share(finding.n_queries, finding.of_queries, "queries"), indent=inner))
         for example in finding.examples:
-            draw(FindingLine(f"query {printable(example.query)}: {example.text}", indent=inner + 2, style="dim"))
+            draw(FindingLine(f"query {example.query}: {example.text}", indent=inner + 2, style="dim"))
         draw(FindingLine(f"what usually helps: {finding.helps}", indent=inner), empty)
     for table in tables_of(diagnosis, per_query=per_query):
         print_table(table, file=file)
         draw(empty)
     for query in diagnosis.worst:
         title = (
-            f"one of the worst, query {printable(query.query)}: {diagnosis.measure} {query.score:.4f}, "
+            f"one of the worst, query {query.query}: {diagnosis.measure} {query.score:.4f}, "
             f"{query.n_found} of {query.n_relevant} relevant docs in the top {diagnosis.k}"
         )
         draw(FindingLine(title, style="bold"))
         print_table(query_table(query), file=file)
         draw(empty)
     if diagnosis.best:
-        best = ", ".join(f"{printable(one.query)} ({one.score:.4f})" for one in diagnosis.best)
+        best = ", ".join(f"{one.query} ({one.score:.4f})" for one in diagnosis.best)
         draw(FindingLine(f"best queries: {best}"))

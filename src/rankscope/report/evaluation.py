@@ -102,7 +102,7 @@ def load_bands(name_or_path: str) -> BandProfile:
         record = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise OptionError(f"{path} is not TOML: {error}", hint='names with @ need quotes: "nDCG@10" = …') from None
     return parse_bands(record, name=path.stem)
 

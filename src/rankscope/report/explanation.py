@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rankscope.analysis.explain import Explanation, Step
+from rankscope.printable import printable
 from rankscope.report.table import Cell, Table, print_table
 
 TOP = 10
@@ -20,7 +21,7 @@ def print_explanation(explanation: Explanation, *, every_rank: bool = False, fil
     n, judged = explanation.n_retrieved, "judged " if explanation.judged_only else ""
     docs = f"1 {judged}doc was" if n == 1 else f"{n} {judged}docs were"
     rest = "; docs without a judgment are left out" if judged else ""
-    print(f"{explanation.measure} of query {explanation.query}; {docs} retrieved{rest}\n", file=file)
+    print(f"{explanation.measure} of query {printable(explanation.query)}; {docs} retrieved{rest}\n", file=file)
     if explanation.steps:
         print_table(ranking_table(explanation, every_rank=every_rank), file=file)
         print(file=file)

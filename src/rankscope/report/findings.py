@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rankscope.analysis.validate import LEVELS, ValidationReport
+from rankscope.printable import printable
 from rankscope.records import Record
 
 STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}
@@ -30,14 +31,14 @@ class FindingLine(Record):
 
 def text_lines(report: ValidationReport) -> Iterator[FindingLine]:
     for file in report.files:
-        yield FindingLine(f"{printable(file.path)} ({file.kind}, {file.format})", style="bold")
+        yield FindingLine(f"{file.path} ({file.kind}, {file.format})", style="bold")
         yield FindingLine(f"{file.n_rows:,} rows, {file.n_queries:,} queries", indent=INDENT, style="dim")
         for finding in report.findings:
             if finding.where != file.path:
                 continue
             yield FindingLine(finding.message, indent=INDENT, style=STYLES[finding.level], label=finding.level)
             for example in finding.examples:
-                yield FindingLine(printable(example), indent=INDENT + LEVEL_WIDTH + 2, style="dim")
+                yield FindingLine(example, indent=INDENT + LEVEL_WIDTH + 2, style="dim")
             if finding.hint:
                 yield FindingLine(f"hint: {finding.hint}", indent=INDENT + LEVEL_WIDTH)
         yield FindingLine("")
@@ -50,11 +51,6 @@ def conclusion(report: ValidationReport) -> str:
     if not report.is_fine:
         return counted
     return f"nothing odd found ({counted})" if counted else "nothing odd found"
-
-
-def printable(text: str) -> str:
-    """Return a text that any terminal can print: bytes that are not UTF-8 as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def print_findings(report: ValidationReport) -> None:
@@ -71,7 +67,7 @@ def print_lines(lines: Iterable[FindingLine], *, label_width: int, file: TextIO 
         console = Console(highlight=False, file=file, width=ENDLESS, legacy_windows=False)
     for line in lines:
         first = " " * line.indent + (f"{line.label:<{label_width}}" if line.label else "")
-        body = Text(line.text, style="" if line.label else line.style)
+        body = Text(printable(line.text), style="" if line.label else line.style)
         for i, part in enumerate(body.wrap(console, max(20, console.width - len(first)))):
             margin = Text(first if i == 0 else " " * len(first), style=line.style)
             part.rstrip()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from rankscope.light import LightRecord, field
+from rankscope.printable import printable
 
 _GAP = "   "
 BEST = "bold green"
@@ -20,10 +21,6 @@ class Cell(LightRecord, many=True):
     text: str
     raw: str = ""
     best: bool = False
-
-    @property
-    def exact(self) -> str:
-        return self.raw or self.text
 
 
 class Table(LightRecord):
@@ -68,19 +65,21 @@ def transposed(table: Table, *, corner: str) -> Table:
 
 
 def to_csv(table: Table) -> str:
-    """Render as CSV, numbers at full precision."""
+    """Render as CSV, numbers at full precision; what a spreadsheet would take for a formula is marked as text."""
     import csv
+
+    from rankscope.io.formulas import as_text_cell
 
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows([cell.exact for cell in row] for row in table.rows)
+    writer.writerow(map(as_text_cell, table.header))
+    writer.writerows([cell.raw or as_text_cell(cell.text) for cell in row] for row in table.rows)
     return stream.getvalue()
 
 
 def print_table(table: Table, *, file: TextIO | None = None) -> None:
     """Draw the table: with colour where somebody looks at it in a terminal, else as plain text in one piece."""
-    stream = file or sys.stdout
+    stream, table = file or sys.stdout, printable_table(table)
     if stream.isatty() or os.environ.get("FORCE_COLOR"):
         from rich.console import Console
         from rich.text import Text
@@ -97,6 +96,16 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
         except UnicodeEncodeError:
             rule = "-"
         stream.write("".join(f"{line}\n" for line in plain_lines(table, rule=rule)))
+
+
+def printable_table(table: Table) -> Table:
+    """Return the table with nothing in it that would command a terminal."""
+    header, notes, optional = (list(map(printable, texts)) for texts in (table.header, table.notes, table.optional))
+    rows = [
+        [cell if cell.text.isprintable() else Cell(printable(cell.text), cell.raw, cell.best) for cell in row]
+        for row in table.rows
+    ]
+    return Table(header, rows, table.n_name_columns, notes, optional)
 
 
 def plain_lines(table: Table, *, rule: str = "─") -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rankscope.errors import IdError, InputError, OptionError, shorten
 from rankscope.io.ids import as_id
+from rankscope.printable import printable
 from rankscope.systems.base import OptionSystem, Query, RankedDocs, best_first
 from rankscope.systems.secrets import Secrets
 
@@ -77,7 +78,7 @@ class RemoteSystem(OptionSystem, kw_only=True):
         return [found[query.id] for query in queries]
 
 
-def ask_all(system: Answering, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+def ask_all(system: Answering, queries: Sequence[Query], *, k: int) -> Generator[Answer, None, None]:
     """Yield one answer for each query, whatever the system does: what it raises or leaves out fails those left."""
     left = {query.id: None for query in queries}
     reason = "the system gave no answer for it"
@@ -159,11 +160,6 @@ def shown(value: Any, *, limit: int = 120) -> str:
         return shorten(repr(value), limit=limit)
     except Exception as error:  # noqa: BLE001 (anybody's object, and nested lists without end)
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
-
-
-def printable(text: str) -> str:
-    """Return a text without what would move the cursor or change colours where it is printed."""
-    return text if text.isprintable() else "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
 
 
 def by_position(docs: Sequence[Any], *, k: int) -> RankedDocs:

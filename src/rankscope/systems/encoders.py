@@ -23,8 +23,9 @@ import msgspec
 import numpy as np
 
 from rankscope.errors import InputError, OptionError, RankscopeError, shorten
+from rankscope.printable import printable
 from rankscope.registry import Entry, Registry
-from rankscope.systems.answers import UnreachableError, printable, reason_of, shown
+from rankscope.systems.answers import UnreachableError, reason_of, shown
 from rankscope.systems.options import load_function, need, source_hash, versions_of
 from rankscope.systems.secrets import secrets_in, url_without_secrets
 from rankscope.systems.vector_index import Vectors

@@ -181,7 +181,7 @@ def read_expansions(path: str | os.PathLike[str]) -> Mapping[str, Any]:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     try:
         content = json.loads(text) if file.suffix.lower() == ".json" else tomllib.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{path} is not valid: {error}", hint="expansions are in a .json or .toml file") from error
     if not isinstance(content, Mapping):
         raise FormatError(f"{path} holds no expansions by phrase or by query", hint=_SHAPE)

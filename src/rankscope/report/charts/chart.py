@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from rankscope.errors import OptionError
+from rankscope.io.write import open_target
 from rankscope.records import Record
 from rankscope.report.charts.drawing import FONTS, NARROW, WIDE, Drawing
 from rankscope.report.charts.palette import NOTEBOOK_CSS, THEMES
@@ -100,17 +101,23 @@ class Chart(Record, kw_only=True, dict=True):
         return DrawnChart(self.kind, self.title, wide.svg(self.title, alt), alt, data, narrow.svg(self.title, alt))
 
 
+def check_picture(path: str | Path) -> str:
+    """Return how a file of a chart ends, where it is one that can be written."""
+    kind = Path(path).suffix.lower()
+    if kind not in {".svg", ".png"}:
+        raise OptionError(
+            f"a chart cannot be written as {Path(path).name}", hint="use a name that ends in .svg or .png"
+        )
+    return kind
+
+
 def write_chart(chart: DrawnChart, path: str | Path) -> Path:
     """Write a chart to a file, as SVG or PNG by its extension, and return its path."""
     target = Path(path)
-    kind = target.suffix.lower()
-    if kind not in {".svg", ".png"}:
-        raise OptionError(f"a chart cannot be written as {target.name}", hint="use a name that ends in .svg or .png")
+    kind = check_picture(path)
     content = to_png(chart.svg) if kind == ".png" else f"{chart.svg}\n".encode()
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise OptionError(f"cannot write {target}: {error.strerror}") from None
+    with open_target(str(target)) as stream:
+        stream.write(content)
     return target
 
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from rankscope.printable import printable
 from rankscope.report.table import Cell, Table
 
 Part = TypeVar("Part")
@@ -36,6 +36,7 @@ ASCII = pairs("""
 """) | {"\xa0": " ", "\u202f": " "}
 
 
+BLANKS = re.compile("[\t\n\r\v\f\x85\u2028\u2029]")
 MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
 """A hyphen that stands for a minus: before a digit, and behind nothing that it could join to it."""
 
@@ -51,17 +52,7 @@ def cleaned(part: Part) -> Part:
 
 def clean(text: str) -> str:
     """Return a text on one line, without what would break a file or command a terminal; that is shown as an escape."""
-    return text if text.isascii() and text.isprintable() else "".join(map(clean_character, text))
-
-
-def clean_character(char: str) -> str:
-    if char in "\t\n\r\v\f\x85\u2028\u2029":
-        return " "
-    code = ord(char)
-    is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-    if is_noncharacter or unicodedata.category(char) in {"Cc", "Cs"}:
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-    return char
+    return text if text.isascii() and text.isprintable() else printable(BLANKS.sub(" ", text))
 
 
 def encodable(text: str, encoding: str) -> str:

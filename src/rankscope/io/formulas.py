@@ -1,0 +1,38 @@
+"""Texts in tables for spreadsheets: one that a spreadsheet would take for a formula gets an apostrophe before it.
+
+What already has apostrophes there gets one more, so that the text can be restored exactly. Numbers stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rankscope.io.table import NumberedRow
+
+_FORMULA = re.compile(r"(?P<marks>'*)\s*[=+\-@＝＋－＠]")  # noqa: RUF001 (spreadsheets know wide signs, too)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def as_text_cell(text: str) -> str:
+    """Return a text as it is safe in a spreadsheet."""
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def from_text_cell(cell: str) -> str:
+    """Return the text that `as_text_cell` was given."""
+    found = _FORMULA.match(cell)
+    return cell[1:] if found and found["marks"] else cell
+
+
+def restored_rows(rows: Iterable[NumberedRow]) -> list[NumberedRow]:
+    """Return the rows of a CSV with the texts as they were, where we wrote it: then no formula stands there as such."""
+    listed = list(rows)
+    texts = [text for _, row in listed for cell in row.items() for text in cell if isinstance(text, str)]
+    is_marked = any(text.startswith("'") for text in texts)
+    if not is_marked or any(as_text_cell(text) != text for text in texts if not text.startswith("'")):
+        return listed
+    return [
+        (number, {from_text_cell(name): from_text_cell(v) if isinstance(v, str) else v for name, v in row.items()})
+        for number, row in listed
+    ]

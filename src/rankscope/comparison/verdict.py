@@ -160,7 +160,7 @@ def count_words(n: int, noun: str) -> str:
 
 def what_could_be_found(pair: PairResult) -> str:
     if pair.mde.value is None:
-        return f"So few {unit_word(pair) if pair.p.exact else 'flips'} cannot reach this level."
+        return f"So few {unit_word(pair)} cannot reach this level."
     needed = ""
     if pair.n_needed is not None and pair.n_needed > pair.n_units:
         needed = f"; you would need about {pair.n_needed:,} {unit_word(pair)} for {pair.margin:g}"
@@ -209,7 +209,7 @@ def level_words(pair: PairResult) -> str:
 def interval_words(pair: PairResult) -> str:
     """Return the interval of the difference in words, as every table shows it."""
     if pair.ci.low is None:
-        return f"no interval: too few {unit_word(pair) if pair.p.exact or pair.n_units < MIN_UNITS else 'flips'}"
+        return f"no interval: too few {unit_word(pair)}"
     if not pair.standard_error:
         return "by exactly this much for every query, so there is no interval"
     return f"{level_words(pair)} {with_sign(pair.ci.low, pair)} to {with_sign(pair.ci.high, pair)}"

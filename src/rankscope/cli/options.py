@@ -295,9 +295,14 @@ def output_to(path: str | None) -> Iterator[TextIO]:
     target = Path(str(path))
     if not target.parent.is_dir():
         raise OptionError(f"cannot write {path}: there is no folder {target.parent}")
+    from io import StringIO
+
+    from rankscope.io.files import write_text
+
+    text = StringIO()
+    yield text
     try:
-        with target.open("w", encoding="utf-8", errors="surrogateescape") as stream:
-            yield stream
+        write_text(target, text.getvalue())  # complete or not at all
     except OSError as error:
         raise OptionError(
             f"cannot write {path}: {error.strerror or error}", hint="check path, rights and space"

@@ -342,9 +342,13 @@ def read_text(file: Path) -> str:
 def parse_toml(text: str, file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # a number of thousands of digits is one, too
         raise FormatError(
             f"{file} is not valid TOML: {error}", hint='texts stand in quotes: path = "scifact"'
+        ) from error
+    except RecursionError as error:
+        raise FormatError(
+            f"{file} cannot be read: its values are nested too deeply", hint="nest fewer tables"
         ) from error
 
 

@@ -72,6 +72,7 @@ PUBLIC = {
     "InputError": "rankscope.errors:InputError",
     "MeasureError": "rankscope.errors:MeasureError",
     "OptionError": "rankscope.errors:OptionError",
+    "UnfinishedError": "rankscope.errors:UnfinishedError",
     "UnknownKeywordError": "rankscope.errors:UnknownKeywordError",
     "UnknownNameError": "rankscope.errors:UnknownNameError",
     "RankscopeError": "rankscope.errors:RankscopeError",

@@ -30,6 +30,7 @@ from rankscope.errors import MeasureError as MeasureError
 from rankscope.errors import OptionError as OptionError
 from rankscope.errors import RankscopeError as RankscopeError
 from rankscope.errors import RankscopeWarning as RankscopeWarning
+from rankscope.errors import UnfinishedError as UnfinishedError
 from rankscope.errors import UnknownKeywordError as UnknownKeywordError
 from rankscope.errors import UnknownNameError as UnknownNameError
 from rankscope.evaluation import evaluate as evaluate
@@ -175,6 +176,7 @@ __all__ = [
     "RunScores",
     "RunsLike",
     "Scores",
+    "UnfinishedError",
     "UnknownKeywordError",
     "UnknownNameError",
     "ValidationReport",

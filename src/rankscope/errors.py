@@ -12,8 +12,9 @@
     │   ├── NoOverlapError          run and qrels have no query in common
     │   └── UnknownNameError        there is no run, query or measure of that name (also a KeyError)
     ├── MeasureError                a measure's name or parameters are wrong
-    └── OptionError                 an option or argument has a value it cannot have
-        └── UnknownKeywordError     a function has no such option (also a TypeError)
+    ├── OptionError                 an option or argument has a value it cannot have
+    │   └── UnknownKeywordError     a function has no such option (also a TypeError)
+    └── UnfinishedError             what was given is right, but there is no room, no memory, or a disk fails
 
 Each has a message (what is wrong, and where) and a hint (the next step).
 """
@@ -35,6 +36,7 @@ __all__ = [
     "RankscopeError",
     "RankscopeWarning",
     "ScoreError",
+    "UnfinishedError",
     "UnknownKeywordError",
     "UnknownNameError",
     "did_you_mean",
@@ -107,6 +109,10 @@ class OptionError(RankscopeError, ValueError):
 
 class UnknownKeywordError(OptionError, TypeError):
     """A function has no option of that name."""
+
+
+class UnfinishedError(RankscopeError):
+    """The work could not be finished, though what was given is right: no room, no memory, a disk that fails."""
 
 
 class BadLine(NamedTuple):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rankscope.errors import InputError, OptionError
+from rankscope.errors import InputError, OptionError, UnfinishedError
 from rankscope.experiment import journal as journals
 from rankscope.experiment.answer_store import IndexCost, TunedWeights
 from rankscope.experiment.journal import Journal, JournalStore, seal, seal_key
@@ -315,7 +315,7 @@ class TestFullDisk:
         monkeypatch.setattr(os, "fsync", fsync)
         for n_written in (0, 1, 2, 3, 3, 3, 3, 3):
             n_left = n_written
-            with pytest.raises(InputError, match="cannot be written: No space left on device"):
+            with pytest.raises(UnfinishedError, match="cannot be written: No space left on device"):
                 run_project(project)
             assert small.runs in ({}, {name: whole.runs[name] for name in small.runs})
         monkeypatch.undo()
@@ -328,7 +328,7 @@ class TestFullDisk:
         with Journal(path, about=ABOUT) as journal:
             with monkeypatch.context() as patch:
                 patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left")))
-                with pytest.raises(InputError, match=r"j.jsonl cannot be written: No space left"):
+                with pytest.raises(UnfinishedError, match=r"j.jsonl cannot be written: No space left"):
                     journal.add([Answer("z", [("d", 1.0)])], seconds=1)
             assert path.read_bytes() == before
             assert "z" not in journal.summary.answered

@@ -343,7 +343,7 @@ class TestPlacesThatCannotBeWritten:
             timeout=60,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
         )
-        assert done.returncode == 2
+        assert done.returncode == 3
         assert done.stderr.startswith("error: "), done.stderr
         assert "File too large" in done.stderr
         assert "Traceback" not in done.stderr

@@ -253,21 +253,21 @@ def is_complete(name: str, content: bytes, like: bytes) -> bool:
 def faults(harness: Harness, *, every: bool) -> Iterator[tuple[bool, list[str]]]:
     """Try the first call, the second, … until a fault no longer comes; without `every`, one error per call in turn."""
     for kind in KINDS:
-        for turn, call in enumerate(calls(every=every, dense=40)):
+        for turn, call in enumerate(calls(every=every, dense=8)):
             errors = ERRORS[kind] if every or call <= 2 else (ERRORS[kind][turn % len(ERRORS[kind])],)
             tried = [harness.problems(Fault(kind, call, error)) for error in errors]
-            if kind in ("write", "open", "read") and (every or call <= 4):
+            if kind in ("write", "open", "read") and (every or call <= 3):
                 error = FULL if kind == "write" else TOO_MANY if kind == "open" else SHORT
                 tried.append(harness.problems(Fault(kind, call, error, stays=True)))
             yield from tried
             if not any(fired for fired, _ in tried):
                 break
-    for call in calls(every=every, dense=6):
+    for call in calls(every=every, dense=2):
         tried_once = harness.problems(Fault(MEMORY, call))
         yield tried_once
         if not tried_once[0]:
             break
-    for room in ROOMS if every else ROOMS[::3]:
+    for room in ROOMS if every else ROOMS[::4]:
         yield harness.problems(Fault(ROOM, room))
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, Collection, load_collection
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             where = Path(record[part]["where"])
             record[part]["where"] = str(where.absolute() if where.exists() else where)
     print(json.dumps(record, indent=1, ensure_ascii=False) if as_json else "\n".join(lines_of(record)))
-    return 0
+    return FINE
 
 
 def record_of(collection: Collection) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
     if as_json:
         records = [{"folder": str(place), **one.about} for place, one in zip(places, made, strict=True)]
         print(json.dumps(records, indent=1))
-        return 0
+        return FINE
     for place, one in zip(places, made, strict=True):
         counts = one.about["counts"]
         print(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
@@ -161,4 +162,4 @@ def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
             print(f"  {'note':<10} {note}")
     print("\n".join(ontology_lines(made[0].about)))
     print(f"next: rankscope init {' '.join(f'--collection {place}' for place in places)}")
-    return 0
+    return FINE

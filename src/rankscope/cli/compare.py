@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
+from rankscope.cli.exit_codes import code_of_error
 from rankscope.cli.style import Later
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.registry import load_object
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         if form == "junit":
             write_error_cases(error, args)
         if policy is not None:
-            print("gate: error, exit code 2", file=sys.stderr)
+            print(f"gate: error, exit code {code_of_error(error)}", file=sys.stderr)
         raise
     gate = None
     if policy is not None:

@@ -10,6 +10,7 @@ import argparse
 import sys
 import warnings
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_strictness, parse_columns, with_formats
 from rankscope.errors import RankscopeWarning
 from rankscope.io.conversion import convert
@@ -48,4 +49,4 @@ def run(args: argparse.Namespace) -> int:
         warnings.warn(skipped, RankscopeWarning, stacklevel=1)
     formats = f"{done.source_format} -> {done.target_format}"
     print(f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {formats}", file=sys.stderr)
-    return 0
+    return FINE

@@ -15,9 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rankscope.analysis.explain import explain
+from rankscope.cli.exit_codes import FINE
 from rankscope.demo import QRELS, RUNS, demo_file
 from rankscope.errors import OptionError
 from rankscope.evaluation import evaluate
+from rankscope.io.files import write_text
+from rankscope.io.write import errors_of_writing
 from rankscope.report.evaluation import readable_table
 from rankscope.report.explanation import print_explanation
 from rankscope.report.table import print_table
@@ -74,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         show_recipes()
     else:
         show_benchmark(Path(args.folder))
-    return 0
+    return FINE
 
 
 def show_benchmark(folder: Path) -> None:
@@ -94,12 +97,12 @@ def show_benchmark(folder: Path) -> None:
         write_hpo(build_hpo(HpoOptions(size="standard"), ["en"]), folder / "hpo")
     project = folder / "rankscope.toml"
     if not project.exists():
-        project.write_bytes(demo_file("benchmark.toml").read_bytes())
+        write_text(project, demo_file("benchmark.toml").read_text("utf-8"))
     with progress_bars(sys.stderr) as on_progress:
         options = RunOptions(command="rankscope demo")
         benchmark = run_project(load_project(project), options, on_progress=on_progress)
     page = folder / "report.html"
-    page.write_text(render(report_of(benchmark), "html"), encoding="utf-8")
+    write_text(page, render(report_of(benchmark), "html"))
     print_report(replace(report_of(benchmark, with_figures=False, every_pair=False), sections=(), footer=()))
     print(
         f"""
@@ -133,10 +136,8 @@ def write_files(folder: Path) -> None:
     there = [name for name in (QRELS, *RUNS) if (folder / name).exists()]
     if there:
         raise OptionError(f"{folder / there[0]} is there already", hint="name another folder")
-    try:
+    with errors_of_writing(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"cannot make the folder {folder}: {error.strerror}", hint="name another one") from error
-    for name in (QRELS, *RUNS):
-        (folder / name).write_bytes(demo_file(name).read_bytes())
+        for name in (QRELS, *RUNS):
+            write_text(folder / name, demo_file(name).read_text("utf-8"))
     print(f"{folder}: {', '.join([QRELS, *RUNS])}")

@@ -11,10 +11,9 @@ import argparse
 
 from rankscope.analysis.diagnose import POOL_CUTS, SEEN_DOCS, diagnose
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINDING, FINE
 from rankscope.records import to_json
 from rankscope.report.diagnosis import SEVERITIES_IN_WORDS, print_diagnosis
-
-FOUND_SOMETHING = 1
 
 EPILOG = f"""\
 examples:
@@ -23,7 +22,7 @@ examples:
   rankscope diagnose qrels.txt bm25.run --format json
 
 {SEVERITIES_IN_WORDS}
-exit codes: 0 no serious or moderate finding, 1 at least one, 2 could not run"""
+exit codes: 0 no serious or moderate finding, 1 at least one, 2 wrong use or input"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,4 +56,4 @@ def run(args: argparse.Namespace) -> int:
             stream.write(to_json(diagnosis, indent=1, ascii_only=True) + "\n")
         else:
             print_diagnosis(diagnosis, per_query=args.per_query, file=stream)
-    return 0 if diagnosis.is_fine else FOUND_SOMETHING
+    return FINE if diagnosis.is_fine else FINDING

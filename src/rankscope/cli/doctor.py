@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from rankscope._version import __version__
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.native import kernel, load_kernel, n_cores
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         width = max(map(len, found))
         for name, value in found.items():
             print(f"{name:<{width}}  {value}")
-    return 0
+    return FINE
 
 
 def kernel_in_words() -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINE
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
 from rankscope.evaluation import EvaluateRequest, chosen_profile, decide_measures, evaluate_request, trec_eval_text
@@ -102,12 +103,12 @@ def run(args: argparse.Namespace) -> int:
             hint = "draw the chart with a call of its own"
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
-        return 0
+        return FINE
     form = options.chosen_format(args)
     if has_limits or form == "junit":
         return run_with_gate(args, form)
     report(args, form)
-    return 0
+    return FINE
 
 
 def run_data(args: argparse.Namespace) -> RunData:

@@ -6,6 +6,7 @@ import argparse
 
 from rankscope.analysis.explain import explain
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINE
 from rankscope.records import to_json
 from rankscope.report.explanation import print_explanation
 
@@ -40,4 +41,4 @@ def run(args: argparse.Namespace) -> int:
             stream.write(to_json(explanation, indent=1) + "\n")
         else:
             print_explanation(explanation, every_rank=args.all, file=stream)
-    return 0
+    return FINE

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_strictness, one_stdin, read_options_from, with_formats
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import load_runs, name_of
@@ -55,4 +56,4 @@ def run(args: argparse.Namespace) -> int:
     write_run(rows, args.output)
     n_queries = len(set(rows.query)) + len(rows.empty_queries)
     print(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
-    return 0
+    return FINE

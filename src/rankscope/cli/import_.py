@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.errors import OptionError
 from rankscope.predecessors.importers import KINDS, ImportedCollection, import_file, write_collection
@@ -27,7 +28,7 @@ examples:
   rankscope import --check my_cases.json
   rankscope import results/retrieval/tiny/BioLORD/20250121 -o biolord
 
-exit codes: 0 fine, 1 --check found something, 2 could not run"""
+exit codes: 0 fine, 1 --check found something, 2 wrong use or input"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(found.summary(files), indent=1, ensure_ascii=False))
     else:
         sys.stdout.writelines(f"{line}\n" for line in lines_of(found, files, args.output))
-    return 0
+    return FINE
 
 
 def lines_of(found: ImportedCollection, files: Mapping[str, int], folder: str | None) -> Iterator[str]:

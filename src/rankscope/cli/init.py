@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.errors import OptionError, RankscopeError
 from rankscope.experiment.collection import counted, find_docs, find_qrels, find_queries, load_collection
 from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"  {'systems':<12} {', '.join(project.systems)}")
     print(f"  {'measures':<12} {', '.join(project.measures)}; {project.primary} decides")
     print("next: look at the file, then `rankscope run`")
-    return 0
+    return FINE
 
 
 def choices_from(args: argparse.Namespace, *, asks: bool) -> InitOptions:

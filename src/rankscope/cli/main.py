@@ -1,25 +1,36 @@
 """The entry point: finds the command, runs it, and turns errors into messages and exit codes.
 
-Exit codes: 0 fine, 1 a finding, 2 could not run. Data goes to stdout, everything else to stderr.
+Data goes to stdout, everything else to stderr.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import ModuleType
 from typing import Any
 
 from rankscope._version import __version__
+from rankscope.cli.exit_codes import (
+    BUG,
+    FINE,
+    IN_HELP,
+    INTERRUPTED,
+    TERMINATED,
+    UNFINISHED,
+    WRONG_INPUT,
+    code_of_error,
+)
 from rankscope.cli.style import Parser
 from rankscope.errors import RankscopeError, RankscopeWarning, did_you_mean
+from rankscope.io.limits import NO_ROOM, NOT_ALLOWED, WRONG_PATHS
+from rankscope.printable import printable_lines
 from rankscope.registry import Entry, Registry
-
-COULD_NOT_RUN = 2
-INTERRUPTED = 130
 
 _SUMMARIES = {
     "evaluate": "score runs against qrels",
@@ -41,6 +52,9 @@ _SUMMARIES = {
     "doctor": "show what this installation has: versions, kernel, optional packages",
     "demo": "show all of this on a small example that comes with Rankscope",
 }
+DEBUG = "--debug"
+CLEAN_UP_S = 5
+"""How long a command that is terminated may take to clean up."""
 _MODULES = {"import": "import_"}
 """Modules whose name differs from that of their command, which is a keyword of Python."""
 
@@ -51,7 +65,7 @@ COMMANDS: Registry[ModuleType] = Registry(
 )
 """Each is a module with a docstring, EPILOG, add_arguments(parser) and run(args) -> exit code."""
 
-EPILOG = """\
+EPILOG = f"""\
 examples:
   rankscope evaluate qrels.txt bm25.run dense.run.gz
   rankscope evaluate qrels.txt bm25.run -m "nDCG@10 AP R@100" --format json
@@ -60,44 +74,96 @@ examples:
   rankscope measures nDCG
   rankscope demo
 
-`rankscope COMMAND --help` explains a command.
-exit codes: 0 fine, 1 a finding, 2 could not run"""
+{IN_HELP}
+
+`rankscope COMMAND --help` explains a command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given, debug = without_debug(list(sys.argv[1:] if arguments is None else arguments))
     if sys.stdout is None:
-        print("error: standard output is closed", file=sys.stderr)
-        return COULD_NOT_RUN
+        say("error: standard output is closed")
+        return WRONG_INPUT
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # idle BLAS threads would spin on the cores the kernel needs
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = printer_of_warnings()
-            warnings.simplefilter("always", RankscopeWarning)
-            if arguments is None:
-                load_for_good(given)
-            code = dispatch(given, owns_process=arguments is None)
-            sys.stdout.flush()
-    except RankscopeError as error:
-        print(f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else []), sep="\n", file=sys.stderr)
-        return COULD_NOT_RUN
-    except BrokenPipeError:
-        discard_output()  # the reader left; so does what is buffered
-        return COULD_NOT_RUN if GATES.intersection(given) else 0
-    except OSError as error:
-        print(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", file=sys.stderr)
-        discard_output()
-        return COULD_NOT_RUN
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except Exception:  # noqa: BLE001 (1 says that something was found, so a fault of ours must not exit with it)
-        import traceback  # hardly ever needed
+    with ended_by_sigterm(owns_process=arguments is None) as signals:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = printer_of_warnings()
+                warnings.simplefilter("always", RankscopeWarning)
+                if arguments is None:
+                    load_for_good(given)
+                code = dispatch(given, owns_process=arguments is None)
+                sys.stdout.flush()
+        except SystemExit:
+            raise
+        except BrokenPipeError:
+            discard_output()  # the reader left; so does what is buffered
+            return WRONG_INPUT if GATES.intersection(given) else FINE
+        except BaseException as error:  # noqa: BLE001 (whatever it is, it must not end as a finding, which 1 says)
+            code, lines = outcome_of(error, given, is_terminated=bool(signals))
+            if debug:
+                from rankscope.cli.bug_report import traceback_text
 
-        traceback.print_exc()
-        return COULD_NOT_RUN
+                say(traceback_text(error).rstrip())
+            say(*lines)
+            discard_unwritable_output()
     return code
+
+
+def without_debug(given: list[str]) -> tuple[list[str], bool]:
+    """Return the arguments without --debug, which may stand anywhere before a --, and whether it was there."""
+    end = given.index("--") if "--" in given else len(given)
+    kept = [argument for argument in given[:end] if argument != DEBUG]
+    return kept + given[end:], len(kept) < end
+
+
+def outcome_of(error: BaseException, given: Sequence[str], *, is_terminated: bool) -> tuple[int, Sequence[str]]:
+    """Return the exit code for an error, and the lines that say what happened."""
+    if isinstance(error, KeyboardInterrupt):
+        return (TERMINATED, ["terminated"]) if is_terminated else (INTERRUPTED, ["interrupted"])
+    if isinstance(error, RankscopeError):
+        return code_of_error(error), [f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else [])]
+    if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
+        hint = "hint: end other programs, raise the limit of this one (ulimit -v), or give less at a time"
+        return UNFINISHED, ["error: there is not enough memory to finish", hint]
+    if isinstance(error, OSError):
+        is_stdout = error.errno in NO_ROOM or is_stdout_broken()  # files that we write are named
+        where = error.filename if error.filename is not None else "standard output" if is_stdout else ""
+        line = f"error: {error.strerror or error}" + (f": {os.fsdecode(where)}" if where else "")
+        return WRONG_INPUT if error.errno in WRONG_PATHS | NOT_ALLOWED else UNFINISHED, [line]
+    from rankscope.cli.bug_report import bug_lines
+
+    return BUG, bug_lines(error, given)
+
+
+@contextmanager
+def ended_by_sigterm(*, owns_process: bool) -> Iterator[list[int]]:
+    """Let SIGTERM end a command as Ctrl-C does, with its clean-up; yield the signals that came.
+
+    Only where the process was started for the command. A second signal ends it at once, and so does time: a thread may
+    be stuck in reading a pipe.
+    """
+    came: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        came.append(number)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        from threading import Timer  # not needed by any other end
+
+        limit = Timer(CLEAN_UP_S, os._exit, (TERMINATED,))
+        limit.daemon = True
+        limit.start()
+        raise KeyboardInterrupt
+
+    if not owns_process or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield came
+        return
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 GATES = {"--fail-if-worse", "--fail-under", "--require"}
@@ -107,6 +173,27 @@ GATES = {"--fail-if-worse", "--fail-under", "--require"}
 def discard_output() -> None:
     """Let what is buffered go nowhere, so that Python does not stumble over it when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def is_stdout_broken() -> bool:
+    """Tell whether standard output cannot be written: what is buffered there stays, and fails again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def discard_unwritable_output() -> None:
+    if is_stdout_broken():
+        discard_output()
+
+
+def say(*lines: str) -> None:
+    """Print lines to stderr, as far as there is one."""
+    with suppress(OSError, ValueError):
+        if sys.stderr is not None:
+            print(*map(printable_lines, lines), sep="\n", file=sys.stderr, flush=True)
 
 
 def load_for_good(given: Sequence[str]) -> None:
@@ -131,12 +218,12 @@ def dispatch(given: list[str], *, owns_process: bool = False) -> int:
         parser = top_level_parser()
         parser.parse_args(given)
         parser.print_help()
-        return 0
+        return FINE
     name = given[0]
     if name not in COMMANDS:
         hint = did_you_mean(name, COMMANDS) or "`rankscope --help` lists the commands"
-        print(f"error: there is no command {name!r}\nhint: {hint}", file=sys.stderr)
-        return COULD_NOT_RUN
+        say(f"error: there is no command {name!r}", f"hint: {hint}")
+        return WRONG_INPUT
     args = parser_of(name).parse_args(given[1:])
     args.given = given  # reports say how they were made
     args.owns_process = owns_process
@@ -168,7 +255,7 @@ def printer_of_warnings() -> Callable[..., None]:
     def print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in said:
             said.add(str(message))
-            print(f"warning: {message}", file=sys.stderr)
+            say(f"warning: {message}")
 
     return print_warning
 

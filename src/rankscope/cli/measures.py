@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.measures.listing import by_family
 from rankscope.measures.parse import parse_measures
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
                 print(f"  {usual_name(spec):<{width}}  {spec.summary.removeprefix('Answers: ')}")
             print()
         print("`rankscope measures NAME` explains one of them")
-    return 0
+    return FINE
 
 
 def find(name: str) -> MeasureSpec:

@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rankscope.align.policies import CHOICES, Policies
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.style import Later, words
 from rankscope.data.loading import ReadOptions
 from rankscope.errors import OptionError, did_you_mean
@@ -191,9 +193,9 @@ def gate_policy_from(args: argparse.Namespace, *, always: bool = False) -> GateP
 
 
 def gate_exit_code(gate: GateResult | None, args: argparse.Namespace) -> int:
-    """Say on stderr what the gate says, and return the exit code: 0 where no gate was asked for."""
+    """Say on stderr what the gate says, and return the exit code: all is fine where no gate was asked for."""
     if gate is None or not (args.fail_if_worse or args.require):
-        return 0
+        return FINE
     for line in gate.lines():
         print(line, file=sys.stderr)
     return gate.exit_code
@@ -292,21 +294,15 @@ def output_to(path: str | None) -> Iterator[TextIO]:
         return
     from pathlib import Path  # it takes longer to load than a small evaluation
 
-    target = Path(str(path))
-    if not target.parent.is_dir():
-        raise OptionError(f"cannot write {path}: there is no folder {target.parent}")
-    from io import StringIO
+    from rankscope.io.write import open_target
 
-    from rankscope.io.files import write_text
-
-    text = StringIO()
-    yield text
-    try:
-        write_text(target, text.getvalue())  # complete or not at all
-    except OSError as error:
-        raise OptionError(
-            f"cannot write {path}: {error.strerror or error}", hint="check path, rights and space"
-        ) from None
+    parent = Path(str(path)).parent
+    if not parent.is_dir():
+        raise OptionError(f"cannot write {path}: there is no folder {parent}")
+    with open_target(str(path)) as raw:
+        stream = TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape")
+        yield stream
+        stream.detach()  # writes what it holds
 
 
 def one_stdin(paths: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import math
 from functools import partial
 
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINE
 from rankscope.stats.power import ALPHA, POWER
 
 EPILOG = """\
@@ -93,4 +94,4 @@ def run(args: argparse.Namespace) -> int:
         else:
             stream.write("\n".join(plan_lines(planned)) + "\n\n")
             print_table(plan_table(planned), file=stream)
-    return 0
+    return FINE

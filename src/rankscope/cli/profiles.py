@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import add_format_option, chosen_format
 from rankscope.light import asdict
 from rankscope.measures.parameters import show_value
@@ -29,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps([asdict(profile) for profile in profiles], indent=1, ensure_ascii=False))
     else:
         print("\n".join(text(profile) for profile in profiles), end="")
-    return 0
+    return FINE
 
 
 def text(profile: Profile) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import (
     REPORT_EXTENSIONS,
     add_chart_option,
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         refuse(args, report_only, "is for reports, and changes nothing in a chart")
         chosen = {"measure": args.measure, "system": args.system, "target": args.target}
         save_chart(args.chart, "score_files", args.output, args.files, **chosen)
-        return 0
+        return FINE
     refuse(args, chart_only, "goes with --chart trend")
     from rankscope.comparison.compare import compare_scores
     from rankscope.comparison.known_measures import with_directions
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     text = render(report, cast("Form", form))
     with output_to(args.output) as stream:
         stream.write(text)
-    return 0
+    return FINE
 
 
 def refuse(args: argparse.Namespace, names: Sequence[str], why: str) -> None:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from rankscope.cli import options
+from rankscope.cli.exit_codes import FINDING, FINE, WRONG_INPUT
+from rankscope.cli.style import words
 from rankscope.errors import RankscopeError
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from rankscope.experiment.session import TaskProgress
 
 FORMATS = ("text", "markdown", "html", "latex", "json", "junit")
-FAILED, LEFT_OUT = 1, 2
 
 EPILOG = """\
 examples:
@@ -36,8 +37,9 @@ examples:
   rankscope run --fail-if-worse -o gate.xml
 
 runs, journals and manifest.json are written into the output folder of the project (results).
-exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 could not run, or a
-system is left out, as what it returns are not ids of the collection's docs. With --fail-if-worse
+exit codes: 0 fine, 1 queries failed (running again asks only for these), 2 wrong use or input, or a
+system is left out, as it cannot be reached or what it returns are not ids of the collection's docs,
+3 could not finish, or a query failed with --on-failure stop. With --fail-if-worse
 the gate decides: 0 where no system is worse than the baseline on any collection, 1 where one is,
 2 where something is wrong, such as a system that is left out or has failed on more than 10% of
 the queries"""
@@ -54,6 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reveal", action="store_true", help="measure the held-out queries of splits, which is recorded"
     )
+    failure = {"go-on": "note it and ask the others", "stop": "end the run with exit code 3; run again to go on"}
+    what = f"where a query fails\n{words(failure, default='go-on')}"
+    parser.add_argument("--on-failure", metavar="WORD", default="go-on", help=what)
     anyway = "compare systems even where what they return are not ids of the collection's docs"
     parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--details", action="store_true", help="in text: print long tables too, such as every query")
@@ -75,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
             collections=tuple(args.collection),
             depth=args.k,
             command=options.command_line(args),
-            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway")},
+            **{name: getattr(args, name) for name in ("baseline", "fresh", "reveal", "anyway", "on_failure")},
         )
         file = project_file(args.project).resolve()
         with process_of(file.parent) if args.owns_process else nullcontext(), progress_bars(sys.stderr) as on_progress:
@@ -97,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
             print("\n  ".join(lines), f"hint: {system.finding.hint}", sep="\n", file=sys.stderr)
     if args.fail_if_worse or args.require:
         return options.gate_exit_code(gate, args)
-    return LEFT_OUT if benchmark.n_left_out else FAILED if benchmark.n_failed else 0
+    return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import shlex
 import sys
 from pathlib import Path
 
+from rankscope.cli.exit_codes import FINE
 from rankscope.errors import OptionError
 from rankscope.experiment.collection import load_collection
 from rankscope.experiment.project import find_collection
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.writelines(f"{query}\n" for query in holdout.query_ids)
     times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
     print(f"revealed {times}; recorded in {log_of(Path(path))}", file=sys.stderr)
-    return 0
+    return FINE
 
 
 def make(args: argparse.Namespace) -> int:
@@ -66,7 +67,7 @@ def make(args: argparse.Namespace) -> int:
     split = make_split(queries, args.output, train=args.train, by=by, group=group, seed=args.seed, replace=args.force)
     show(split, args.output)
     print(f"next: name it in the project file, in [collections.{spec.name}]: split = {json.dumps(str(args.output))}")
-    return 0
+    return FINE
 
 
 def show(split: Split, path: str) -> int:
@@ -84,4 +85,4 @@ def show(split: Split, path: str) -> int:
         print(f"  groups by {split.group}: {n_train} + {n_holdout}; train is {achieved}, {split.share:g} was requested")
     for entry in reveals(path):
         print(f"  revealed {entry.date} by {entry.who}: {entry.command}")
-    return 0
+    return FINE

@@ -45,6 +45,7 @@ class Parser(argparse.ArgumentParser):
             add_help=False,
         )
         self.add_argument("-h", "--help", action="help", help="show this help")
+        self.add_argument("--debug", action="store_true", help="show the traceback of an error, to report it")
 
     def format_usage(self) -> str:
         if self.usage:

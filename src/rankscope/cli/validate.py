@@ -12,13 +12,12 @@ import json
 import sys
 
 from rankscope.analysis.validate import validate
+from rankscope.cli.exit_codes import FINDING, FINE
 from rankscope.cli.options import add_file_options, add_format_option, chosen_format, one_stdin, read_options_from
 from rankscope.errors import FormatError, OptionError
 from rankscope.light import replace
 from rankscope.records import to_builtins, to_json
 from rankscope.report.findings import LEVELS_IN_WORDS, print_findings
-
-FOUND_SOMETHING = 1
 
 EPILOG = f"""\
 examples:
@@ -27,7 +26,7 @@ examples:
   rankscope validate test_cases.json
 
 {LEVELS_IN_WORDS}
-exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 could not run"""
+exit codes: 0 nothing odd or remarks only, 1 an error or a warning was found, 2 wrong use or input"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(to_json(report, indent=1, ascii_only=True) + "\n")
     else:
         print_findings(report)
-    return 0 if report.is_fine else FOUND_SOMETHING
+    return FINE if report.is_fine else FINDING
 
 
 def check_test_cases(path: str, *, as_json: bool) -> int:
@@ -78,4 +77,4 @@ def check_test_cases(path: str, *, as_json: bool) -> int:
             print(f"{path}: {problem}")
         found = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         print(f"{path}: {found}" if problems else f"{path}: a valid test-case file")
-    return FOUND_SOMETHING if problems else 0
+    return FINDING if problems else FINE

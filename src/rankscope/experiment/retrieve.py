@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
 
 from msgspec.structs import replace
 
-from rankscope.errors import OptionError
+from rankscope.errors import OptionError, UnfinishedError
 from rankscope.experiment.answer_store import AnswerLog
 from rankscope.systems.answers import (
     Answer,
@@ -44,11 +45,12 @@ def retrieve_missing(
     clock: Clock,
     secrets: Secrets | None = None,
     on_note: Callable[[str], object] = str,
+    stops_at_failure: bool = False,
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
 
-    Yields after each call how many queries have an answer or have failed. The first failure is handed on at once.
-    Where no query can ever be answered, which the first ones show, it is an UnreachableError.
+    Yields after each call how many queries have an answer or have failed. The first failure is handed on at once, or
+    stops it. Where no query can ever be answered, which the first ones show, it is an UnreachableError.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
@@ -56,28 +58,36 @@ def retrieve_missing(
     n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
     first: Answer | None = None
     is_lost = False
-    for n_calls, (answers, seconds) in enumerate(call_system(system, queries, missing, k=k, clock=clock)):
-        kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
-        log.add(kept, seconds=seconds, cold=n_calls < n_cold)
-        is_lost |= any(answer.for_all for answer in kept)
-        if first is None and (first := next((answer for answer in kept if answer.failed), None)) is not None:
-            on_note(f"{system.name}: query {first.query_id!r} failed: {first.reason}")
-        n_done += len(answers)
-        yield n_done
+    with closing(call_system(system, queries, missing, k=k, clock=clock)) as calls:  # a program ends with it
+        for n_calls, (answers, seconds) in enumerate(calls):
+            kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
+            log.add(kept, seconds=seconds, cold=n_calls < n_cold)
+            is_lost |= any(answer.for_all for answer in kept)
+            if first is None and (first := next((answer for answer in kept if answer.failed), None)) is not None:
+                on_note(f"{system.name}: query {first.query_id!r} failed: {first.reason}")
+            if stops_at_failure and first is not None and not is_lost:
+                raise UnfinishedError(
+                    f"{system.name}: the run stops, as query {first.query_id!r} failed: {first.reason}",
+                    hint="what was answered is kept: run again to go on from there, or without --on-failure stop to "
+                    "note failed queries and ask the others",
+                )
+            n_done += len(answers)
+            yield n_done
     if is_lost and first is not None and not any(query.id in log.summary.answered for query in queries):
         raise UnreachableError(first.reason)
 
 
 def call_system(
     system: System, queries: Sequence[Query], missing: Sequence[Query], *, k: int, clock: Clock
-) -> Iterator[CallResult]:
+) -> Generator[CallResult, None, None]:
     """Yield what each call gives: answer by answer where the system can, else by the plan."""
     if isinstance(system, Answering):
         last = clock()
-        for answer in ask_all(system, missing, k=k):
-            now = clock()
-            yield (checked_answer(answer, k=k),), now - last
-            last = now  # others may be on their way while this one is written down, so that counts as well
+        with closing(ask_all(system, missing, k=k)) as answers:
+            for answer in answers:
+                now = clock()
+                yield (checked_answer(answer, k=k),), now - last
+                last = now  # others may be on their way while this one is written down, so that counts as well
         return
     left = {query.id for query in missing}
     for group in plan_calls(queries):

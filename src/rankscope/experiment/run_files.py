@@ -25,11 +25,12 @@ from rankscope._version import __version__
 from rankscope.data.asked_queries import AskedQueries, read_asked
 from rankscope.data.run import Run
 from rankscope.data.sources import QUERIES_ENDING, FileSource, Origin
-from rankscope.errors import InputError
+from rankscope.errors import InputError, UnfinishedError
 from rankscope.experiment.answer_store import AnswerLog
 from rankscope.experiment.project import Project
 from rankscope.experiment.results import Benchmark, CollectionResult, SystemResult, TrainTestSplit
 from rankscope.io.files import write_text
+from rankscope.io.limits import cannot_write
 from rankscope.io.rows import RunRows
 from rankscope.io.write import write_run
 from rankscope.records import Record, to_builtins
@@ -60,15 +61,16 @@ def runs_folder(project: Project, collection: str) -> Path:
 @contextmanager
 def refuse_unwritable(path: Path) -> Iterator[None]:
     """Turn what the system says of a file that cannot be written into an error for the user."""
+    hint = (
+        "check that the output folder is a folder with room and permission to write; what was answered so far is "
+        "kept, so run again"
+    )
     try:
         yield
     except OSError as error:
-        where = path if error.filename is None else error.filename
-        raise InputError(
-            f"{where} cannot be written: {error.strerror or error}",
-            hint="check that the output folder is a folder with room and permission to write; what was answered so far "
-            "is kept, so run again",
-        ) from error
+        raise cannot_write(str(error.filename or path), error, hint=hint) from error
+    except UnfinishedError as error:
+        raise UnfinishedError(error.message, hint=hint) from error
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -52,6 +52,9 @@ from rankscope.records import Options, Record, from_builtins, replace, to_builti
 from rankscope.systems.answers import Clock, UnreachableError
 from rankscope.systems.working_directory import working_directory
 
+OnFailure = Literal["go-on", "stop"]
+"""What a query that fails does: it is noted and the others are asked, or the run ends there."""
+
 
 class RunOptions(Options):
     """How a project is to be run."""
@@ -70,6 +73,8 @@ class RunOptions(Options):
     """Whether held-out queries are measured, which is recorded."""
     anyway: bool = False
     """Whether systems are compared even where what they return are not the ids of docs."""
+    on_failure: OnFailure = "go-on"
+    """What a query that fails does: it is noted and the others are asked, or the run ends there."""
     command: str = ""
     """The command that started it, for the records."""
 
@@ -84,6 +89,7 @@ class RunKeywords(TypedDict, total=False):
     fresh: bool
     reveal: bool
     anyway: bool
+    on_failure: OnFailure
     command: str
 
 
@@ -157,6 +163,8 @@ def run_project(
     fresh, reveal, anyway
         Throw earlier answers away; measure held-out queries, which is recorded; compare systems even where what they
         return are not the ids of docs.
+    on_failure
+        What a query that fails does: "go-on" notes it and asks the others, "stop" ends the run.
     command
         The command that started it, for the records.
 
@@ -169,6 +177,8 @@ def run_project(
     ------
     OptionError
         Where the options or the project ask for what cannot be done.
+    UnfinishedError
+        Where a file cannot be written, or a query fails and the options say stop; what was answered is kept.
 
     Examples
     --------
@@ -255,7 +265,7 @@ def run_collection(
     collection = load_collection(project.collection(name), cache=project.cache)
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
-    session.on_note = on_note
+    session.on_note, session.stops_at_failure = on_note, options.on_failure == "stop"
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
     return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))

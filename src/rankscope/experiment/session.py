@@ -69,6 +69,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     on_progress: TaskProgress
     on_note: Callable[[str], object] = str
     """Is called at once with what goes wrong; by default nobody hears of it before the end."""
+    stops_at_failure: bool = False
+    """Whether the first query that fails ends the run."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
@@ -152,7 +154,9 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
                     log.add_fit(IndexCost(seconds, configured.system.index_bytes))
-                hooks: dict[str, Any] = {"secrets": self.secrets, "on_note": self.on_note}
+                hooks: dict[str, Any] = {
+                    name: getattr(self, name) for name in ("secrets", "on_note", "stops_at_failure")
+                }
                 for n_done in retrieve_missing(
                     configured.system, queries, log, k=self.depth, clock=self.clock, **hooks
                 ):

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from typing import BinaryIO
 
-from rankscope.errors import FormatError, InputError, OptionError
+from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, UnfinishedError
 
 MAX_LINE = "RANKSCOPE_MAX_LINE"
+
+WRONG_PATHS = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.ENXIO}
+)
+"""What a system says of a path that is wrong by itself: another one has to be given."""
+NOT_ALLOWED = frozenset({errno.EACCES, errno.EPERM})
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 _USUAL_LINE = 16 << 20
 _SHORTEST_LIMIT = 1 << 16  # the kernel does not measure shorter lines
@@ -33,16 +41,24 @@ def line_too_long(name: str, line: int) -> FormatError:
     )
 
 
-def out_of_memory(name: str, n_bytes: int) -> InputError:
+def out_of_memory(name: str, n_bytes: int) -> UnfinishedError:
     needed = f": it holds {in_words(n_bytes)}, and more than that is needed" if n_bytes else ""
-    return InputError(
+    return UnfinishedError(
         f"{name} does not fit into memory{needed}",
         hint="end other programs, raise the limit of this one (ulimit -v), or give fewer queries at a time",
     )
 
 
-def cannot_read(name: str, error: OSError) -> InputError:
-    return InputError(f"{name} cannot be read: {error.strerror or error}", hint="check its permissions")
+def cannot_read(name: str, error: OSError) -> RankscopeError:
+    message = f"{name} cannot be read: {error.strerror or error}"
+    if error.errno in WRONG_PATHS | NOT_ALLOWED:
+        return InputError(message, hint="check its path and permissions")
+    return UnfinishedError(message, hint="the file may be fine, but the system could not read it to its end: try again")
+
+
+def cannot_write(name: str, error: OSError, *, hint: str = "check path, rights and space") -> RankscopeError:
+    message = f"{name} cannot be written: {error.strerror or error}"
+    return (InputError if error.errno in WRONG_PATHS else UnfinishedError)(message, hint=hint)
 
 
 def size_of(file: BinaryIO) -> int:

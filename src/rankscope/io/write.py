@@ -17,6 +17,7 @@ import numpy as np
 from rankscope.errors import FormatError, GradeError, IdError, InputError, ScoreError
 from rankscope.io.compression import compressed
 from rankscope.io.formats import FORMATS, check_format, compression_in_name, format_to_write
+from rankscope.io.limits import cannot_write
 from rankscope.io.rows import EXTRA_QRELS_COLUMNS, AnyRows, RunRows
 from rankscope.io.source import PathLike
 
@@ -55,28 +56,36 @@ def open_target(name: str) -> Iterator[BinaryIO]:
     if not target.parent.is_dir():
         raise InputError(f"the folder {target.parent} does not exist", hint="make it first")
     is_device = target.exists() and not target.is_file()
-    with target.open("wb") if is_device else replaced(target) as stream:
+    with errors_of_writing(name), target.open("wb") if is_device else replaced(target, name) as stream:
         yield stream
 
 
 @contextmanager
-def replaced(target: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside the target that takes its place once it is complete."""
+def replaced(target: Path, name: str | None = None) -> Iterator[BinaryIO]:
+    """Open a temporary file beside the target, or what its user calls so, that takes its place once it is complete."""
     temporary = target.with_name(f".rankscope-{secrets.token_hex(8)}.tmp")
     try:
-        try:
-            stream = temporary.open("wb")
-        except OSError as error:
-            raise InputError(
-                f"no file can be written to {temporary.parent}: {error.strerror}", hint="check its permissions"
-            ) from error
-        with stream:
-            yield stream
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
+        with errors_of_writing(name or str(target)):
+            with temporary.open("wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())  # else a crash could leave an empty file under the name of a complete one
+            if target.exists():
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def errors_of_writing(name: str) -> Iterator[None]:
+    """Name the file that could not be written; a reader of a pipe who leaves early is no error of ours."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise cannot_write(name, error) from error
 
 
 def check_rows(rows: AnyRows) -> None:

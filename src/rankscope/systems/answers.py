@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -77,7 +77,7 @@ class RemoteSystem(OptionSystem, kw_only=True):
         return [found[query.id] for query in queries]
 
 
-def ask_all(system: Answering, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+def ask_all(system: Answering, queries: Sequence[Query], *, k: int) -> Generator[Answer, None, None]:
     """Yield one answer for each query, whatever the system does: what it raises or leaves out fails those left."""
     left = {query.id: None for query in queries}
     reason = "the system gave no answer for it"

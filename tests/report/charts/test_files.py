@@ -7,7 +7,7 @@ import sys
 import chart_examples
 import pytest
 
-from rankscope.errors import OptionError
+from rankscope.errors import InputError, OptionError
 from rankscope.report.charts.chart import can_write, to_png, write_chart
 
 CHART = chart_examples.curves(2, 0, "x")
@@ -74,7 +74,7 @@ def test_without_any_font_it_is_said(monkeypatch):
 def test_what_is_no_picture_is_refused(tmp_path):
     with pytest.raises(OptionError, match=r"cannot be written as chart\.pdf"):
         write_chart(CHART, tmp_path / "chart.pdf")
-    with pytest.raises(OptionError, match="cannot write"):
+    with pytest.raises(InputError, match="missing does not exist"):
         write_chart(CHART, tmp_path / "missing" / "chart.svg")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from rankscope.errors import OptionError
+from rankscope.io.write import open_target
 from rankscope.records import Record
 from rankscope.report.charts.drawing import FONTS, NARROW, WIDE, Drawing
 from rankscope.report.charts.palette import NOTEBOOK_CSS, THEMES
@@ -107,10 +108,8 @@ def write_chart(chart: DrawnChart, path: str | Path) -> Path:
     if kind not in {".svg", ".png"}:
         raise OptionError(f"a chart cannot be written as {target.name}", hint="use a name that ends in .svg or .png")
     content = to_png(chart.svg) if kind == ".png" else f"{chart.svg}\n".encode()
-    try:
-        target.write_bytes(content)
-    except OSError as error:
-        raise OptionError(f"cannot write {target}: {error.strerror}") from None
+    with open_target(str(target)) as stream:
+        stream.write(content)
     return target
 
 

@@ -1,0 +1,22 @@
+"""Texts from files, servers and systems as people may see them: what would command a terminal is shown, not obeyed."""
+
+from __future__ import annotations
+
+import re
+
+UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f"  # controls: escape, bell, carriage return, those of eight bits
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of writing
+    "\u2028\u2029"  # end a line
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"  # no characters: bytes that are not UTF-8, halves, what no file may hold
+)
+
+
+def printable(text: str) -> str:
+    r"""Return a text on one line in which controls are seen as escapes such as \x1b."""
+    return text if text.isprintable() else UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def printable_lines(text: str) -> str:
+    """Do so for a text of several lines."""
+    return "\n".join(map(printable, text.split("\n")))

@@ -52,7 +52,7 @@ def test_a_folder_that_cannot_be_made(rankscope, tmp_path):
     (tmp_path / "file").write_text("")
     done = rankscope("demo", "--files", tmp_path / "file" / "folder")
     assert done.code == 2
-    assert "cannot make the folder" in done.err
+    assert "cannot be written: Not a directory" in done.err
 
 
 @pytest.mark.slow

@@ -39,7 +39,10 @@ def put_project(folder: Path) -> None:
 
 
 def put_predecessors_file(folder: Path) -> None:
-    cases = [{"text": "Krampfanfall", "expected_hpo_ids": ["HP:0001250"]}, {"text": "x", "expected_hpo_ids": ["HP:1"]}]
+    cases = [
+        {"text": "Krampfanfall", "expected_hpo_ids": ["HP:0001250"]},
+        {"text": "x", "expected_hpo_ids": ["HP:0000252"]},
+    ]
     (folder / "cases.json").write_text(json.dumps(cases))
 
 

@@ -74,6 +74,8 @@ class Case:
     """Whether a call after a failed one must give the same files as if nothing had happened."""
     varying: tuple[str, ...] = ()
     """Files, by patterns, that hold times: they need only be whole."""
+    dense: int = 5
+    """Up to about this call each one is tried, then fewer and fewer; lower where a trial takes long."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,8 +92,8 @@ CASES: dict[str, list[Case]] = {
         ),
     ],
     "compare": [
-        Case(("compare", "qrels.txt", "bm25.run", "dense.run", "-o", "report.html"), earlier=REPORT),
-        Case(("compare", "qrels.txt", "bm25.run", "dense.run", "--settle", "judge.csv", "-o", "gate.xml")),
+        Case(("compare", "qrels.txt", "bm25.run", "dense.run", "-o", "report.html"), earlier=REPORT, dense=2),
+        Case(("compare", "qrels.txt", "bm25.run", "dense.run", "--settle", "judge.csv", "-o", "gate.xml"), dense=2),
     ],
     "explain": [
         Case(("explain", "qrels.txt", "bm25.run", "--query", "soup-for-a-cold", "-m", "nDCG@5", "-o", "e.json"))
@@ -114,8 +116,16 @@ CASES: dict[str, list[Case]] = {
         )
     ],
     "run": [
-        Case(("run", "-o", "report.html"), put_project, REPORT, codes=RUN_CODES, varying=TIMES, resumes=True),
-        Case(("run", "--format", "json"), put_project, codes=RUN_CODES, varying=TIMES, first=("run",), resumes=True),
+        Case(("run", "-o", "report.html"), put_project, REPORT, codes=RUN_CODES, varying=TIMES, dense=2, resumes=True),
+        Case(
+            ("run", "--format", "json"),
+            put_project,
+            codes=RUN_CODES,
+            varying=TIMES,
+            dense=2,
+            first=("run",),
+            resumes=True,
+        ),
         Case(
             ("run", "--fresh", "-o", "gate.xml"),
             put_project,

@@ -257,7 +257,7 @@ def is_complete(name: str, content: bytes, like: bytes) -> bool:
 def faults(harness: Harness, *, every: bool) -> Iterator[tuple[bool, list[str]]]:
     """Try the first call, the second, … until a fault no longer comes; without `every`, one error per call in turn."""
     for kind in KINDS:
-        for turn, call in enumerate(calls(every=every, dense=5)):
+        for turn, call in enumerate(calls(every=every, dense=harness.case.dense)):
             errors = ERRORS[kind] if every or call == 1 else (ERRORS[kind][turn % len(ERRORS[kind])],)
             tried = [harness.problems(Fault(kind, call, error)) for error in errors]
             if kind in ("write", "open", "read") and (every or call <= 2):

@@ -205,7 +205,7 @@ def find_misfit(kind: type[Any], data: Any, error: msgspec.ValidationError) -> M
     message, place = str(error), ""
     if found := re.fullmatch(r"(.*) - at (?:`key` in )?`\$\.?(.*?)`", message, re.DOTALL):
         message, place = found[1], found[2]
-    steps = _full_steps(kind, data, re.findall(r"[^.\[\]]+|\.\.\.", place))
+    steps = _full_steps(kind, data, re.findall(r"[^.\[\]]+|\.\.\.", place), complaint=str(error))
     problem: Any
     named = re.fullmatch(r"Object (contains unknown|missing required) field `(.+)`", message)
     owner, n_inside, words = _innermost_record(kind, [*steps, named[2]] if named else steps)
@@ -226,10 +226,10 @@ def find_misfit(kind: type[Any], data: Any, error: msgspec.ValidationError) -> M
     return Misfit(problem, _path_of(steps), reduce(getitem, steps, data), wanted, about)
 
 
-def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]:
+def _full_steps(kind: type[Any], data: Any, steps: list[str], *, complaint: str) -> list[str | int]:
     """Return the keys and positions that lead to a misfit; msgspec writes `[...]` for the key of a table.
 
-    That key is the one with which alone the table does not fit either.
+    That key is the one with which alone the table leads to the same complaint.
     """
     found: list[str | int] = []
     for step in steps:
@@ -240,9 +240,10 @@ def _full_steps(kind: type[Any], data: Any, steps: list[str]) -> list[str | int]
         for key in inside:
             try:
                 msgspec.convert(_with_value(data, found, {key: inside[key]}), kind, str_keys=True, dec_hook=_decoded)
-            except msgspec.ValidationError:
-                found.append(key)
-                break
+            except msgspec.ValidationError as error:
+                if str(error) == complaint:
+                    found.append(key)
+                    break
     return found
 
 

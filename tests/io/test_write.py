@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.errors import FormatError, GradeError, IdError, InputError, OptionError, ScoreError
+from rankscope.errors import FormatError, GradeError, IdError, InputError, OptionError, ScoreError, UnfinishedError
 from rankscope.io.detection import detect
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
@@ -114,7 +114,7 @@ def test_a_folder_that_may_not_be_written(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.open", deny)
-    with pytest.raises(InputError, match="no file can be written"):
+    with pytest.raises(UnfinishedError, match="run cannot be written: Permission denied"):
         write_run(RUN, tmp_path / "run")
 
 

@@ -1,11 +1,13 @@
 """Files that are nearly right, in every format but TREC text: what comes out is rows or an error of ours, nothing else.
 
-`scripts/fuzz --kind json --inputs 1000 --seed 1`; the kinds are json, csv, parquet (Arrow as well) and trec.
+`scripts/fuzz --kind json --inputs 1000 --seed 1` (or --minutes 5); the kinds are json, csv, parquet (Arrow as well) and
+trec, and in tests/fuzz project, http and journal.
 """
 
 # ruff: noqa: T201 (a script prints)
 
 import argparse
+import importlib
 import io
 import json
 import random
@@ -30,6 +32,8 @@ from rankscope.experiment.splits import load_split
 from rankscope.io.files import read_json
 from rankscope.io.read import read_qrels, read_run
 
+FILES = ("json", "csv", "parquet")
+ELSEWHERE = ("project", "http", "journal")
 QRELS = {"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2}}
 READERS: dict[str, Callable[[str], object]] = {
     "run": read_run,
@@ -235,32 +239,42 @@ def failure_of(read: Callable[[str], object], path: str) -> str:
     return ""
 
 
+def problems_elsewhere(kind: str, inputs: Iterator[int], seed: int, folder: Path) -> Iterator[tuple[str, bytes, str]]:
+    """Yield what one of the fuzzers in tests/fuzz finds."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+    for content, reason in importlib.import_module(f"fuzz_{kind}").problems(inputs, seed, folder):
+        yield kind, content.encode("utf-8", "backslashreplace"), reason
+
+
 def main() -> int:
     """Fuzz one kind of file, or TREC text by way of fuzz_bytes.py."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kind", choices=("json", "csv", "parquet", "trec"), default="trec")
-    parser.add_argument("--inputs", type=int, default=20_000)
+    parser.add_argument("--kind", choices=(*FILES, *ELSEWHERE, "trec"), default="trec")
+    parser.add_argument("--inputs", type=int, help="stop after so many (default: 20,000 where no time is given)")
     parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--minutes", type=float, help="stop after so long")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
+    seconds = 60 * arguments.minutes if arguments.minutes else arguments.seconds
+    most = arguments.inputs or (sys.maxsize if seconds else 20_000)
     if arguments.kind == "trec":
         import fuzz_bytes
 
-        return fuzz_bytes.fuzz(arguments.inputs, arguments.seed, arguments.seconds)
+        return fuzz_bytes.fuzz(most, arguments.seed, seconds)
     start, n_failed, n_inputs = time.perf_counter(), 0, 0
 
     def counted() -> Iterator[int]:
         nonlocal n_inputs
-        for n_inputs in range(1, arguments.inputs + 1):
-            if arguments.seconds and time.perf_counter() - start > arguments.seconds:
-                return
+        while n_inputs < most and not (seconds and time.perf_counter() - start > seconds):
+            n_inputs += 1
             yield n_inputs
 
+    find = problems if arguments.kind in FILES else problems_elsewhere
     with tempfile.TemporaryDirectory() as folder:
-        for reader, content, reason in problems(arguments.kind, counted(), arguments.seed, Path(folder)):
+        for reader, content, reason in find(arguments.kind, counted(), arguments.seed, Path(folder)):
             n_failed += 1
             print(f"{reader}: {content[:300]!r}\n  {reason}", flush=True)
-    print(f"{arguments.kind}, seed {arguments.seed}: {n_inputs:,} files, {n_failed} failures")
+    print(f"{arguments.kind}, seed {arguments.seed}: {n_inputs:,} inputs, {n_failed} failures")
     return 1 if n_failed else 0
 
 

@@ -139,5 +139,5 @@ def write_files(folder: Path) -> None:
     with errors_of_writing(str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         for name in (QRELS, *RUNS):
-            (folder / name).write_bytes(demo_file(name).read_bytes())
+            write_text(folder / name, demo_file(name).read_text("utf-8"))
     print(f"{folder}: {', '.join([QRELS, *RUNS])}")

@@ -27,6 +27,7 @@ from rankscope.experiment.answer_store import AnswerSummary, IndexCost, SystemCa
 from rankscope.experiment.fingerprint import canonical_bytes
 from rankscope.experiment.run_files import file_name, refuse_unwritable
 from rankscope.io.files import write_text
+from rankscope.io.write import open_target
 from rankscope.records import Record, to_builtins
 from rankscope.systems.answers import Answer
 from rankscope.systems.base import RankedDocs
@@ -252,7 +253,8 @@ class Journal:
     def _put_aside(self) -> None:
         """Keep a file of which nothing can be used under another name: it is of another version, or not ours."""
         old = self.path.with_name(f"{self.path.name}.old")
-        old.write_bytes(self.path.read_bytes())
+        with open_target(str(old)) as stream:
+            stream.write(self.path.read_bytes())
         self.summary.notes.append(
             f"{self.path.name} was of another version or about something else, so everything was asked anew; "
             f"it was kept as {old.name}."

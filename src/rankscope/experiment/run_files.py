@@ -97,8 +97,10 @@ def check_writable(folder: Path) -> None:
     """Refuse a folder that no file can be written to, before anything is asked for it."""
     with locked_folder(folder):
         probe = folder / f".rankscope-{secrets.token_hex(8)}.tmp"
-        probe.touch()
-        probe.unlink()
+        try:
+            probe.touch()
+        finally:
+            probe.unlink(missing_ok=True)
 
 
 class WrittenRun(Record):

@@ -12,6 +12,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import ceil, floor
@@ -319,12 +320,25 @@ def reveal(
         who = "unknown"
     now = datetime.now(UTC).isoformat(timespec="seconds")
     entry = {"date": now, "who": who, "command": command, "n_queries": len(holdout)}
-    log = log_of(Path(path))
-    with errors_of_writing(str(log)), log.open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())  # on disk before anything else goes on
+    append_line(log_of(Path(path)), json.dumps(entry, ensure_ascii=False))
     return Holdout(holdout, len(reveals(path)))
+
+
+def append_line(log: Path, text: str) -> None:
+    """Add a line to a log, on disk before anything else goes on; where it cannot be added whole, nothing is."""
+    with errors_of_writing(str(log)), log.open("ab", buffering=0) as stream:
+        before = stream.tell()
+        left = memoryview(f"{text}\n".encode("utf-8", "surrogateescape"))
+        try:
+            while left:
+                left = left[stream.write(left) :]
+            os.fsync(stream.fileno())
+        except BaseException:
+            with suppress(OSError):
+                stream.truncate(before)
+                if not before:
+                    log.unlink()
+            raise
 
 
 def reveals(path: str | Path) -> list[Reveal]:

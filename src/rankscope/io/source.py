@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -58,7 +58,7 @@ class StoredFile(LightRecord):
     @contextmanager
     def reading(self, *, progress: Progress | None = None, **options: Any) -> Iterator[FileReading]:
         """Open what the file holds, decompressed; the options are those of `FileReading`."""
-        with self.open() as raw:
+        with left_open_at_worst(self.open()) as raw:
             n_bytes = size_of(raw)
             tick = (lambda: progress(raw.tell(), n_bytes)) if progress else lambda: None
             path = self.name if self.content is None and self.compression is None else None
@@ -81,6 +81,16 @@ class StoredFile(LightRecord):
     def sha256(self) -> str:
         with self.open() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+@contextmanager
+def left_open_at_worst(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """Close a file that was read; where that fails, what was read is none the worse for it."""
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):
+            stream.close()
 
 
 def source_of(path: PathLike | StoredFile) -> StoredFile:

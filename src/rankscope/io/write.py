@@ -68,6 +68,8 @@ def replaced(target: Path, name: str | None = None) -> Iterator[BinaryIO]:
         with errors_of_writing(name or str(target)):
             with temporary.open("wb") as stream:
                 yield stream
+                stream.flush()
+                os.fsync(stream.fileno())  # else a crash could leave an empty file under the name of a complete one
             if target.exists():
                 shutil.copymode(target, temporary)
             temporary.replace(target)

@@ -113,7 +113,14 @@ class Dense(OptionSystem, kw_only=True):
         """Return what the encoder gave as a matrix of single precision, or say what is wrong with it."""
         prefix = self.query_prefix if role == "query" else self.doc_prefix
         texts = [f"{prefix}{text}".lower() if self.lowercase else f"{prefix}{text}" for text in texts]
-        matrix = np.ascontiguousarray(self._encoder.encode(texts, role=role), dtype=np.float32)
+        vectors = self._encoder.encode(texts, role=role)
+        try:
+            matrix = np.ascontiguousarray(vectors, dtype=np.float32)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InputError(
+                f"{self.model} returned what is no vectors of numbers: {shorten(str(error))}",
+                hint="an encoder returns one vector per text, all of the same length",
+            ) from error
         if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:
             shape = " x ".join(map(str, matrix.shape)) or "a single number"
             raise InputError(

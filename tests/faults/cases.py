@@ -1,0 +1,163 @@
+"""What every command is asked in the trials: a folder of files, arguments, and what a trial may leave behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rankscope.demo import QRELS, RUNS, demo_file
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from small_project import small_project, systems
+
+EARLIER = "what was there before\n"
+Arguments = tuple[str, ...]
+
+
+def put_demo(folder: Path) -> None:
+    for name in (QRELS, *RUNS):
+        (folder / name).write_bytes(demo_file(name).read_bytes())
+    (folder / "dense.run.gz").write_bytes(gzip.compress((folder / "dense.run").read_bytes(), mtime=0))
+
+
+def put_scores(folder: Path) -> None:
+    rows = "".join(f"q{i},{i / 9},{i * i % 7 / 9}\n" for i in range(8))
+    (folder / "scores.csv").write_text(f"query,bm25,dense\n{rows}")
+
+
+def put_collection(folder: Path) -> None:
+    small_project(folder, n_queries=6, module="searching")
+
+
+def put_project(folder: Path) -> None:
+    small = small_project(folder, n_queries=3, module="searching")
+    small.write(systems("other") + "[systems.words]\ntype = 'bm25'\n")
+
+
+def put_predecessors_file(folder: Path) -> None:
+    cases = [
+        {"text": "Krampfanfall", "expected_hpo_ids": ["HP:0001250"]},
+        {"text": "x", "expected_hpo_ids": ["HP:0000252"]},
+    ]
+    (folder / "cases.json").write_text(json.dumps(cases))
+
+
+def put_ontology(folder: Path) -> None:
+    names = ["All", "Phenotypic abnormality", "Seizure", "Rash", "Focal seizure"]
+    above = [None, 1, 118, 118, 11]
+    ids = [1, 118, 11, 12, 13]
+    terms = [
+        f'[Term]\nid: HP:{id_:07}\nname: {name}\nsynonym: "Kind of {name}" EXACT layperson []\n'
+        + (f"is_a: HP:{up:07}\n" if up else "")
+        for id_, name, up in zip(ids, names, above, strict=True)
+    ]
+    (folder / "small.obo").write_text("format-version: 1.2\ndata-version: hp/2000-01-01\n\n" + "\n".join(terms))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of a command, in a folder that is made anew for each trial."""
+
+    arguments: Arguments
+    prepare: Callable[[Path], object] = put_demo
+    earlier: tuple[str, ...] = ()
+    """Files that are there already, and that the command replaces."""
+    codes: tuple[int, ...] = (2, 3)
+    """How it may end where a fault has kept it from its answer."""
+    first: Arguments | None = None
+    """A call that comes before the trials, and whose files they find."""
+    resumes: bool = False
+    """Whether a call after a failed one must give the same files as if nothing had happened."""
+    varying: tuple[str, ...] = ()
+    """Files, by patterns, that hold times: they need only be whole."""
+    dense: int = 5
+    """Up to about this call each one is tried, then fewer and fewer; lower where a trial takes long."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+REPORT = ("report.html",)
+RUN_CODES = (1, 2, 3)
+TIMES = ("report.html", "results/manifest.json", "standard-output")
+CASES: dict[str, list[Case]] = {
+    "evaluate": [
+        Case(("evaluate", "qrels.txt", "bm25.run", "dense.run.gz")),
+        Case(("evaluate", "qrels.txt", "bm25.run", "-o", "scores.json"), earlier=("scores.json",)),
+        Case(("evaluate", "qrels.txt", "bm25.run"), environment={"RANKSCOPE_KERNEL": "python"}),
+        Case(
+            ("evaluate", "qrels.txt", "bm25.run", "-m", "nDCG", "--chart", "curves", "-o", "c.svg"), earlier=("c.svg",)
+        ),
+    ],
+    "compare": [
+        Case(("compare", "qrels.txt", "bm25.run", "dense.run", "-o", "report.html"), earlier=REPORT, dense=2),
+        Case(("compare", "qrels.txt", "bm25.run", "dense.run", "--settle", "judge.csv", "-o", "gate.xml"), dense=2),
+    ],
+    "explain": [
+        Case(("explain", "qrels.txt", "bm25.run", "--query", "soup-for-a-cold", "-m", "nDCG@5", "-o", "e.json"))
+    ],
+    "diagnose": [Case(("diagnose", "qrels.txt", "bm25.run", "-o", "d.json"))],
+    "validate": [Case(("validate", "qrels.txt", "bm25.run", "--format", "json"))],
+    "convert": [
+        Case(("convert", "bm25.run", "bm25.json.gz"), earlier=("bm25.json.gz",)),
+        Case(("convert", "dense.run.gz", "dense.csv.zst")),
+        Case(("convert", "bm25.run", "bm25.parquet"), earlier=("bm25.parquet",)),
+        Case(("convert", "bm25.run", "-", "--to", "jsonl")),
+    ],
+    "fuse": [Case(("fuse", "bm25.run", "dense.run", "-o", "hybrid.run"), earlier=("hybrid.run",))],
+    "import": [Case(("import", "cases.json", "-o", "out"), put_predecessors_file)],
+    "init": [
+        Case(
+            ("init", "--collection", "small", "--systems", "bm25", "--yes", "--force"),
+            put_collection,
+            ("rankscope.toml",),
+        )
+    ],
+    "run": [
+        Case(("run", "-o", "report.html"), put_project, REPORT, codes=RUN_CODES, varying=TIMES, dense=2, resumes=True),
+        Case(
+            ("run", "--format", "json"),
+            put_project,
+            codes=RUN_CODES,
+            varying=TIMES,
+            dense=2,
+            first=("run",),
+            resumes=True,
+        ),
+        Case(
+            ("run", "--fresh", "-o", "gate.xml"),
+            put_project,
+            codes=RUN_CODES,
+            varying=TIMES,
+            first=("run",),
+            resumes=True,
+        ),
+    ],
+    "collection": [
+        Case(("collection", "show", "small", "--format", "json"), put_collection),
+        Case(("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo"), put_ontology),
+    ],
+    "split": [
+        Case(("split", "small", "-o", "split.json", "--force"), put_collection, ("split.json",)),
+        Case(
+            ("split", "split.json", "--reveal"),
+            put_collection,
+            first=("split", "small", "-o", "split.json"),
+            varying=("*.reveals.jsonl",),
+        ),
+    ],
+    "plan": [
+        Case(("plan", "--scores", "scores.csv", "--detect", "0.1", "-o", "plan.json", "--format", "json"), put_scores)
+    ],
+    "report": [
+        Case(("report", "scores.csv", "-o", "report.md"), put_scores, ("report.md",)),
+        Case(("report", "scores.csv", "-o", "report.html"), put_scores),
+    ],
+    "measures": [Case(("measures",)), Case(("measures", "nDCG"))],
+    "profiles": [Case(("profiles",))],
+    "doctor": [Case(("doctor", "--format", "json"))],
+    "demo": [Case(("demo", "--files", "recipes")), Case(("demo", "--recipes"))],
+}
+"""Every command of the registry has its row; one that is missing fails a test."""

@@ -14,7 +14,7 @@ from rankscope.io.formulas import as_text_cell, from_text_cell
 from rankscope.measures.score_files import read_scores
 
 FORMULAS = ["=1+1", "+x", "-x", "@SUM(A1)", "\t=x", "\r=x", " =x", '=HYPERLINK("http://x")', "＝x", "'=x"]  # noqa: RUF001
-NUMBERS = ["-1", "+1.5", "-0.25e-3", "7", "-.5", ""]
+NUMBERS = ["-1", "+1.5", "-0.25e-3", "7", "-.5", "-", ""]
 TEXTS = st.text(st.sampled_from("=+-@'ab1 \t\r＝"), max_size=6)  # noqa: RUF001
 
 
@@ -69,7 +69,7 @@ def test_every_report_in_csv(rankscope, tmp_path, monkeypatch):
         rows = list(csv.reader(out.splitlines()))
         assert "'=cmd" in {cell for row in rows for cell in row}
         numbers = [cell for row in rows for cell in row if cell[:1] == "-"]
-        assert all(isinstance(float(cell), float) for cell in numbers)
+        assert all(cell == "-" or isinstance(float(cell), float) for cell in numbers)
         rankscope(*call, "-o", "table.csv")
         assert Path("table.csv").read_text() == out
     assert rankscope("compare", "--scores", "table.csv").code == 2  # that is a comparison, not scores

@@ -62,7 +62,7 @@ def test_the_reason_says_on_which_side_it_is(shift, side):
 
 
 def test_too_few_queries_have_no_interval():
-    assert interval_words(pair_of(STEADY[:5] + 0.05)) == "no interval: too few queries"
+    assert interval_words(pair_of(STEADY[:4] + 0.05)) == "no interval: too few queries"
 
 
 def test_a_gain_within_the_margin_is_the_same_however_certain():

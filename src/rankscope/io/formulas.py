@@ -11,12 +11,13 @@ from collections.abc import Iterable
 from rankscope.io.table import NumberedRow
 
 _FORMULA = re.compile(r"(?P<marks>'*)\s*[=+\-@＝＋－＠]")  # noqa: RUF001 (spreadsheets know wide signs, too)
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_HARMLESS = re.compile(r"-|[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+"""Numbers, and the sign that stands where there is none."""
 
 
 def as_text_cell(text: str) -> str:
     """Return a text as it is safe in a spreadsheet."""
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if _FORMULA.match(text) and not _HARMLESS.fullmatch(text) else text
 
 
 def from_text_cell(cell: str) -> str:

@@ -12,6 +12,7 @@ import rankscope as rs
 from rankscope.align.hits import Counts
 from rankscope.comparison.compare import compare_scores
 from rankscope.comparison.groups import SMALLEST_SLICE
+from rankscope.comparison.known_measures import range_of
 from rankscope.comparison.verdict import MIN_UNITS
 from rankscope.demo import demo_file
 from rankscope.errors import OptionError
@@ -590,3 +591,29 @@ def test_verdicts_on_several_systems_are_counted_in_words_that_can_be_read():
     comparison = compare_scores(scores, n_resamples=999)
     assert [item.final_verdict.code for item in comparison] == ["cannot_tell", "cannot_tell"]
     assert "Verdicts against a: cannot tell (2)." in text_of(comparison)
+
+
+@pytest.mark.parametrize(("shift", "margin"), [(0.0, 0.01), (-0.5, 0.0), (0.8, 0.0)])
+def test_a_measure_that_nobody_knows_has_the_usual_margin_where_its_scores_are_shares(shift, margin):
+    scores = scores_of({"a": 0.3 + shift + NOISE, "b": 0.4 + shift - NOISE}, measure="ours")
+    assert only(compare_scores(scores, n_resamples=999)).margin == margin
+    assert range_of("ours") == (-math.inf, math.inf)
+    assert range_of("nDCG@10") == (0, 1)
+
+
+@pytest.mark.parametrize(("n_pairs", "n_strata"), [(1, 2), (2, 2), (3, 0)])
+def test_strata_nobody_asked_for_are_left_out_where_there_are_many_pairs(n_pairs, n_strata, monkeypatch):
+    monkeypatch.setattr("rankscope.comparison.groups.MANY_PAIRS", 2)
+    kinds = {f"q{i:03}": {"kind": "even" if i % 2 else "odd"} for i in range(60)}
+    systems = {"old": np.full(60, 0.3), **{f"new {i}": 0.4 + NOISE * i for i in range(1, n_pairs + 1)}}
+    found = list(compare_scores(scores_of(systems), queries=kinds, n_resamples=999))
+    assert [len(pair.strata) for pair in found] == [n_strata] * n_pairs
+
+
+@pytest.mark.parametrize(("n_few", "too_few"), [(MIN_UNITS - 1, True), (MIN_UNITS, False), (MIN_UNITS + 1, False)])
+def test_a_stratum_has_enough_queries_from_the_number_on_that_a_verdict_needs(n_few, too_few):
+    kinds = {f"q{i:03}": {"kind": "rare" if i < n_few else "usual"} for i in range(40)}
+    scores = scores_of({"a": np.full(40, 0.3), "b": np.where(np.arange(40) < n_few, 0.9, 0.3) + NOISE[:40]})
+    rare, usual = only(compare_scores(scores, queries=kinds, by="kind")).strata
+    assert (rare.too_few, usual.too_few) == (too_few, False)
+    assert rare.stands_out is not too_few

@@ -117,6 +117,7 @@ def test_the_worst_of_several_systems_decides():
     gate = gate_of(compare_scores(scores, n_resamples=999), GatePolicy())
     assert [check.outcome for check in gate.checks] == ["passed", "failed"]
     assert gate.exit_code == 1
+    assert list(gate.lines())[-1] == "gate: failed (1 of 2 passed), exit code 1"
 
 
 def test_policies_that_make_no_sense_are_refused():

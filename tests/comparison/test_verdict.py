@@ -176,6 +176,12 @@ def test_a_verdict_that_rests_on_one_query_says_so():
     assert any("lopsided" in caution for caution in verdict(d, known).cautions)
 
 
+@pytest.mark.parametrize(("n", "rough"), [(99, True), (100, False)])
+def test_lopsided_differences_are_a_caution_below_100_queries(n, rough):
+    cautions = verdict(np.append(np.resize(STEADY, n - 1), 0.9)).cautions
+    assert any("lopsided" in caution for caution in cautions) is rough
+
+
 def test_many_undefined_queries_are_a_caution():
     d = np.append(STEADY + 0.05, np.full(20, math.nan))
     cautions = verdict(d).cautions

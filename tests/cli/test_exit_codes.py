@@ -238,6 +238,9 @@ class TestEveryCommand:
         [
             (MemoryError(), UNFINISHED),
             (RuntimeError("std::bad_alloc"), UNFINISHED),
+            (RuntimeError("can't start new thread"), UNFINISHED),
+            (ImportError("libx.so: failed to map segment from shared object"), UNFINISHED),
+            (ValueError("zstd decompress error: Allocation error : not enough memory"), UNFINISHED),
             (out_of_memory("x.run", 5), UNFINISHED),
             (OSError(5, "Input/output error", "x.run"), UNFINISHED),
             (OSError(30, "Read-only file system", "x.run"), UNFINISHED),

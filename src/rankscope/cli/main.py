@@ -118,13 +118,23 @@ def without_debug(given: list[str]) -> tuple[list[str], bool]:
     return kept + given[end:], len(kept) < end
 
 
+OUT_OF_MEMORY = (
+    "std::bad_alloc",
+    "not enough memory",
+    "cannot allocate memory",
+    "can't start new thread",
+    "failed to map segment",
+)
+"""What other packages say, each in an error of its own, where a thread, a library or a buffer did not fit."""
+
+
 def outcome_of(error: BaseException, given: Sequence[str], *, is_terminated: bool) -> tuple[int, Sequence[str]]:
     """Return the exit code for an error, and the lines that say what happened."""
     if isinstance(error, KeyboardInterrupt):
         return (TERMINATED, ["terminated"]) if is_terminated else (INTERRUPTED, ["interrupted"])
     if isinstance(error, RankscopeError):
         return code_of_error(error), [f"error: {error.message}", *([f"hint: {error.hint}"] if error.hint else [])]
-    if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
+    if isinstance(error, MemoryError) or any(words in str(error).lower() for words in OUT_OF_MEMORY):
         hint = "hint: end other programs, raise the limit of this one (ulimit -v), or give less at a time"
         return UNFINISHED, ["error: there is not enough memory to finish", hint]
     if isinstance(error, OSError):

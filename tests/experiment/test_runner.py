@@ -80,6 +80,15 @@ class Broken:
         return {"type": "broken"}
 """
 
+ODD_SIZE = """
+class Odd(Broken):
+    def fit(self, docs, *, progress=None):
+        pass
+
+    def index_bytes(self):
+        return 7
+"""
+
 
 @pytest.fixture
 def small(tmp_path):
@@ -273,13 +282,21 @@ class TestRunning:
         (result,) = run(small, depth=5).collections
         assert "R@100 looks at 100 docs, but only 5 were asked for." in result.notes
 
-    def test_a_system_that_cannot_index_is_named_and_the_answers_of_others_are_kept(self, small):
+    def test_a_system_that_cannot_index_is_left_out_and_the_others_go_on(self, small):
         small.add(BROKEN)
-        small.write(PAIR + '[systems.broken]\ntype = "MODULE:Broken"\n')
-        with pytest.raises(InputError, match="broken could not index the docs: KeyError: 'title'"):
-            run(small)
-        run(small, only=("one", "other"))
+        small.write('[systems.broken]\ntype = "MODULE:Broken"\n' + PAIR)
+        (result,) = run(small).collections
+        (left_out,) = result.left_out
+        assert left_out.name == "broken"
+        assert "broken could not index the docs: KeyError: 'title'" in left_out.finding.message
+        assert set(result.scores) == {"one", "other"}
         assert set(small.asked.values()) == {1}
+
+    def test_an_index_whose_size_is_no_number_is_named(self, small):
+        small.add(BROKEN + ODD_SIZE)
+        small.write('[systems.odd]\ntype = "MODULE:Odd"\n')
+        (left_out,) = run(small).collections[0].left_out
+        assert "odd could not say how large its index is: TypeError" in left_out.finding.message
 
     @pytest.mark.parametrize(
         ("options", "message"),

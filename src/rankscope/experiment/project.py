@@ -430,7 +430,7 @@ def path_in(folder: Path, value: str) -> str:
 
 
 @contextmanager
-def name_faulty(system: str, what: str) -> Iterator[None]:
+def name_faulty(system: str, what: str, error_type: type[RankscopeError] = InputError) -> Iterator[None]:
     """Say which system it was whose code raises something or ends the process, and that nothing is lost."""
     try:
         yield
@@ -439,7 +439,7 @@ def name_faulty(system: str, what: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         from rankscope.systems.answers import reason_of
 
-        raise InputError(
+        raise error_type(
             f"{system} could not {what}: {reason_of(error)}",
             hint="what other systems have answered is kept; fix this one, or leave it out with --only",
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from rankscope.experiment.retrieve import retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
-from rankscope.systems.answers import Clock
+from rankscope.systems.answers import Clock, UnreachableError
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.registry import make_system, system_names_in
@@ -127,7 +128,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             if id(each.system) in self.index_seconds:
                 continue
             started = self.clock()
-            with name_faulty(each.name, "index the docs"):
+            with name_faulty(each.name, "index the docs", UnreachableError):  # it is left out, and the others go on
                 each.system.fit(self.collection.docs, progress=partial(self.say, f"{each.name}: indexing"))
             self.index_seconds[id(each.system)] = each.system, self.clock() - started
         return sum(self.index_seconds[id(each.system)][1] for each in needed)
@@ -153,7 +154,9 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 is_new = id(configured.system) not in self.index_seconds
                 seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
-                    log.add_fit(IndexCost(seconds, configured.system.index_bytes))
+                    with name_faulty(configured.name, "say how large its index is", UnreachableError):
+                        n_bytes = operator.index(configured.system.index_bytes)
+                    log.add_fit(IndexCost(seconds, n_bytes))
                 hooks: dict[str, Any] = {
                     name: getattr(self, name) for name in ("secrets", "on_note", "stops_at_failure")
                 }

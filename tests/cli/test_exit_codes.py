@@ -237,6 +237,7 @@ class TestEveryCommand:
         ("error", "code"),
         [
             (MemoryError(), UNFINISHED),
+            (SystemExit(0), BUG),
             (RuntimeError("std::bad_alloc"), UNFINISHED),
             (RuntimeError("can't start new thread"), UNFINISHED),
             (ImportError("libx.so: failed to map segment from shared object"), UNFINISHED),
@@ -258,7 +259,7 @@ class TestEveryCommand:
         monkeypatch.setattr(COMMANDS[name], "run", raising(error))
         done = rankscope(name, *FINE_CALLS[name].split())
         assert_refused(done, code)
-        assert "x.run" in done.err or "memory" in done.err
+        assert "x.run" in done.err or "memory" in done.err or code == BUG
 
 
 def raising(error):
@@ -397,3 +398,21 @@ def test_a_system_that_cannot_be_reached_is_left_out_also_with_stop(tmp_path):
     project = small_project(tmp_path, n_queries=4)
     project.write(systems("one") + '[systems.gone]\ntype = "command"\ncommand = "no-such-program-here"\n')
     assert project.run("--on-failure", "stop").returncode == WRONG_INPUT
+
+
+@pytest.mark.parametrize("command", ["evaluate qrels.txt bm25.run", "compare qrels.txt bm25.run dense.run -o x.html"])
+@pytest.mark.parametrize("limit_mb", [90, 160, 200, 400, 550, 1000, 1500])
+def test_a_tight_limit_of_memory_is_said_in_words(cookbook, command, limit_mb):
+    """OpenBLAS would try for ever or end with code 1, Polars abort."""
+    call = f"ulimit -v {limit_mb << 10}; exec {sys.executable} -m rankscope {command}"
+    done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (FINE, UNFINISHED), done.stderr
+    assert done.returncode == FINE or "not enough memory" in done.stderr
+    assert done.returncode == FINE or not Path("x.html").exists()
+
+
+@pytest.mark.parametrize("gate", ["--fail-under nDCG@10=0.99", "--fail-under=nDCG@10=0.99"])
+def test_a_gate_whose_answer_nobody_read_does_not_pass(cookbook, gate):
+    call = f"set -o pipefail; {sys.executable} -m rankscope evaluate qrels.txt bm25.run -q --format json {gate} | true"
+    done = subprocess.run(["bash", "-c", call], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (1, WRONG_INPUT), done.stderr

@@ -20,6 +20,7 @@ CALLS = {
     "diagnose": "diagnose qrels.txt bm25.run -o OUT",
     "diagnose --format": "diagnose qrels.txt bm25.run --format table -o OUT",
     "convert": "convert bm25.run OUT",
+    "convert --to": "convert bm25.run OUT --to json",
     "fuse": "fuse bm25.run dense.run -o OUT",
     "plan": "plan qrels.txt bm25.run dense.run --detect 0.1 -o OUT",
     "plan --format": "plan qrels.txt bm25.run dense.run --detect 0.1 --format json -o OUT",
@@ -36,7 +37,7 @@ FOLDERS = {"import", "collection"}
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("ending", [".html", ".pdf", ".xlsx", ".HTM"])
+@pytest.mark.parametrize("ending", [".html", ".pdf", ".xlsx", ".HTM", ".xht", ".shtml", ".hta", ".svgz", ".php"])
 def test_other_endings_are_refused(rankscope, cookbook, call, ending):
     if call in HTML and ending.lower() in (".html", ".htm"):
         pytest.skip("it can be written")
@@ -65,3 +66,17 @@ def test_the_ending_chooses_json_or_text(rankscope, cookbook, command):
         text = Path(f"out{ending}").read_text("utf-8")
         assert text.startswith(start) == (ending == ".json") or ending == ".txt"
         assert (text.lstrip()[0] == "{") == (ending == ".json")
+
+
+@pytest.mark.parametrize("name", ["out.html ", "out.html.", "out.html.gz"])
+def test_names_that_some_systems_shorten(rankscope, cookbook, name):
+    calls = [["explain", "qrels.txt", "bm25.run", *QUERY.split(), "--format", "json", "-o", name]]
+    calls += [["convert", "bm25.run", name, "--to", "json"], ["fuse", "bm25.run", "dense.run", "-o", name]]
+    for call in calls:
+        assert rankscope(*call).code == 2
+    assert not list(Path().glob("out.*"))
+
+
+@pytest.mark.parametrize("name", ["bm25", "bm25.v2", "bm25.robust04", "bm25.run.gz", "scores.txt"])
+def test_runs_may_be_called_anything_else(rankscope, cookbook, name):
+    assert rankscope("convert", "dense.run", name).code == 0

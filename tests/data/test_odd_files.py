@@ -112,7 +112,7 @@ def test_an_array_that_claims_to_be_huge(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as target:
         head = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 1000000), }".ljust(117) + b"\n"
         target.writestr("vectors.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head)
-    with pytest.raises(InputError, match=r"a\.npz"):
+    with pytest.raises(RankscopeError, match=r"a\.npz"):
         load_embeddings(tmp_path / "a.npz")
 
 

@@ -37,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.to_format is None:
-        format_to_write(args.target)  # a name that cannot be written is refused before anything is read
+    format_to_write(args.target, args.to_format)  # a name that cannot be written is refused before anything is read
     done = convert(
         args.source,
         args.target,

@@ -26,7 +26,8 @@ from rankscope.cli.exit_codes import (
     WRONG_INPUT,
     code_of_error,
 )
-from rankscope.cli.style import Parser
+from rankscope.cli.memory_limit import refuse_libraries_beyond_the_limit
+from rankscope.cli.style import Parser, ParserExit
 from rankscope.errors import RankscopeError, RankscopeWarning, did_you_mean
 from rankscope.io.limits import NO_ROOM, NOT_ALLOWED, WRONG_PATHS
 from rankscope.printable import printable_lines
@@ -92,14 +93,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 warnings.showwarning = printer_of_warnings()
                 warnings.simplefilter("always", RankscopeWarning)
                 if arguments is None:
+                    refuse_libraries_beyond_the_limit()
                     load_for_good(given)
                 code = dispatch(given, owns_process=arguments is None)
                 sys.stdout.flush()
-        except SystemExit:
+        except ParserExit:
             raise
         except BrokenPipeError:
             discard_output()  # the reader left; so does what is buffered
-            return WRONG_INPUT if GATES.intersection(given) else FINE
+            return WRONG_INPUT if GATES.intersection(word.partition("=")[0] for word in given) else FINE
         except BaseException as error:  # noqa: BLE001 (whatever it is, it must not end as a finding, which 1 says)
             code, lines = outcome_of(error, given, is_terminated=bool(signals))
             if debug:

@@ -39,13 +39,8 @@ REPORT_EXTENSIONS = {
     ".xml": "junit",
 }
 TEXT_OR_JSON = {".json": "json", ".txt": "table"}
-OPENED_BY_OTHERS = frozenset(
-    """
-    .html .htm .xhtml .shtml .mht .svg .xml .pdf .ps .rtf .doc .docx .odt .xls .xlsx .xlsm .ods .ppt .pptx .odp
-    .png .jpg .jpeg .gif .zip .exe .js .py .sh .bat .ps1
-    """.split()  # noqa: SIM905 (easier to read)
-)
-"""Endings that say how a file is opened or run; data must not be called so."""
+PLAIN_ENDINGS = ("", ".txt", ".out", ".log", ".dat", ".trec", ".eval")
+"""Names by which no program would take a file for what it is not."""
 LONGEST_NUMBER = 10
 """A whole number has fewer digits than this."""
 GATE = "as a gate for builds (exit code 0 passed, 1 failed, 2 something is wrong)"
@@ -164,7 +159,7 @@ def chosen_format(args: argparse.Namespace) -> str:
         check_ending(output, [ending for ending, form in known.items() if form == args.format])
         return str(args.format)
     if suffix not in known:
-        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {', '.join(known)}, or say --format")
+        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {', '.join(known)}")
     return known[suffix]
 
 
@@ -175,7 +170,7 @@ def ending_of(path: str) -> str:
 def check_ending(path: str, written: Iterable[str]) -> None:
     """Refuse a name by which another program would take a file for what it is not: a page, a table, a picture."""
     ending, written = ending_of(path), tuple(written)
-    if ending in OPENED_BY_OTHERS and ending not in written:
+    if ending not in (*written, *PLAIN_ENDINGS):
         raise OptionError(f"what is written is not {ending}: {path}", hint=f"use {', '.join(written)} instead")
 
 

@@ -32,6 +32,10 @@ class Later(str):
         return self._write()
 
 
+class ParserExit(SystemExit):
+    """Help or a version was shown, and that is all; any other SystemExit must not end a command as fine."""
+
+
 class Parser(argparse.ArgumentParser):
     """Reads the arguments of one command; its help is laid out here, its errors are Rankscope's own."""
 
@@ -47,6 +51,11 @@ class Parser(argparse.ArgumentParser):
         )
         self.add_argument("-h", "--help", action="help", help="show this help")
         self.add_argument("--debug", action="store_true", help="show the traceback of an error, to report it")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        if message:
+            self._print_message(message)
+        raise ParserExit(status)
 
     def format_usage(self) -> str:
         if self.usage:

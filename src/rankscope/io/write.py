@@ -31,7 +31,7 @@ def write_rows(rows: AnyRows, path: PathLike, *, format: str | None = None) -> s
     check_format(format)
     check_rows(rows)
     name = os.fspath(path)
-    chosen = format or format_to_write(name)
+    chosen = format_to_write(name, format)
     write = FORMATS[chosen].write
     if write is None:
         raise FormatError(f"{chosen} can be read, but not written", hint="write csv, tsv, jsonl, parquet or arrow")

@@ -189,8 +189,8 @@ def test_output_file_sets_the_format(rankscope, small, name, start):
 
 
 def test_table_can_be_written_to_a_file(rankscope, small):
-    rankscope("evaluate", "qrels.txt", "good.run", "-m", "RR", "-o", "scores.xyz", "--format", "table")
-    assert cells((small / "scores.xyz").read_text())["good"] == ["1.0000"]
+    rankscope("evaluate", "qrels.txt", "good.run", "-m", "RR", "-o", "scores.out", "--format", "table")
+    assert cells((small / "scores.out").read_text())["good"] == ["1.0000"]
 
 
 def test_unknown_extension_says_what_is_known(rankscope, small):

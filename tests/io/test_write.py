@@ -161,5 +161,5 @@ class TestEndings:
         assert (tmp_path / name).read_text() == "q Q0 d 1 1.0 rankscope\n"
 
     def test_a_format_that_is_given_goes_before(self, tmp_path):
-        rs.Run({"q": ["d"]}).save(tmp_path / "a.xlsx", format="csv")
-        assert (tmp_path / "a.xlsx").read_text().startswith("query,doc,score")
+        rs.Run({"q": ["d"]}).save(tmp_path / "a.md", format="csv")
+        assert (tmp_path / "a.md").read_text().startswith("query,doc,score")

@@ -27,6 +27,18 @@ class Odd:
     def __iter__(self):
         raise SystemExit(0)
 
+class Silent(Exception):
+    def __str__(self):
+        raise SystemExit(0)
+
+class Mute(BaseException):
+    def __str__(self):
+        raise GeneratorExit
+
+class Shy:
+    def __repr__(self):
+        raise SystemExit(0)
+
 def leave(code=0):
     sys.exit(code)
 
@@ -66,6 +78,14 @@ FAULTS = {
     "raising(RecursionError('deep'))": "RecursionError",
     "raising(OSError(28, 'No space left'))": "No space left",
     "raising(UnicodeError('\\ud800'))": "UnicodeError",
+    "raising(Silent())": "Silent",
+    "raising(Mute())": "Mute",
+    "raising(GeneratorExit())": "GeneratorExit",
+    "raising(MemoryError())": "MemoryError: there was not enough memory",
+    "raising(MemoryError('too much'))": "MemoryError: too much",
+    "(pair for pair in [raising(MemoryError())])": "MemoryError",
+    "Shy()": "Shy that cannot be shown",
+    "[Shy()]": "Shy that cannot be shown",
 }
 """What is returned or done for a query, and what the reason must say."""
 
@@ -164,6 +184,8 @@ def breaking(error):
     [
         (breaking(RecursionError("deep")), "RecursionError: deep"),
         (breaking(SystemExit(0)), "SystemExit: 0"),
+        (breaking(GeneratorExit()), "GeneratorExit"),
+        (breaking(MemoryError()), "MemoryError: there was not enough memory"),
         (lambda _: iter(()), "no answer"),
         (lambda queries: iter([Answer(queries[0].id, [])]), "asked"),
         (lambda _: iter([Answer("other", [])]), "asked"),

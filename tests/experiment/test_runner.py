@@ -15,7 +15,7 @@ import pytest
 from rankscope.data.queries import load_queries
 from rankscope.errors import InputError, OptionError
 from rankscope.experiment import retrieve
-from rankscope.experiment.answer_store import AnswerInfo, SystemCall
+from rankscope.experiment.answer_store import AnswerInfo, AnswerSummary, SystemCall
 from rankscope.experiment.costs import MemoryRise, latency_of, throughput
 from rankscope.experiment.project import load_project
 from rankscope.experiment.results import Latency
@@ -543,9 +543,15 @@ class TestCosts:
         assert (few.n, few.mean, few.max) == (10, 1800.0, 9000.0)
 
     def test_throughput(self):
-        assert throughput([SystemCall(1, 0.5), SystemCall(1, 0.5)]) == 2
-        assert throughput([SystemCall(1, 0.5), SystemCall(10, 2.0), SystemCall(20, 1.0)]) == 10
-        assert throughput([]) is None
+        one_by_one = {f"q{i}": AnswerInfo(0.5, 1, cold=False) for i in range(2)}
+        in_batches = {f"b{i}": AnswerInfo(None, 1, cold=False) for i in range(30)}
+        singles, batches = [SystemCall(1, 0.5), SystemCall(1, 0.5)], [SystemCall(10, 2.0), SystemCall(20, 1.0)]
+        assert throughput(AnswerSummary(one_by_one, calls=singles)) == 2
+        assert throughput(AnswerSummary(one_by_one | in_batches, calls=singles + batches)) == 10
+        assert throughput(AnswerSummary(one_by_one, calls=[SystemCall(1, 1.0), *singles])) == 1, "one has failed"
+        assert throughput(AnswerSummary(one_by_one, calls=singles + batches)) == 0.5, "all in batches have failed"
+        assert throughput(AnswerSummary(calls=singles)) is None
+        assert throughput(AnswerSummary()) is None
 
     def test_an_existing_run_has_no_latency(self, small):
         (small.folder / "old.run").write_text("q0 Q0 d0 1 1.0 x\n")

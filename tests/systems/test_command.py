@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from rankscope.errors import OptionError
+from rankscope.systems import command
 from rankscope.systems.base import Query
 from rankscope.systems.registry import make_system
 
@@ -123,6 +124,72 @@ def test_a_bad_ranking_fails_its_own_query_alone(program, rows, reason):
     answers = answers_of(program(f"sys.stdin.read()\nprint('{rows}2 Q0 b 1 1 me')", attempts=1))
     assert answers["1"].reason == reason
     assert answers["2"].ranking == [("b", 1.0)]
+
+
+JSON = """
+for line in sys.stdin:
+    query = json.loads(line)
+    if query["id"] == "2":
+        print(LINE)
+    else:
+        print(json.dumps({"query_id": query["id"], "results": ["a"]}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"query_id": "2", "results": oops}', "which is not JSON"),
+        ('{"id":"\\u0032","results":[["a", 1', "which is not JSON"),
+        ('{"qid": 2, "results": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
+        ('{"query_id": "2", "results": [' + "9" * 10_000 + "]}", ""),
+        ('{"query_id": "2", "results": null}', "has none of results"),
+        ('{"query_id": "2", "results": 7}', "should be a list"),
+        ('{"results": [], "query_id": "2"', "which is not JSON"),
+        ('{"query_id": "9", "results": []}', "'9', which was not asked"),
+        ('{"query_id": "1", "results": ["b"]}', "'1', which was not asked or answered before"),
+        ("loading the index", "'loading the index', which is no line of TREC text or JSON"),
+        ("2 docs found", "'2 docs found', which is no line of TREC text or JSON"),
+        ("[" * 100_000, "which is no line of TREC text or JSON"),
+        ("\n" * 1000, "printed nothing for it"),
+    ],
+)
+def test_a_line_that_cannot_be_read_takes_no_answer_in_json_along(program, line, reason):
+    answers = answers_of(program(JSON.replace("LINE", repr(line)), attempts=1))
+    assert {query: answer.ranking for query, answer in answers.items()} == {
+        "1": [("a", 1.0)],
+        "2": None,
+        "3": [("a", 1.0)],
+    }
+    assert reason in answers["2"].reason
+
+
+def test_noise_before_answers_in_json_does_no_harm(program):
+    answers = answers_of(program("print('1 moment please')\n" + JSON.replace('== "2"', "== 0"), attempts=1))
+    assert not any(answer.failed for answer in answers.values())
+
+
+@pytest.mark.parametrize("row", ["2 Q0 d9 1 0.1", "2", "2 Q0 d9 1 0.1 me more"])
+def test_a_row_of_trec_text_that_cannot_be_read_fails_the_query_that_it_names(program, row):
+    answers = answers_of(program(f"{TREC}print({row!r})", attempts=1))
+    assert {query for query, answer in answers.items() if answer.failed} == {"2"}
+    assert answers["2"].reason == f"the program printed {row!r}, which is no line of TREC text or JSON"
+
+
+@pytest.mark.parametrize("row", ["nobody Q0 d9 1 0.1", "9 Q0 d9 1 0.1 me", "{"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_in_trec_text_a_row_that_may_be_of_any_query_fails_them_all(program, row, is_first):
+    parts = [f"print({row!r})\n", TREC]
+    answers = answers_of(program("".join(parts if is_first else parts[::-1]), attempts=1))
+    assert all(answer.failed for answer in answers.values())
+    assert {answer.reason.startswith("the program printed ") for answer in answers.values()} == {True}
+
+
+def test_a_program_that_only_makes_noise_is_given_up(program, monkeypatch):
+    monkeypatch.setattr(command, "_MOST_SKIPPED", 1000)
+    for line, reason in (("", "more than 1,000 lines with nothing in them"), ("noise", "'noise', which is no line")):
+        answers = answers_of(program(f"while True: print({line!r})", attempts=1, timeout_s=60))
+        assert all(reason in answer.reason for answer in answers.values())
 
 
 def test_lines_of_json_are_taken_as_they_come(program):

@@ -273,12 +273,17 @@ class TestPrograms:
             ("tr '\\0' x </dev/zero", "a line that is longer than 1 MB"),
             ("yes '1 Q0 a 1 1.0 me'", "more than 1 MB for query '1'"),
             ("tr '\\0' x </dev/zero >&2", "had not ended after 2 s"),
+            ("yes ''", "had not ended after 2 s"),
+            ("while echo; do :; done", "had not ended after 2 s"),
         ],
     )
     def test_endless_output_is_refused_while_it_arrives(self, script, reason, monkeypatch):
         monkeypatch.setattr(command, "LARGEST_ANSWER_BYTES", 1 << 20)
+        monkeypatch.setattr(command, "_MOST_SKIPPED", 1 << 40, raising=False)
+        started = time.monotonic()
         answers = list(self.shell(script, timeout_s=2).answers(QUERIES, k=1))
         assert all(reason in answer.reason for answer in answers)
+        assert time.monotonic() - started < 10
 
 
 def until(condition: Callable[[], object]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from rankscope.experiment.answer_store import AnswerInfo, AnswerSummary, SystemCall
+from rankscope.experiment.answer_store import AnswerInfo, AnswerSummary
 from rankscope.experiment.results import Costs, Latency
 
 
@@ -26,11 +26,17 @@ def latency_of(answers: Iterable[AnswerInfo]) -> Latency | None:
     return Latency(len(times), float(times.mean()), p50, p95, p99, float(times.max()))
 
 
-def throughput(calls: Sequence[SystemCall]) -> float | None:
-    """Return how many queries were answered per second: in batches, where there were any."""
-    batches = [call for call in calls if call.n_queries > 1] or list(calls)
-    seconds = sum(call.seconds for call in batches)
-    return sum(call.n_queries for call in batches) / seconds if seconds > 0 else None
+def throughput(summary: AnswerSummary) -> float | None:
+    """Return how many queries were answered per second, in batches where any were; None where none was answered.
+
+    Queries that failed are not counted, but the time that they took is.
+    """
+    n_in_batches = sum(answer.seconds is None for answer in summary.answered.values())  # only single ones are timed
+    batches = [call for call in summary.calls if call.n_queries > 1] if n_in_batches else []
+    calls = batches or summary.calls
+    n_asked, seconds = sum(call.n_queries for call in calls), sum(call.seconds for call in calls)
+    n_answered = min(n_in_batches if batches else len(summary.answered), n_asked)
+    return n_answered / seconds if n_answered and seconds > 0 else None
 
 
 def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) -> Costs:
@@ -38,11 +44,11 @@ def costs_of(summary: AnswerSummary, *, queries: Iterable[str], is_timed: bool) 
 
     `is_timed` is False for a system whose times mean nothing, such as an existing run.
     """
-    answered = (summary.answered[query] for query in queries if query in summary.answered)
+    answered = [summary.answered[query] for query in queries if query in summary.answered]
     fit = summary.fit
     return Costs(
         latency_ms=latency_of(answered) if is_timed else None,
-        queries_per_second=throughput(summary.calls) if is_timed else None,
+        queries_per_second=throughput(summary) if is_timed and answered else None,
         index_s=None if fit is None else fit.seconds,
         index_bytes=None if fit is None else fit.index_bytes,
         memory_bytes=summary.memory_bytes,

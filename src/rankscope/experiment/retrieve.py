@@ -117,7 +117,7 @@ def call_with_batch(system: System, queries: Sequence[Query], *, k: int, clock: 
     started = clock()
     try:
         rankings = search(system, queries, k=k)
-    except (OptionError, MemoryError):
+    except OptionError:
         raise
     except Exception:  # noqa: BLE001 (a system may be anybody's code; `search` turns its sys.exit into one)
         return None
@@ -132,8 +132,6 @@ def checked_answer(answer: Answer, *, k: int) -> Answer:
         return answer
     try:
         return replace(answer, ranking=read_ranking(answer.ranking, k=k))
-    except MemoryError:
-        raise
     except BaseException as error:
         if must_stop(error):
             raise
@@ -149,7 +147,7 @@ def call_with_one(system: System, query: Query, *, k: int, clock: Clock) -> Call
             ranking = search(system, [query], k=k)[0]
             seconds = clock() - started
             answer = checked_answer(Answer(query.id, ranking, "", seconds, attempt), k=k)
-        except (OptionError, MemoryError):
+        except OptionError:
             raise
         except Exception as error:  # noqa: BLE001 (as above)
             seconds = clock() - started

@@ -19,6 +19,7 @@ from rankscope.systems.secrets import Secrets
 LARGEST_ANSWER_BYTES = 1 << 27
 """An answer that is longer, over HTTP or in what a program prints for a query, is refused while it arrives."""
 
+_END = object()
 Clock = Callable[[], float]
 """Returns seconds, from some point on."""
 
@@ -84,29 +85,32 @@ def ask_all(system: Answering, queries: Sequence[Query], *, k: int) -> Generator
     reason = "the system gave no answer for it"
     answers: Any = None
     try:
-        answers = iter(system.answers(queries, k=k))
-        for answer in answers:
+        while True:
+            try:  # what the system does, apart from what is done with its answers: closing this is no fault of it
+                answers = iter(system.answers(queries, k=k)) if answers is None else answers
+                answer = next(answers, _END)
+            except OptionError:
+                raise
+            except BaseException as error:
+                if must_stop(error):
+                    raise
+                reason = reason_of(error)
+                break
+            if answer is _END:
+                break
             if not isinstance(answer, Answer) or answer.query_id not in left:
-                reason = (
-                    f"the system answered with {shorten(repr(answer))}, which is no answer to a query that it was asked"
-                )
+                reason = f"the system answered with {shown(answer)}, which is no answer to a query that it was asked"
                 break
             del left[answer.query_id]
             yield answer
-    except (OptionError, MemoryError):
-        raise
-    except BaseException as error:
-        if must_stop(error):
-            raise
-        reason = reason_of(error)
     finally:
         getattr(answers, "close", lambda: None)()
     yield from (Answer(query, None, reason) for query in left)
 
 
 def must_stop(error: BaseException) -> bool:
-    """Tell whether an error ends the whole run: Ctrl-C, or a generator that is closed; not what a system raises."""
-    return type(error) in (KeyboardInterrupt, GeneratorExit)
+    """Tell whether an error ends the whole run: Ctrl-C does, but nothing else that a system raises."""
+    return type(error) is KeyboardInterrupt
 
 
 def without_leak(answer: Answer, secrets: Secrets) -> Answer:
@@ -158,7 +162,9 @@ def shown(value: Any, *, limit: int = 120) -> str:
     """Return a value as an error shows it, whatever it is."""
     try:
         return shorten(repr(value), limit=limit)
-    except Exception as error:  # noqa: BLE001 (anybody's object, and nested lists without end)
+    except BaseException as error:  # anybody's object, and nested lists without end
+        if must_stop(error):
+            raise
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
 
 
@@ -171,8 +177,12 @@ def reason_of(error: BaseException) -> str:
     """Return in one line what went wrong, as it can be written to any file."""
     try:
         message = error.message if isinstance(error, InputError) else str(error)
-    except Exception:  # noqa: BLE001 (an error of somebody's own may fail to say what it is)
+    except BaseException as fault:  # an error of somebody's own may fail to say what it is, or end the process
+        if must_stop(fault):
+            raise
         message = ""
+    if isinstance(error, MemoryError):
+        message = message or "there was not enough memory"
     plain = message.encode("utf-8", "backslashreplace").decode()
     line = shorten(" ".join(plain.split()), limit=300)
     return line if isinstance(error, InputError) else f"{type(error).__name__}: {line}".removesuffix(": ")

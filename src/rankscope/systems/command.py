@@ -6,6 +6,7 @@ import json
 import math
 import os
 import queue
+import re
 import shlex
 import signal
 import subprocess
@@ -37,7 +38,15 @@ from rankscope.systems.working_directory import current_directory
 
 StreamWork = Callable[[BinaryIO], None]
 _NOTHING_PRINTED = "the program printed nothing for it"
+_FIRST_KEY = re.compile(
+    r"""\s*\{\s*"(?:query_id|id|qid)"\s*:\s*
+    (?:"((?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*)"|(-?\d{1,20}))\s*[,}]""",
+    re.VERBOSE,
+)
+"""The query that a line of JSON begins with, whatever follows."""
 _ERROR_BYTES = 4096
+_MOST_SKIPPED = 1 << 20
+"""A program that prints more lines which are blank, or belong to no query, is given up."""
 _JOIN_S = 2.0
 """How long to wait for a thread whose pipe somebody else keeps open."""
 
@@ -56,7 +65,7 @@ class Command(RemoteSystem, kw_only=True):
     input: Literal["jsonl", "tsv"] = "jsonl"
     """How queries are handed over: jsonl or tsv."""
     timeout_s: Annotated[AboveZero, NO_EFFECT] = 3600.0
-    """How long the program and all that it starts may take, in seconds; then they are ended."""
+    """How long the program may take, in seconds; then it is ended with all processes of its group."""
     attempts: Annotated[AtLeastOne, NO_EFFECT] = 2
     """How often the program is started before queries without an answer count as failed."""
 
@@ -99,6 +108,10 @@ class Command(RemoteSystem, kw_only=True):
         yield from (failed[query] for query in left)
 
 
+class StrayLineError(BadAnswerError):
+    """A line of which nobody can tell whose answer it is."""
+
+
 class ProgramRun:
     """The program, started once for some queries."""
 
@@ -109,6 +122,11 @@ class ProgramRun:
         self._left = dict.fromkeys(query.id for query in queries)
         self._trec_rows: dict[str, list[tuple[str, float]]] = {}
         self._trec_bytes: dict[str, int] = {}
+        self._trec_faults: dict[str, str] = {}
+        """What is wrong with the rows of a query, where one cannot be read."""
+        self._stray = ""
+        """What is wrong with the first line of which nobody can tell whose it is."""
+        self._n_skipped = 0
         self._last_error = ""
 
     def answers(self) -> Generator[Answer, None, None]:
@@ -125,8 +143,7 @@ class ProgramRun:
         code = 0
         try:
             for line in program.lines():
-                if line.strip():
-                    yield from self._read(line)
+                yield from self._read(line)
             code = program.wait()
         except BadAnswerError as error:
             problem = reason_of(error)
@@ -137,8 +154,9 @@ class ProgramRun:
         if not problem and code:
             problem = f"the program ended with code {code}" + (self._last_error and f": {self._last_error}")
         for query in self._left:
-            if problem or not self._trec_rows:
-                yield Answer(query, None, problem or _NOTHING_PRINTED)
+            fault = problem or self._trec_faults.get(query) or self._stray
+            if fault or not self._trec_rows:
+                yield Answer(query, None, fault or _NOTHING_PRINTED)
             else:  # in TREC text, no row means no results
                 yield self._answer(query, {"results": self._trec_rows.get(query, [])})
 
@@ -163,29 +181,56 @@ class ProgramRun:
                     self._last_error = shorten(said[:_ERROR_BYTES].decode("utf-8", "replace").strip(), limit=250)
 
     def _read(self, line: str) -> Iterator[Answer]:
-        """Yield the answer in a line of JSON; a row of TREC text is kept until the program has ended."""
-        record, row = None, []
-        if line.lstrip().startswith("{"):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                raise BadAnswerError(f"the program printed {shorten(line.strip())}, which is not JSON") from None
-            except RecursionError:
-                printed = f"the program printed {shorten(line.strip())}"
-                raise BadAnswerError(f"{printed}, which is nested too deeply to be read") from None
-            query = str(first_of(record, ANSWER_COLUMNS["query"], line))
-        else:
-            row = line.split()
-            query = row[0]
-            if len(row) != 6:
-                printed = f"the program printed {shorten(line.strip())!r}"
-                raise BadAnswerError(f"{printed}, which is no line of TREC text or JSON")
-        if query not in self._left:
-            raise BadAnswerError(f"the program printed an answer for {query!r}, which was not asked or answered before")
-        if record is not None:
+        """Yield the answer in a line of JSON; a row of TREC text is kept until the program has ended.
+
+        A line that cannot be read fails the query that it names. One that names none is kept in mind: an answer in JSON
+        says itself whose it is, but in TREC text the line may be a row of any query, so that all of them fail.
+        """
+        try:
+            if line.lstrip().startswith("{"):
+                yield self._read_json(line)
+            elif line.strip():
+                self._read_row(line)
+            else:
+                self._n_skipped += 1
+        except StrayLineError as error:
+            self._n_skipped += 1
+            self._stray = self._stray or reason_of(error)
+        if self._stray and self._trec_rows:
+            raise BadAnswerError(self._stray)
+        if self._n_skipped > _MOST_SKIPPED:
+            raise BadAnswerError(
+                self._stray or f"the program printed more than {_MOST_SKIPPED:,} lines with nothing in them"
+            )
+
+    def _read_json(self, line: str) -> Answer:
+        printed = f"the program printed {shorten(line.strip())}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            is_deep = isinstance(error, RecursionError)
+            fault = f"{printed}, which is {'nested too deeply to be read' if is_deep else 'not JSON'}"
+            named = _FIRST_KEY.match(line)
+            query = "" if named is None else named[2] or json.loads(f'"{named[1]}"')
+            if query not in self._left:
+                raise StrayLineError(fault) from None
             del self._left[query]
-            yield self._answer(query, record, line)
+            return Answer(query, None, fault)
+        query = str(first_of(record, ANSWER_COLUMNS["query"], line))
+        self._check_asked(query)
+        del self._left[query]
+        return self._answer(query, record, line)
+
+    def _read_row(self, line: str) -> None:
+        row = line.split()
+        query = row[0]
+        if len(row) != 6:
+            fault = f"the program printed {shorten(line.strip())!r}, which is no line of TREC text or JSON"
+            if query not in self._left:
+                raise StrayLineError(fault)
+            self._trec_faults.setdefault(query, fault)
             return
+        self._check_asked(query)
         try:
             score = float(row[4])
         except ValueError:
@@ -195,6 +240,10 @@ class ProgramRun:
         if self._trec_bytes[query] > LARGEST_ANSWER_BYTES:
             raise BadAnswerError(f"the program printed more than {LARGEST_ANSWER_BYTES >> 20} MB for query {query!r}")
 
+    def _check_asked(self, query: str) -> None:
+        if query not in self._left:
+            raise StrayLineError(f"the program printed an answer for {query!r}, which was not asked or answered before")
+
     def _answer(self, query: str, record: Any, line: str = "") -> Answer:
         try:
             return Answer(query, ranking_of(first_of(record, ANSWER_COLUMNS["results"], line), k=self._k))
@@ -203,7 +252,7 @@ class ProgramRun:
 
 
 class Program:
-    """A process with all that it starts: they are one group, which ends together and in time."""
+    """A process with what it starts and what stays in its group, which ends together and in time."""
 
     def __init__(self, system: Command) -> None:
         self._deadline = time.monotonic() + system.timeout_s
@@ -255,10 +304,13 @@ class Program:
             thread.join(_JOIN_S)
 
     def _next_chunk(self) -> bytes:
+        left = self._deadline - time.monotonic()
         try:
-            return self._chunks.get(timeout=max(self._deadline - time.monotonic(), 0))
+            if left > 0:  # a program that always has something to say never lets the queue run empty
+                return self._chunks.get(timeout=left)
         except queue.Empty:
-            raise TimeoutError from None
+            pass
+        raise TimeoutError
 
     def _take_output(self, stream: BinaryIO) -> None:
         with suppress(OSError), stream:
@@ -278,7 +330,7 @@ class Program:
 def first_of(record: Any, names: Sequence[str], line: str) -> Any:
     found = next((record[name] for name in names if name in record), None) if isinstance(record, Mapping) else None
     if found is None:
-        raise BadAnswerError(f"the program printed {shorten(line.strip())}, which has none of {', '.join(names)}")
+        raise StrayLineError(f"the program printed {shorten(line.strip())}, which has none of {', '.join(names)}")
     return found
 
 

@@ -131,17 +131,15 @@ class ProgramRun:
 
     def answers(self) -> Generator[Answer, None, None]:
         """Yield answers, then the failure of all queries that have none."""
-        problem = ""
+        problem, code = "", 0
         program = Program(self._system)
-        try:
-            program.start(self._system.arguments(k=self._k), feed=self._feed, keep_error=self._keep_error)
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            problem = f"{self._system.arguments(k=self._k)[0]} cannot be started: {why}; is it there, and executable?"
-            yield from (Answer(query, None, problem, for_all=True) for query in self._left)
-            return
-        code = 0
-        try:
+        try:  # from here on: Ctrl-C must not leave behind what has just been started
+            if why := self._start(program):
+                problem = (
+                    f"{self._system.arguments(k=self._k)[0]} cannot be started: {why}; is it there, and executable?"
+                )
+                yield from (Answer(query, None, problem, for_all=True) for query in self._left)
+                return
             for line in program.lines():
                 yield from self._read(line)
             code = program.wait()
@@ -159,6 +157,14 @@ class ProgramRun:
                 yield Answer(query, None, fault or _NOTHING_PRINTED)
             else:  # in TREC text, no row means no results
                 yield self._answer(query, {"results": self._trec_rows.get(query, [])})
+
+    def _start(self, program: Program) -> str:
+        """Start the program; return why that cannot be, nothing where it could."""
+        try:
+            program.start(self._system.arguments(k=self._k), feed=self._feed, keep_error=self._keep_error)
+        except (OSError, ValueError) as error:
+            return (isinstance(error, OSError) and error.strerror) or str(error)
+        return ""
 
     def _feed(self, stream: BinaryIO) -> None:
         """Write the queries; a program that has ended reads no more of them."""
@@ -259,18 +265,18 @@ class Program:
         self._chunks: queue.Queue[bytes] = queue.Queue(maxsize=16)
         """What was printed and not yet read; nothing stands for its end."""
         self._ended = threading.Event()
+        self._process: Any = None
+        self._threads: list[threading.Thread] = []
 
     def start(self, arguments: Sequence[str], *, feed: StreamWork, keep_error: StreamWork) -> None:
         pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        self._process: Any = subprocess.Popen(  # noqa: S603 (the project names the program)
+        self._process = subprocess.Popen(  # noqa: S603 (the project names the program)
             arguments, cwd=current_directory(), start_new_session=True, **pipes
         )
-        works = ((feed, "stdin"), (self._take_output, "stdout"), (keep_error, "stderr"))
-        self._threads = [
-            threading.Thread(target=work, args=(getattr(self._process, name),), daemon=True) for work, name in works
-        ]
-        for thread in self._threads:
+        for work, name in ((feed, "stdin"), (self._take_output, "stdout"), (keep_error, "stderr")):
+            thread = threading.Thread(target=work, args=(getattr(self._process, name),), daemon=True)
             thread.start()
+            self._threads.append(thread)
 
     def lines(self) -> Iterator[str]:
         """Yield lines as they are printed; one that is too long is refused before it has ended."""
@@ -294,6 +300,8 @@ class Program:
     def end(self) -> None:
         """End all processes of the group, and wait for the threads; what has left the group may keep a pipe open."""
         self._ended.set()
+        if self._process is None:
+            return
         with suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -312,6 +312,7 @@ def is_running(pid: int) -> bool:
         ("http", {"url": "http://x:ab/"}, "is no address: Port could not be cast"),
         ("http", {"url": "http://[::1/"}, "is no address: Invalid IPv6"),
         ("http", {"url": "http://[::zz]/"}, "is no address"),
+        ("http", {"url": "http://joe:secret@localhost/"}, "has a name or password in it, which is not sent"),
         ("http", {"url": "http://a b/"}, "has blanks or control characters"),
         ("http", {"url": "http://x/\x01"}, "has blanks or control characters"),
         ("http", {"url": "http://x", "method": "GE T"}, "method 'GE T' is no method"),

@@ -307,7 +307,6 @@ class TestPlainHttp:
             ("http", {"url": FAR, "headers": {"X-Index": "${RS_VALUE}"}}, "the header X-Index"),
             ("http", {"url": FAR, "headers": {"Authorization": "Bearer abc"}}, "the header Authorization"),
             ("http", {"url": f"{FAR}?api_key=${{RS_VALUE}}"}, "the address"),
-            ("http", {"url": "http://me:${RS_VALUE}@search.example/"}, "the address"),
             ("http", {"url": FAR, "body": {"token": "${RS_VALUE}"}}, "body"),
             ("elasticsearch", {"url": FAR, "index_name": "x", "headers": {"X": "${RS_VALUE}"}}, "the header X"),
             ("opensearch", {"url": FAR, "index_name": "x", "headers": {"X": "${RS_VALUE}"}}, "the header X"),

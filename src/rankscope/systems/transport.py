@@ -171,6 +171,8 @@ def check_address(url: str, *, what: str = "") -> None:
             ipaddress.IPv6Address(parts.hostname.partition("%")[0])
         if parts.scheme not in ("http", "https") or not parts.hostname:
             problem = "is no http or https address"
+        elif parts.username is not None:
+            problem = "has a name or password in it, which is not sent: give a header Authorization instead"
         elif re.search(r"[\x00-\x20\x7f]", _PLACE.sub("", url).strip()):
             problem = "has blanks or control characters in it"
     except ValueError as error:

@@ -1,6 +1,7 @@
 """Embeddings from files and from memory."""
 
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -191,3 +192,14 @@ def test_parquet_that_is_not_right(tmp_path):
     assert refused(path, "row 2 has no id", IdError)
     path.write_bytes(b"PAR1")
     assert refused(path, "cannot be read as Parquet", FormatError)
+
+
+@pytest.mark.parametrize("name", ["ids.npy", "vectors.npy", "a", "../../ids.npy"])
+@pytest.mark.parametrize("content", [b"", b"raw bytes", b"\x93NUMPX"])
+def test_an_archive_with_a_member_that_is_no_array(tmp_path, name, content):
+    path = tmp_path / "odd.npz"
+    np.savez(path, vectors=np.eye(2)) if "ids" in name else np.savez(path, ids=np.array(["a", "b"]))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, content)
+    with pytest.raises(FormatError, match=r"odd\.npz.* is no array of NumPy"):
+        load_embeddings(path)

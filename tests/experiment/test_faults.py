@@ -139,24 +139,127 @@ def test_a_function_that_ends_the_process_does_not_end_the_run(small, is_async):
     assert one["n_answered"] == 8
 
 
+DESCRIBE = 'return {"type": "custom", "what": self.what}'
+MISTAKES = {
+    "fit": (CUSTOM.replace("progress=None): ...", "progress=None): WHAT"), "index the docs"),
+    "describe": (CUSTOM.replace(DESCRIBE, "WHAT"), "say what its answers depend on"),
+    "init": (CUSTOM + "    def __post_init__(self):\n        WHAT\n", "be made"),
+    "bytes": (CUSTOM.replace("index_bytes = 0", "index_bytes = property(lambda self: self.odd())")
+        + "    def odd(self):\n        WHAT\n", "say how large its index is"),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "code",
+    ("what", "reason"),
     [
-        CUSTOM.replace("progress=None): ...", "progress=None): leave()"),
-        CUSTOM.replace('return {"type": "custom", "what": self.what}', "leave()"),
-        CUSTOM + "    def __post_init__(self):\n        leave()\n",
-        CUSTOM + "\nleave()\n",
+        ("leave()", "SystemExit: 0"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("raise Mute", "Mute"),
+        ("1 / 0", "ZeroDivisionError"),
     ],
-    ids=["fit", "describe", "init", "import"],
 )
-def test_a_system_that_ends_the_process_when_it_is_made_or_fitted_is_an_error(small, code):
-    (small.folder / "own.py").write_text(code)
-    small.write("[systems.own]\ntype = 'own:Custom'\nwhat = '7'\n")
+@pytest.mark.parametrize("where", MISTAKES)
+def test_a_system_that_fails_before_it_is_asked_is_left_out(small, where, what, reason):
+    code, words = MISTAKES[where]
+    (small.folder / "own.py").write_text(code.replace("WHAT", what))
+    small.write(f"[systems.own]\ntype = 'own:Custom'\nwhat = '7'\n{systems('one')}")
     done = small.run()
     assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-    assert "SystemExit: 0" in done.stderr
+    assert f"error: own is left out: it cannot be asked: own could not {words}: {reason}" in done.stderr
     assert "Traceback" not in done.stderr
+    assert "one.trec.gz" in small.runs
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ("{'a': 1, 2: 3, (4, 5): 6}", "has the key (4, 5)"),
+        ("{'a': {'b': {1, 2}}}", "describe()['a']['b'] is {1, 2}, which JSON cannot hold"),
+        ("{'a': [object()]}", "describe()['a'][0] is <object"),
+        ("{'a': Shy()}", "describe()['a'] is a Shy that cannot be shown"),
+        ("{'a': b'x'}", "b'x'"),
+        ("{'a': '\\ud800'}", "JSON cannot hold"),
+        ("{'\\ud800': 1}", "JSON cannot hold"),
+        ("{'a': 10**30}", "JSON cannot hold"),
+        ("['a']", "should return a dict"),
+        ("None", "describe() returned None, but should return a dict"),
+        ("[x := {}, x.update(x=x)][0]", "RecursionError"),
+    ],
+)
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_system_that_describes_itself_in_what_is_no_json_is_left_out(small, returned, reason, is_late):
+    odd = f"return {{}} if {is_late} and not hasattr(self, 'asked') else {returned}"
+    code = CUSTOM.replace(DESCRIBE, odd).replace("        return [eval", "        self.asked = 1\n        return [eval")
+    (small.folder / "own.py").write_text(code)
+    small.write(f"[systems.own]\ntype = 'own:Custom'\nwhat = '[]'\n{systems('one')}")
+    done = small.run("--format", "json")
+    assert done.returncode == 2, done.stderr
+    assert "error: own is left out: it cannot be asked: own could not say what its answers depend on: " in done.stderr
+    assert reason in done.stderr
+    assert json.loads(done.stdout)["collections"][0]["systems"][1]["n_answered"] == 8
+
+
+def test_what_json_can_hold_may_be_described(small):
+    described = "{'a': 1, 2: 3, 'n': np.float32(0.5), 'p': Path('x'), 't': (1, None, True), 'f': float('nan')}"
+    code = CUSTOM.replace(DESCRIBE, f"return {described}")
+    (small.folder / "own.py").write_text(f"import numpy as np\nfrom pathlib import Path\n{code}")
+    small.write("[systems.own]\ntype = 'own:Custom'\nwhat = '[]'\n")
+    (result,) = run(small).collections
+    expected = {"a": 1, "2": 3, "n": 0.5, "p": "x", "t": [1, None, True]}
+    assert expected.items() <= result.described["own"].items()
+    assert '"p": "x"' in (small.folder / "results" / "manifest.json").read_text()
+
+
+def test_a_class_may_call_anything_concurrency(small):
+    (small.folder / "own.py").write_text(CUSTOM.replace("index_bytes = 0", "index_bytes = 0\n    concurrency = 'much'"))
+    small.write("[systems.own]\ntype = 'own:Custom'\nwhat = '[]'\n")
+    assert run(small).collections[0].systems[0].n_answered == 8
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("raise SystemExit(3)", "loading broken fails: SystemExit: 3"),
+        ("raise GeneratorExit", "loading broken fails: GeneratorExit"),
+        ("class Silent(Exception):\n    def __str__(self): raise SystemExit\nraise Silent", "broken fails: Silent"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("other = 1", "broken has no f"),
+        ("f = 1", "is a int, not a function"),
+    ],
+)
+@pytest.mark.parametrize("option", ["type = 'python'\nfunction", "type = 'dense'\nmodel"])
+def test_a_module_that_cannot_be_loaded_leaves_its_system_out(small, option, code, reason):
+    (small.folder / "broken.py").write_text(code)
+    small.write(f"[systems.own]\n{option} = 'broken:f'\n{systems('one')}")
+    done = small.run()
+    assert done.returncode == 2
+    assert "error: own is left out: it cannot be asked: own could not " in done.stderr
+    assert reason in done.stderr
+    assert "one.trec.gz" in small.runs
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ("[[float('nan')]] * len(texts)", "returned NaN or infinity"),
+        ("[[1.0]] * (len(texts) - 1)", "texts"),
+        ("'text'", "no vectors of numbers"),
+        ("[[1.0], [1.0, 2.0]]", "no vectors of numbers"),
+        ("None", "returned"),
+        ("sys.exit(0)", "SystemExit: 0"),
+        ("1 / 0", "ZeroDivisionError"),
+    ],
+)
+@pytest.mark.parametrize("role", ["doc", "query"])
+def test_an_encoder_that_fails_leaves_its_system_out_or_fails_queries(small, returned, reason, role):
+    good = "[[1.0, float(len(text))] for text in texts]"
+    small.add(f"import sys\n\ndef encode(texts, role):\n    return {returned} if role == {role!r} else {good}\n")
+    small.write(DENSE + systems("one"))
+    done = small.run("--format", "json")
+    assert done.returncode == (2 if role == "doc" else 1), done.stderr
+    assert reason in done.stderr
+    dense, one = json.loads(done.stdout)["collections"][0]["systems"]
+    assert (dense["n_answered"], one["n_answered"]) == (0, 8)
 
 
 class Broken:

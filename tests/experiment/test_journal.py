@@ -114,11 +114,50 @@ class TestDamage:
         path.write_bytes(path.read_bytes().replace(b'"d1"', b'"d3"'))
         with Journal(path, about=ABOUT) as journal:
             assert journal.summary.answered.keys() == RANKINGS.keys() - {"a"}
-            assert journal.summary.notes == ["1 damaged record was found in j.jsonl; what it held is asked again."]
+            assert journal.summary.notes == [
+                "1 damaged record was found in j.jsonl; answers that are lost with it are asked again."
+            ]
             journal.add([Answer("a", RANKINGS["a"])], seconds=1)
         with Journal(path, about=ABOUT) as journal:
             assert journal.summary.notes == []
             assert {query: journal.ranking(query) for query in journal.summary.answered} == RANKINGS
+
+    @pytest.mark.usefixtures("quick_disk")
+    def test_a_damaged_header_is_written_anew_and_no_answer_is_said_to_be_lost(self, path):
+        whole = path.read_bytes()
+        length = whole.index(b"\n")
+        for place in range(length):
+            for flip in (1 << random.Random(place).randrange(8), whole[place] ^ ord("\n")):  # or it becomes two lines
+                path.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
+                with Journal(path, about=ABOUT) as journal:
+                    assert journal.summary.answered.keys() == RANKINGS.keys()
+                    assert journal.summary.notes == [
+                        "The header of j.jsonl was damaged and is written anew; all answers are sound."
+                    ]
+                assert path.read_bytes() == whole
+
+    def test_a_header_that_is_damaged_together_with_the_record_behind_it(self, path):
+        whole = path.read_bytes()
+        path.write_bytes(whole.replace(b"\n", b"\0", 1))
+        with Journal(path, about=ABOUT) as journal:
+            assert journal.summary.answered.keys() == RANKINGS.keys()
+            assert journal.summary.fit is None
+            assert journal.summary.notes == [
+                "The header of j.jsonl was damaged and is written anew.",
+                "1 damaged record was found in j.jsonl; answers that are lost with it are asked again.",
+            ]
+        assert path.read_bytes().splitlines()[0] == whole.splitlines()[0]
+        assert rankings_in(path) == RANKINGS
+
+    def test_where_the_header_is_gone_no_sound_record_is_written_over(self, path):
+        whole = path.read_bytes()
+        path.write_bytes(b"damaged\n" + whole[whole.index(b"\n") + 1 :])
+        with Journal(path, about=ABOUT) as journal:
+            assert journal.summary.fit == IndexCost(1.5, 100)
+            assert journal.summary.notes == [
+                "1 damaged record was found in j.jsonl; answers that are lost with it are asked again."
+            ]
+        assert rankings_in(path) == RANKINGS
 
     @pytest.mark.parametrize(
         "record",

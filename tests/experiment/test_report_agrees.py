@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rankscope.cli import main
 from rankscope.experiment import retrieve
 from rankscope.experiment.project import load_project
 from rankscope.experiment.results import Benchmark
@@ -100,3 +101,100 @@ class TestThroughput:
         (system,) = run_project(load_project(small.folder), clock=lambda: float(next(ticks))).collections[0].systems
         assert system.n_answered == 6
         assert system.costs.queries_per_second == pytest.approx(6 / 12)
+
+
+class TestAnswered:
+    def test_failed_and_without_docs_are_told_apart(self, small):
+        benchmark = run(small, "one", "mixed")
+        words = words_of(benchmark)
+        assert "mixed: 10 of 12 queries failed and count 0; 1 was answered with no docs" in words
+        assert "Over the 2 that did not fail, nDCG@10 is" in words
+        assert "mixed has no docs for 11 of 12 queries (10 failed, 1 answered with no docs)" in words
+        assert "mixed does not answer 11 of 12" not in words
+        assert "the comparison counts these 11 as not answered" in words
+
+    @pytest.mark.parametrize("names", [("hollow",), ("one", "hollow")])
+    def test_without_failures(self, small, names):
+        words = words_of(run(small, *names))
+        assert "hollow has no docs for 1 of 12 queries (answered with no docs)" in words
+        assert "hollow does not answer 1 of 12" not in words
+
+    def test_with_failures_alone(self, small):
+        words = words_of(run(small, "one", "many"))
+        assert "many: 9 of 12 queries failed and count 0. Over the 3 that did not fail, nDCG@10 is" in words
+        assert "many has no docs for 9 of 12 queries (failed)" in words
+
+    def test_no_docs_at_all(self, small):
+        words = words_of(run(small, "one", "nothing", "none"))
+        assert "left out of the comparison: 12 queries were answered with no docs." in words
+        assert "none has retrieved nothing at all, and is left out of the comparison: 12 queries failed." in words
+
+
+class TestReasons:
+    def test_what_is_not_listed_is_counted(self, small):
+        benchmark = run(small, "many")
+        words = words_of(benchmark)
+        assert words.count("many: 1 × ValueError: because of") == 5
+        assert "many: and 4 more, for 4 other reasons; --details lists all." in words
+
+    def test_reasons_that_are_alike_are_not_said_to_be_the_same(self, small):
+        small.add("def numbered(query):\n    raise ValueError(f'number 1{query.id[1:]}')\n")
+        assert "numbered: 12 × such as ValueError: number 10" in words_of(run(small, "numbered"))
+
+    def test_details_list_all(self, small):
+        words = words_of(run(small, "many"), details=True)
+        assert words.count("many: 1 × ValueError: because of") == 9
+        assert "more, for" not in words
+
+
+class TestReuse:
+    def test_it_is_a_part_of_all_queries(self, small):
+        run(small, "many")
+        again = run(small, "many")
+        assert again.collections[0].systems[0].reused.n == 3
+        assert "many: 3 of 12 queries' answers are from an earlier run of" in words_of(again)
+
+    def test_one(self, tmp_path):
+        small = small_project(tmp_path, n_queries=1)
+        run(small, "one")
+        assert "one: its only query's answer is from an earlier run of" in words_of(run(small, "one"))
+
+
+class TestCounts:
+    def test_one_query_failed(self, small, monkeypatch, capsys):
+        small.write(systems("one", "but_one"))
+        monkeypatch.chdir(small.folder)
+        assert main.main(["run"]) == 1
+        shown = capsys.readouterr()
+        assert "1 query failed; run again to ask for it only" in shown.err
+        words = " ".join(shown.out.split())
+        assert "but_one: 1 of 12 queries failed and counts 0." in words
+        assert "Running again asks only for this one." in words
+
+    def test_failures_of_several_systems(self, small, monkeypatch, capsys):
+        small.write(systems("one", "but_one", "many"))
+        monkeypatch.chdir(small.folder)
+        main.main(["run"])
+        assert "10 queries failed (but_one: 1, many: 9); run again to ask for these only" in capsys.readouterr().err
+
+    def test_systems_that_are_left_out(self, small):
+        words = words_of(run(small, "one", "none", "mixed", "many", "texts"))
+        assert "nDCG@10 · 3 systems, 2 left out · small" in words
+        assert "nDCG@10 · 3 systems, 2 left out · 12 queries" in words
+        assert "nDCG@10 · 5 systems" not in words
+        assert "nDCG@10 · 3 systems ·" not in words
+
+    def test_few_systems_are_named(self, small):
+        words = words_of(run(small, "one", "many", "texts"))
+        assert "nDCG@10 · one, many, 1 left out · small" in words
+        assert "nDCG@10 · many vs one, 1 left out · 12 queries" in words
+
+    def test_one_doc_and_one_query(self, tmp_path):
+        small = small_project(tmp_path, n_queries=2)
+        qrels = tmp_path / "small/qrels/test.tsv"
+        qrels.write_text("".join(qrels.read_text().splitlines(keepends=True)[:2]) + "q77\td1\t1\n")
+        small.write(systems("one"), depth=1)
+        words = words_of(run_project(load_project(small.folder)))
+        assert "1 query without judgments was not asked." in words
+        assert "1 judged query that the collection does not have is left out." in words
+        assert "but only 1 was asked for." in words

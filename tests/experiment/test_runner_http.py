@@ -97,7 +97,7 @@ def test_what_failed_is_counted_and_the_rest_is_right(project):
 
         text = render(report_of(benchmark), "text")
         assert f"web: {len(failing)} of 200 queries failed and count 0" in " ".join(text.split())
-        assert f"Over the {200 - len(failing)} that were answered, nDCG@10 is {mean:.4f}" in " ".join(text.split())
+        assert f"Over the {200 - len(failing)} that did not fail, nDCG@10 is {mean:.4f}" in " ".join(text.split())
         assert f"web: {len(failing) - 1} × the server answered" in text
 
         # Running again asks for these alone, and now they are answered, but for those that fail a second time.

@@ -256,7 +256,7 @@ class TestReuse:
         assert one.reused.n == 40
         assert first.started <= one.reused.first <= one.reused.last <= first.finished
         day = one.reused.first[:10]
-        words = f"one: 40 of 40 answers are from an earlier run of {day}; --fresh asks anew."
+        words = f"one: 40 of 40 queries' answers are from an earlier run of {day}; --fresh asks anew."
         assert words in str(report_of(again).first_screen)
         record = json.loads(to_json(benchmark_record(again)))
         assert record["collections"][0]["systems"][0]["reused"]["n"] == 40
@@ -265,7 +265,7 @@ class TestReuse:
 
     def test_text_says_it_too(self, small):
         run(small)
-        assert "one: 40 of 40 answers are from an earlier run of" in small.run().stdout
+        assert "one: 40 of 40 queries' answers are from an earlier run of" in small.run().stdout
 
     def test_some_answers_are_new(self, small):
         small.write(systems("picky"))

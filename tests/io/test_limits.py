@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import rankscope as rs
@@ -22,6 +23,7 @@ from rankscope.io.limits import in_words, max_line_bytes
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.source import source_of
 from rankscope.io.table import read_rows
+from rankscope.io.table_check import check_table
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and devices as Linux has them")
 READERS: dict[str, Callable[[str], object]] = {
@@ -305,3 +307,91 @@ def test_rows_of_a_long_line_are_read_where_lines_may_be_long(tmp_path, monkeypa
         list(read_rows(path))
     monkeypatch.setenv("RANKSCOPE_MAX_LINE", str(32 << 20))
     assert len(list(read_rows(path))) == 1
+
+
+def equal_rows(n_rows: int) -> pl.DataFrame:
+    return pl.select(query=pl.repeat("q1", n_rows), doc=pl.repeat("d1", n_rows), score=pl.repeat(1.0, n_rows))
+
+
+TABLES: dict[str, Callable[[Path], object]] = {
+    "table.parquet": lambda path: equal_rows(3_000_000).write_parquet(path, compression="zstd"),
+    "table.arrow": lambda path: equal_rows(3_000_000).write_ipc(path, compression="zstd"),
+    "stream.arrow": lambda path: equal_rows(3_000_000).write_ipc_stream(path, compression="zstd"),
+    "text.parquet": lambda path: (
+        equal_rows(5000).with_columns(doc=pl.lit("d" * 100_000)).write_parquet(path, compression="zstd")
+    ),
+    "text.arrow": lambda path: (
+        equal_rows(5000)
+        .with_columns(doc=pl.lit("d" * 100_000, pl.Categorical), query=pl.repeat("q", 5000, dtype=pl.String))
+        .write_ipc(path, compression="zstd")
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", ["run", "qrels", "queries", "docs"])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_small_table_cannot_fill_the_memory(tmp_path, monkeypatch, name, reader):
+    path = tmp_path / name
+    TABLES[name](path)
+    assert path.stat().st_size < 120_000
+    assert "times its size" in outcome(READERS[reader], path)
+    monkeypatch.setenv("RANKSCOPE_MAX_GROWTH", "0")
+    assert "RANKSCOPE_MAX_GROWTH is '0'" in outcome(READERS[reader], path)
+
+
+def test_a_table_may_grow_as_much_as_its_user_says(tmp_path, monkeypatch):
+    path = tmp_path / "table.parquet"
+    equal_rows(2_000_000).write_parquet(path, compression="zstd")
+    with pytest.raises(FormatError, match=r"would take 76\.29 MB of memory at least, which is over 1000 times"):
+        read_run(path)
+    monkeypatch.setenv("RANKSCOPE_MAX_GROWTH", "100000")
+    assert len(read_run(path).rows) == 2_000_000
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_a_run_with_the_same_ranking_for_every_query_is_sound(tmp_path, ending):
+    n_queries, n_docs = 2000, 1000
+    run = pl.select(query=pl.int_range(n_queries * n_docs) // n_docs, rank=pl.int_range(n_queries * n_docs) % n_docs)
+    run = run.select(
+        query=pl.format("q{}", "query"), doc=pl.format("d{}", "rank"), rank="rank", score=1 / (1 + pl.col("rank"))
+    ).with_columns(tag=pl.lit("popular"))
+    path = tmp_path / f"popular.{ending}"
+    (run.write_parquet if ending == "parquet" else run.write_ipc)(path, compression="zstd")
+    with path.open("rb") as file:
+        check_table(file, "parquet" if ending == "parquet" else "ipc", name=str(path))
+
+
+def test_text_that_grows_may_grow_as_much_as_its_user_says(tmp_path, monkeypatch):
+    path = tmp_path / "equal.qrels.gz"
+    path.write_bytes(gzip.compress(b"#" * (70 << 20) + b"\nq1 0 d1 1\n"))
+    monkeypatch.setenv("RANKSCOPE_MAX_LINE", str(1 << 28))
+    with pytest.raises(FormatError, match="over 200 times its size") as raised:
+        read_qrels(path)
+    assert "RANKSCOPE_MAX_GROWTH" in raised.value.hint
+    monkeypatch.setenv("RANKSCOPE_MAX_GROWTH", "2000")
+    assert len(read_qrels(path).rows) == 1
+
+
+@LINUX
+@pytest.mark.parametrize("megabytes", [120, 300, 500])
+def test_a_table_that_does_not_fit_into_memory_is_an_error_of_ours(tmp_path, megabytes):
+    path = tmp_path / "table.parquet"
+    equal_rows(4_000_000).write_parquet(path)
+    code = """
+        import resource, sys
+        import polars
+        from rankscope.errors import UnfinishedError
+        from rankscope.io.read import read_run
+        read_run(sys.argv[2])
+        n_used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (n_used + (int(sys.argv[3]) << 20), -1))
+        try:
+            read_run(sys.argv[1])
+        except UnfinishedError as error:
+            print(error)
+    """
+    small = tmp_path / "small.parquet"
+    equal_rows(10).write_parquet(small)
+    done = in_child(code, path, small, megabytes, RANKSCOPE_MAX_GROWTH="100000")
+    assert done.returncode == 0, done.stderr
+    assert "table.parquet does not fit into memory" in done.stdout

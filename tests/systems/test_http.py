@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 import sys
 import threading
 import time
+import zlib
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -29,6 +32,10 @@ from loopback import Asked, Loopback, Said
 
 QUERIES = [Query(f"q{i}", f"text of {i}") for i in range(12)]
 HITS = {"results": [{"id": "b", "score": 2.5}, {"id": "a", "score": 7}]}
+
+
+gzipped = partial(zlib.compress, wbits=31)
+"""The same bytes each time, without the time of day."""
 
 
 def http(server: Loopback, **options: object) -> Http:
@@ -452,3 +459,59 @@ class TestOptions:
         assert make_system("http", {"url": "http://y"}).describe() != fast.describe()
         assert fast.index_bytes == 0
         fast.fit(ListDocs([]))
+
+
+class TestCompressed:
+    """Nobody asks for compression, but some servers compress all the same."""
+
+    CONTENT = json.dumps(HITS).encode()
+
+    @pytest.mark.parametrize(
+        ("encoding", "content"),
+        [
+            ("gzip", gzipped(CONTENT)),
+            ("X-GZip", gzipped(CONTENT)),
+            ("gzip", gzipped(CONTENT[:9]) + gzipped(CONTENT[9:]) + b"\0\0"),
+            ("deflate", zlib.compress(CONTENT)),
+            ("deflate", zlib.compress(CONTENT, wbits=-15)),
+            ("deflate, gzip", gzipped(zlib.compress(CONTENT))),
+            ("identity", CONTENT),
+            ("utf-8", CONTENT),
+        ],
+    )
+    def test_answers_are_read(self, encoding, content):
+        with Loopback(lambda _: Said(content, headers={"Content-Encoding": encoding})) as server:
+            (answer,) = http(server, attempts=1).answers(QUERIES[:1], k=10)
+        assert answer.ranking == [("a", 7.0), ("b", 2.5)]
+
+    @pytest.mark.parametrize(("encoding", "wbits"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
+    def test_one_that_is_cut_off_anywhere_fails_its_query(self, encoding, wbits):
+        packed = zlib.compress(self.CONTENT, wbits=wbits)
+        queries = [Query(str(n), "x") for n in range(len(packed))]
+
+        def answer(asked: Asked) -> Said:
+            return Said(packed[: int(asked.path.strip("/"))], headers={"Content-Encoding": encoding})
+
+        with Loopback(answer) as server:
+            system = http(server, url=f"{server.url}/{{query_id}}", attempts=1)
+            answers = [found for query in queries for found in system.answers([query], k=10)]
+        assert all(answer.failed for answer in answers)
+        assert answers[-1].reason == "no answer: HTTPException: the compressed answer is cut off"
+
+    @pytest.mark.parametrize(
+        ("encoding", "content", "reason"),
+        [
+            ("gzip", gzipped(CONTENT)[:-8] + b"\0" * 8, "damaged"),
+            ("gzip", gzipped(CONTENT) + b"more", "damaged"),
+            ("gzip", CONTENT, "damaged"),
+            ("br", CONTENT, "compressed as br, which was not asked for"),
+            ("gzip", gzipped(b" " * (2 << 20)), "longer than 1 MB"),
+            ("gzip", b"", "nothing at all"),
+        ],
+    )
+    def test_one_that_is_damaged_fails_its_query(self, encoding, content, reason, monkeypatch):
+        monkeypatch.setattr(transport, "LARGEST_ANSWER_BYTES", 1 << 20)
+        with Loopback(lambda _: Said(content, headers={"Content-Encoding": encoding})) as server:
+            (answer,) = http(server, attempts=1).answers(QUERIES[:1], k=10)
+        assert answer.failed
+        assert reason in answer.reason

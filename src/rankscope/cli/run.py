@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output not in (None, "-"):
         show(f"the report is in {args.output}", file=sys.stderr)
     if benchmark.n_failed:
-        show(f"{benchmark.n_failed} queries failed; run again to ask for these only", file=sys.stderr)
+        show(failure_words(benchmark), file=sys.stderr)
     for system in (system for result in benchmark.collections for system in result.left_out):
         if system.finding is not None:
             lines = (f"error: {system.name} is left out: {system.finding.message}", *system.finding.examples)
@@ -104,6 +104,18 @@ def run(args: argparse.Namespace) -> int:
     if args.fail_if_worse or args.require:
         return options.gate_exit_code(gate, args)
     return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
+
+
+def failure_words(benchmark: Benchmark) -> str:
+    """Say how many queries failed; where several systems failed, for each of them, as they are asked the same ones."""
+    if benchmark.n_failed == 1:
+        return "1 query failed; run again to ask for it only"
+    n_failed: dict[str, int] = {}
+    for system in (system for result in benchmark.collections for system in result.systems if system.failures):
+        n_failed[system.name] = n_failed.get(system.name, 0) + len(system.failures)
+    each = ", ".join(f"{name}: {n:,}" for name, n in n_failed.items())
+    whose = f" ({each})" if len(n_failed) > 1 else ""
+    return f"{benchmark.n_failed:,} queries failed{whose}; run again to ask for these only"
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -16,10 +17,11 @@ from rankscope.errors import FormatError, IdError, InputError
 from rankscope.io.columns import EMBEDDING_COLUMNS, first_names, match_columns
 from rankscope.io.files import parse_json
 from rankscope.io.formats import FORMATS, format_in_name
-from rankscope.io.limits import in_words, out_of_memory
+from rankscope.io.limits import check_growth, in_words, out_of_memory
+from rankscope.io.polars_file import n_bytes_of
 from rankscope.io.source import missing, source_of
 from rankscope.io.table import read_rows
-from rankscope.io.table_check import check_table
+from rankscope.io.table_check import TABLE_GROWTH, check_table, errors_of_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +95,7 @@ def load_array(path: str, **options: Any) -> Any:
             return np.load(path, allow_pickle=False, **options)
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             check_archive(path, archive.zip)
-            return {name: archive[name] for name in archive.files}
+            arrays = {name: archive[name] for name in archive.files}
     except MemoryError as error:
         raise out_of_memory(path, Path(path).stat().st_size) from error
     except InputError:
@@ -104,6 +106,10 @@ def load_array(path: str, **options: Any) -> Any:
             hint="save vectors as floats and ids as text, such as np.array(ids, dtype=str): objects are not loaded, "
             "since they could run code",
         ) from error
+    odd = next((name for name, array in arrays.items() if not isinstance(array, np.ndarray)), None)
+    if odd is not None:  # NumPy gives the bytes of what it does not know
+        raise FormatError(f"{path}: {odd!r} in it is no array of NumPy", hint="np.savez makes such a file")
+    return arrays
 
 
 def check_archive(path: str, archive: Any) -> None:
@@ -116,6 +122,25 @@ def check_archive(path: str, archive: Any) -> None:
             f"{path} says that its arrays have {in_words(n_bytes)}, and has {in_words(n_stored)} itself",
             hint="it is damaged, or made to fill the memory; save the arrays again",
         )
+    for entry in entries:
+        with archive.open(entry) as member:
+            n_claimed = n_bytes_claimed(member)
+        if n_claimed > entry.file_size:
+            raise FormatError(
+                f"{path}: {entry.filename!r} claims to have {in_words(n_claimed)}, and has {in_words(entry.file_size)}",
+                hint="it is damaged; save the arrays again",
+            )
+
+
+def n_bytes_claimed(member: Any) -> int:
+    """Return how many bytes an array has by its header; 0 where there is none that says so."""
+    if member.read(6) != b"\x93NUMPY":
+        return 0
+    read = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}.get(member.read(2)[0])
+    if read is None:
+        return 0
+    shape, _, dtype = read(member)
+    return math.prod(shape) * int(dtype.itemsize)
 
 
 def ids_beside(path: str) -> Path:
@@ -172,16 +197,15 @@ def only(names: Iterable[str]) -> str | None:
 def read_parquet(path: str) -> Embeddings:
     """Read an id column and a column of vectors, or one column per dimension; other columns are not read."""
     import polars as pl
-    from polars.exceptions import PanicException, PolarsError
 
     with Path(path).open("rb") as file:
         check_table(file, "parquet", name=path)
-    try:
+    with errors_of_polars(path, "parquet"):
         empty = pl.DataFrame(schema=pl.read_parquet_schema(path))
         wanted = [id_column(empty.columns, where=path), *vector_columns(empty, where=path)]
-        return from_table(pl.read_parquet(path, columns=wanted), where=path)
-    except (PolarsError, PanicException) as error:
-        raise FormatError(f"{path} cannot be read as Parquet: {error}", hint="it is damaged or cut off") from error
+        table = pl.read_parquet(path, columns=wanted)
+        check_growth(path, n_bytes_of(table), Path(path).stat().st_size, usual=TABLE_GROWTH)
+        return from_table(table, where=path)
 
 
 def from_table(table: pl.DataFrame, *, where: str) -> Embeddings:

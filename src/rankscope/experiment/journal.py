@@ -161,6 +161,7 @@ class Journal:
         self.path = path
         self.summary = AnswerSummary()
         self._key = seal_key(about)
+        self._header = seal({_MARK: VERSION, **about}, self._key)
         self._places: dict[str, tuple[int, int]] = {}
         """Where the answer to a query begins in the file, and how long it is."""
         self._reading: BinaryIO | None = None
@@ -223,7 +224,7 @@ class Journal:
         pending: list[tuple[Line, int, int]] = []
         damaged: list[tuple[int, int]] = []
         end = start = 0
-        is_ours = False
+        first_sound = -1
         with self.path.open("rb") as stream:
             for text in stream:
                 if not text.endswith(b"\n"):
@@ -231,7 +232,7 @@ class Journal:
                 line = line_of(unseal(text, self._key))
                 if line is not None:
                     pending.append((line, start, len(text)))
-                    is_ours = True
+                    first_sound = start if first_sound < 0 else first_sound
                 elif text.strip():
                     damaged.append((start, len(text)))
                 start += len(text)
@@ -240,15 +241,27 @@ class Journal:
                         self._take(*each)
                     pending.clear()
                     end = start
-        if damaged and not is_ours:
+        if damaged and first_sound < 0:
             self._put_aside()
         elif damaged:
-            self._blank([place for place in damaged if place[0] < end])
-            several = len(damaged) > 1
-            found = f"{len(damaged)} damaged records were found" if several else "1 damaged record was found"
-            held = "what they held" if several else "what it held"
-            self.summary.notes.append(f"{found} in {self.path.name}; {held} is asked again.")
+            n_header = len(self._header)
+            of_header = damaged[0][0] < n_header <= first_sound  # nothing that is sound stands in its place
+            self._mend([place for place in damaged if place[0] < end], header=of_header and end > 0)
+            self._note_damage(
+                [place for place in damaged if not of_header or sum(place) > n_header], of_header=of_header
+            )
         return end
+
+    def _note_damage(self, records: Sequence[tuple[int, int]], *, of_header: bool) -> None:
+        """Say what was damaged; only what stands in records, or what they close, has to be asked again."""
+        name, n = self.path.name, len(records)
+        if of_header:
+            rest = "" if records else "; all answers are sound"
+            self.summary.notes.append(f"The header of {name} was damaged and is written anew{rest}.")
+        if records:
+            found, them = ("1 damaged record was", "it") if n == 1 else (f"{n} damaged records were", "them")
+            lost = f"answers that are lost with {them} are asked again"
+            self.summary.notes.append(f"{found} found in {name}; {lost}.")
 
     def _put_aside(self) -> None:
         """Keep a file of which nothing can be used under another name: it is of another version, or not ours."""
@@ -260,12 +273,15 @@ class Journal:
             f"it was kept as {old.name}."
         )
 
-    def _blank(self, places: Sequence[tuple[int, int]]) -> None:
-        """Overwrite damaged lines, so that they are not found again."""
+    def _mend(self, places: Sequence[tuple[int, int]], *, header: bool) -> None:
+        """Overwrite damaged lines, so that they are not found again, and write the header anew."""
         with self.path.open("r+b") as stream:
             for start, length in places:
                 stream.seek(start)
                 stream.write(b" " * (length - 1) + b"\n")
+            if header:
+                stream.seek(0)
+                stream.write(self._header)
             stream.flush()
             os.fsync(stream.fileno())
 

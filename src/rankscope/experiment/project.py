@@ -436,9 +436,11 @@ def name_faulty(system: str, what: str, error_type: type[RankscopeError] = Input
         yield
     except (RankscopeError, MemoryError):
         raise
-    except (Exception, SystemExit) as error:
-        from rankscope.systems.answers import reason_of
+    except BaseException as error:
+        from rankscope.systems.answers import must_stop, reason_of
 
+        if must_stop(error):
+            raise
         raise error_type(
             f"{system} could not {what}: {reason_of(error)}",
             hint="what other systems have answered is kept; fix this one, or leave it out with --only",

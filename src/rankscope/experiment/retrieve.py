@@ -55,7 +55,8 @@ def retrieve_missing(
     missing = [query for query in queries if query.id not in log.summary.answered]
     n_done = len(queries) - len(missing)
     yield n_done
-    n_cold = max(WARM_UP, int(getattr(system, "concurrency", 1)))
+    n_side_by_side = getattr(system, "concurrency", 1)
+    n_cold = max(WARM_UP, n_side_by_side) if isinstance(n_side_by_side, int) else WARM_UP
     first: Answer | None = None
     is_lost = False
     with closing(call_system(system, queries, missing, k=k, clock=clock)) as calls:  # a program ends with it

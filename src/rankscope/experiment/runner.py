@@ -45,7 +45,7 @@ from rankscope.experiment.run_files import (
     write_manifest,
 )
 from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, score_runs
-from rankscope.experiment.session import CollectionSession, TaskProgress, ignore_progress
+from rankscope.experiment.session import CollectionSession, TaskProgress, described_by, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
 from rankscope.records import Options, Record, from_builtins, replace, to_builtins
@@ -399,7 +399,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 reused=session.reused_answers(summary, queries),
             )
             rows = run_rows(log, queries, tag=f"{file_name(task.system)}-{system.fingerprint[:12]}")
-        described = session.secrets.hide_in(configured.system.describe())
+        described = session.secrets.hide_in(described_by(configured.system, task.system))
         return TaskResult(
             system,
             described,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -74,7 +75,27 @@ def score_runs(
         if origin is not None:
             _ = origin.sha256  # now, as the files may be others by the time that somebody asks
     on_seeds = [seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []
-    return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(notes)]
+    said = tell_failed_from_empty(notes, scores, runs)
+    return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(said)]
+
+
+def tell_failed_from_empty(notes: Sequence[str], scores: Scores, runs: Mapping[str, Run]) -> list[str]:
+    """Return the notes, which then say of queries that a run does not have: failed, or answered with no docs."""
+    words: dict[str, str] = {}
+    for name, run in scores.items():
+        asked = runs[name].asked
+        failed = set(() if asked is None else asked.failed)
+        n_failed = len(failed.intersection(itertools.compress(run.query_ids, ~run.answered)))
+        n, n_missing = len(run.query_ids), run.counts.missing
+        why = f"{n_failed} failed, {n_missing - n_failed} answered with no docs"
+        if n_failed in (0, n_missing):
+            why = "failed" if n_failed else "answered with no docs"
+        before = f"{name} does not answer {n_missing} of {n} queries:"
+        words[before] = f"{name} has no docs for {n_missing} of {counted(n, 'query')} ({why}):"
+    return [
+        next((after + note.removeprefix(before) for before, after in words.items() if note.startswith(before)), note)
+        for note in notes
+    ]
 
 
 def seed_note(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
@@ -83,7 +104,8 @@ def seed_note(seeds: Sequence[int], comparisons: Sequence[Comparison]) -> str:
     if len(set(verdicts)) == 1:
         return f"The verdicts are the same with each of the seeds {listed}."
     differing = sum(len(set(codes)) > 1 for codes in zip(*verdicts, strict=True))
-    return f"{counted(differing, 'verdict')} of {len(verdicts[0])} depend on the seed (of {listed}): too close to call."
+    verb = "depends" if differing == 1 else "depend"
+    return f"{counted(differing, 'verdict')} of {len(verdicts[0])} {verb} on the seed (of {listed}): too close to call."
 
 
 def mean_over_answered(system: SystemResult, scores: Scores | None, primary: str) -> float | None:
@@ -107,22 +129,30 @@ def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Itera
         yield f"{names}: chosen on the very queries that are reported, so these results look better than they are."
     judged, known = set(collection.qrels.query_ids), set(collection.queries.ids)
     if n_unjudged := len(known - judged):
-        yield f"{counted(n_unjudged, 'query')} without judgments were not asked."
+        yield f"{counted(n_unjudged, 'query')} without judgments {'was' if n_unjudged == 1 else 'were'} not asked."
     if n_unknown := len(judged - known):
-        yield f"{counted(n_unknown, 'judged query')} that the collection does not have are left out."
+        verb = "is" if n_unknown == 1 else "are"
+        yield f"{counted(n_unknown, 'judged query')} that the collection does not have {verb} left out."
 
 
 def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]) -> Iterator[str]:
     for measure in session.project.measures:
         cut = parse_measure(measure).options.get("k")
         if cut is not None and cut > session.depth:
-            yield f"{measure} looks at {cut} docs, but only {session.depth} were asked for."
+            asked = "1 was" if session.depth == 1 else f"{session.depth} were"
+            yield f"{measure} looks at {cut} docs, but only {asked} asked for."
     for name in session.project.strata:
         if name not in session.collection.queries.attributes:
             yield f"The queries have no attribute {name}, so results are not broken down by it."
     for system in systems:
         if system.run is None and not system.is_left_out:
-            yield f"{system.name} has retrieved nothing at all, and is left out of the comparison."
+            failed, empty = len(system.failures), system.n_answered
+            why = [f"{counted(failed, 'query')} failed"] if failed else []
+            why += (
+                [f"{counted(empty, 'query')} {'was' if empty == 1 else 'were'} answered with no docs"] if empty else []
+            )
+            words = " and ".join(why)
+            yield f"{system.name} has retrieved nothing at all, and is left out of the comparison: {words}."
         elif system.finding is not None and not system.is_left_out:
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
 

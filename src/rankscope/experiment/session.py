@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, Protocol
 
 import msgspec
+import numpy as np
 from msgspec import field
 
 from rankscope.data.qrels import Qrels
@@ -27,9 +29,10 @@ from rankscope.experiment.retrieve import retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
-from rankscope.systems.answers import Clock, UnreachableError
+from rankscope.systems.answers import BadAnswerError, Clock, UnreachableError, shown
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
+from rankscope.systems.options import LoadError
 from rankscope.systems.registry import make_system, system_names_in
 from rankscope.systems.secrets import Secrets
 
@@ -56,6 +59,53 @@ class ConfiguredSystem(msgspec.Struct, frozen=True, eq=False):
     @property
     def name(self) -> str:
         return self.entry.name
+
+
+@contextmanager
+def leave_out_faulty(system: str, what: str) -> Iterator[None]:
+    """Say which system it was whose code fails, so that it is left out and the others go on."""
+    try:
+        with name_faulty(system, what, UnreachableError):
+            yield
+    except (BadAnswerError, LoadError) as error:
+        raise UnreachableError(f"{system} could not {what}: {error.message}", hint=error.hint) from error
+
+
+def described_by(system: System, name: str) -> dict[str, Any]:
+    """Return what a system says of itself, as JSON can hold it; one that says something else is left out."""
+    with leave_out_faulty(name, "say what its answers depend on"):
+        described = system.describe()
+        if not isinstance(described, Mapping):
+            raise BadAnswerError(f"describe() returned {shown(described)}, but should return a dict")
+        return {name: json_data(value, f"describe()[{name!r}]") for name, value in json_items(described, "describe()")}
+
+
+def json_data(value: Any, where: str) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if isinstance(value, Mapping):
+        return {name: json_data(inner, f"{where}[{name!r}]") for name, inner in json_items(value, where)}
+    if isinstance(value, list | tuple):
+        return [json_data(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int) and abs(value) < 1 << 63:
+        return value
+    if isinstance(value, str):
+        with suppress(UnicodeEncodeError):
+            value.encode()
+            return value
+    hint = "return texts, numbers, true, false, None, and lists and dicts of them"
+    raise BadAnswerError(f"{where} is {shown(value)}, which JSON cannot hold", hint=hint)
+
+
+def json_items(value: Mapping[Any, Any], where: str) -> Iterator[tuple[str, Any]]:
+    for key, inner in value.items():
+        if not isinstance(key, str | int):
+            raise BadAnswerError(f"{where} has the key {shown(key)}, which is no text", hint="use texts as keys")
+        yield json_data(str(key), f"a key of {where}"), inner
 
 
 class CollectionSession(msgspec.Struct, eq=False, dict=True):
@@ -101,7 +151,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
 
     def build(self, entry: SystemEntry, options: Mapping[str, Any]) -> ConfiguredSystem:
         """Return a system with these options; what it is made of must be configured before."""
-        with name_faulty(entry.name, "be made"):
+        with leave_out_faulty(entry.name, "be made"):
             system = make_system(
                 entry.type,
                 options,
@@ -109,7 +159,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 resolve=lambda name: self.configured[name].system,
                 cache=self.project.cache / "embeddings",
             )
-            described = system.describe()
+        described = described_by(system, entry.name)
         hashes = self.collection.hashes
         depends = {
             "version": 2,
@@ -128,7 +178,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             if id(each.system) in self.index_seconds:
                 continue
             started = self.clock()
-            with name_faulty(each.name, "index the docs", UnreachableError):  # it is left out, and the others go on
+            with leave_out_faulty(each.name, "index the docs"):
                 each.system.fit(self.collection.docs, progress=partial(self.say, f"{each.name}: indexing"))
             self.index_seconds[id(each.system)] = each.system, self.clock() - started
         return sum(self.index_seconds[id(each.system)][1] for each in needed)
@@ -154,7 +204,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 is_new = id(configured.system) not in self.index_seconds
                 seconds = self.index(configured)
                 if is_new or log.summary.fit is None:
-                    with name_faulty(configured.name, "say how large its index is", UnreachableError):
+                    with leave_out_faulty(configured.name, "say how large its index is"):
                         n_bytes = operator.index(configured.system.index_bytes)
                     log.add_fit(IndexCost(seconds, n_bytes))
                 hooks: dict[str, Any] = {
@@ -188,10 +238,12 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             for part in entry.parts():
                 self.configure(part)
             self.choosing.add(name)
-            chosen = self._sweep_options(entry) if entry.sweep else self.build(entry, entry.options)
-            if getattr(chosen.system, "needs_tuning", False):
-                chosen = self._tune_weights(chosen)
-            self.choosing.remove(name)
+            try:
+                chosen = self._sweep_options(entry) if entry.sweep else self.build(entry, entry.options)
+                if getattr(chosen.system, "needs_tuning", False):
+                    chosen = self._tune_weights(chosen)
+            finally:
+                self.choosing.remove(name)
             self.configured[name] = chosen
         return self.configured[name]
 
@@ -235,12 +287,12 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             self.index(configured)
             self.say(f"{name}: tuning weights", 0, 1)
             tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
-            with name_faulty(name, "be tuned"):
+            with leave_out_faulty(name, "be tuned"):
                 curve = tune(
                     [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
                 )
             found = TunedWeights(
-                tuple(configured.system.describe()["tuned_weights"]),
+                tuple(described_by(configured.system, name)["tuned_weights"]),
                 tuple((tuple(weights), or_none(score)) for weights, score in curve.items()),
             )
             self.store.put_tuned(name, key, found)

@@ -9,12 +9,11 @@ from importlib import import_module
 from typing import Any, BinaryIO, cast
 
 from rankscope.errors import FormatError
-from rankscope.io.limits import in_words
+from rankscope.io.limits import MAX_GROWTH, SMALL_BYTES, in_words, max_growth
 
 _CHUNK_BYTES = 1 << 17
 _ZSTD_BYTES = 1 << 11  # a frame may grow 30,000 times, and so much at most is unpacked at a time
 _GROWTH = 200
-_SMALL_BYTES = 1 << 26
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 
 
@@ -46,9 +45,10 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str, n_bytes: 
         import zstandard
 
         damage += (zstandard.ZstdError,)
+    growth = max_growth(_GROWTH)
     try:  # each one reads on where several compressed files were joined
         stream = ZstdStream(raw) if compression == "zst" else import_module(_MODULES[compression]).open(raw)
-        limited = LimitedStream(stream, name=name, limit=max(_SMALL_BYTES, _GROWTH * n_bytes))
+        limited = LimitedStream(stream, name=name, growth=growth, limit=max(SMALL_BYTES, growth * n_bytes))
         yield cast("BinaryIO", io.BufferedReader(limited, _CHUNK_BYTES))
     except damage as error:
         if getattr(error, "errno", None) is not None:
@@ -62,10 +62,11 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str, n_bytes: 
 class LimitedStream(io.RawIOBase):
     """Reads a stream, but no more than a limit of bytes."""
 
-    def __init__(self, stream: Any, *, name: str, limit: int) -> None:
+    def __init__(self, stream: Any, *, name: str, growth: int, limit: int) -> None:
         super().__init__()
         self._stream = stream
         self._name = name
+        self._growth = growth
         self._limit = self._left = limit
 
     def readable(self) -> bool:
@@ -77,8 +78,9 @@ class LimitedStream(io.RawIOBase):
         if self._left < 0:
             raise FormatError(
                 f"{self._name} holds more than {in_words(self._limit)} when it is decompressed, "
-                f"which is over {_GROWTH} times its size",
-                hint="such a file may be made to fill the memory; if it is sound, decompress it and give the result",
+                f"which is over {self._growth} times its size",
+                hint="such a file may be made to fill the memory; if it is sound, decompress it and give the result, "
+                f"or let it grow more by {MAX_GROWTH}=TIMES",
             )
         return n_bytes
 

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError, UnfinishedError
 
 MAX_LINE = "RANKSCOPE_MAX_LINE"
+MAX_GROWTH = "RANKSCOPE_MAX_GROWTH"
 
 WRONG_PATHS = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP, errno.ENXIO}
@@ -17,6 +18,9 @@ WRONG_PATHS = frozenset(
 """What a system says of a path that is wrong by itself: another one has to be given."""
 NOT_ALLOWED = frozenset({errno.EACCES, errno.EPERM})
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+SMALL_BYTES = 1 << 26
+"""So much a file may always hold, however small it is stored."""
 
 _USUAL_LINE = 16 << 20
 _SHORTEST_LIMIT = 1 << 16  # the kernel does not measure shorter lines
@@ -39,6 +43,47 @@ def line_too_long(name: str, line: int) -> FormatError:
         f"{name}:{line}: the line is longer than {in_words(max_line_bytes())}",
         hint=f"is it in the format it is taken for? If so, {MAX_LINE}=BYTES lets lines be longer",
     )
+
+
+def max_growth(usual: int) -> int:
+    """Return how many times as large as it is stored a file may become."""
+    given = os.environ.get(MAX_GROWTH)
+    if not given:
+        return usual
+    if not (given.isascii() and given.isdigit()) or not 1 <= (limit := int(given[:20])) < 1 << 31:
+        raise OptionError(
+            f"{MAX_GROWTH} is {given!r}", hint="give how many times its size a file may become, such as 5000"
+        )
+    return limit
+
+
+def check_growth(name: str, n_bytes: int, n_stored: int, *, usual: int) -> None:
+    """Refuse a file that would become far larger in memory than honest data does, and so could fill it."""
+    growth = max_growth(usual)
+    if n_bytes > max(SMALL_BYTES, growth * n_stored):
+        raise FormatError(
+            f"{name} has {in_words(n_stored)} and would take {in_words(n_bytes)} of memory at least, "
+            f"which is over {growth} times its size",
+            hint=f"such a file may be made to fill the memory; if it is sound, {MAX_GROWTH}=TIMES lets it grow more",
+        )
+
+
+def check_room(name: str, n_bytes: int) -> None:
+    """Refuse what needs more memory than the limit of this process leaves, which some libraries would not survive."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    try:
+        with open("/proc/self/statm", "rb") as stream:  # noqa: PTH123 (pathlib takes long to load)
+            n_used = int(stream.read().split()[0]) * resource.getpagesize()
+    except OSError:  # only Linux says it so
+        n_used = 0
+    if n_bytes > limit - n_used:
+        raise out_of_memory(name, 0)
 
 
 def out_of_memory(name: str, n_bytes: int) -> UnfinishedError:

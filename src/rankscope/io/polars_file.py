@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from rankscope.errors import FormatError, IdError
 from rankscope.io.ids import as_id
+from rankscope.io.limits import check_growth, check_room, size_of
 from rankscope.io.rows import AnyRows
 from rankscope.io.source import FileReading
 from rankscope.io.table import Collector, Format, NumberedRow, RowKind, find_roles, table_columns
-from rankscope.io.table_check import check_table, not_readable
+from rankscope.io.table_check import TABLE_GROWTH, check_table, errors_of_polars
 from rankscope.io.write import check_encodable
 
 if TYPE_CHECKING:
@@ -22,61 +23,75 @@ if TYPE_CHECKING:
 
 _STREAM_MAGIC = b"\xff\xff\xff\xff"
 _ROWS_AT_ONCE = 20_000
+_TEXT_BYTES = 80
+"""What a text needs in Python besides its letters, and where it is."""
 
 
 def load_table(reading: FileReading, layout: str) -> pl.DataFrame:
     """Read a table, turning what Polars raises into an error of ours; Arrow IPC may be laid out as a stream, too."""
     import polars as pl
-    from polars.exceptions import PanicException, PolarsError
 
     content = reading.whole()
     check_table(io.BytesIO(content), layout, name=reading.name)
     read: Callable[[io.BytesIO], pl.DataFrame] = pl.read_parquet
     if layout == "ipc":
         read = pl.read_ipc_stream if content.startswith(_STREAM_MAGIC) else pl.read_ipc
-    try:
-        return read(io.BytesIO(content))
-    except (PolarsError, PanicException, OSError, ValueError) as error:
-        is_panic = isinstance(error, PanicException)  # its text is for those who write Polars
-        reason = "its content is damaged" if is_panic else str(error).partition("\n")[0]
-        raise not_readable(reading.name, layout, reason) from error
+    with errors_of_polars(reading.name, layout):
+        table = read(io.BytesIO(content))
+        check_growth(reading.name, n_bytes_of(table), len(content), usual=TABLE_GROWTH)
+    return table
+
+
+def n_bytes_of(table: pl.DataFrame) -> int:
+    """Return how many bytes the values of a table have, each text counted as often as it is there."""
+    import polars as pl
+
+    n_bytes = int(table.estimated_size())
+    for column in table:
+        if isinstance(column.dtype, pl.Categorical | pl.Enum):
+            counts = column.alias("text").to_frame().group_by("text").agg(n_rows=pl.len())
+            in_text = pl.col("text").cast(pl.String).str.len_bytes().cast(pl.Int64) * pl.col("n_rows")
+            n_bytes += counts.select(in_text.sum()).item()
+    return n_bytes
 
 
 def parquet_rows(reading: FileReading) -> Iterator[NumberedRow]:
     """Yield the rows of Parquet; of a plain file some thousands at a time, so that they need not fit into memory."""
     import polars as pl
-    from polars.exceptions import PanicException, PolarsError
 
     if reading.path is None:
         yield from table_rows(reading, "parquet")
         return
     with Path(reading.path).open("rb") as file:
         check_table(file, "parquet", name=reading.name)
-    try:
+        n_stored = size_of(file)
+    with errors_of_polars(reading.name, "parquet"):
         table = pl.scan_parquet(reading.path, glob=False)
         reading.on_header(table.collect_schema().names())
-        start = 0
+        start = n_bytes = 0
         while len(block := table.slice(start, _ROWS_AT_ONCE).collect()):
+            n_bytes += n_bytes_of(block)
+            check_growth(reading.name, n_bytes, n_stored, usual=TABLE_GROWTH)
             yield from enumerate(block.iter_rows(named=True), start + 1)
             start += len(block)
-    except (PolarsError, PanicException) as error:
-        raise FormatError(
-            f"{reading.name} cannot be read as Parquet: {str(error).partition(chr(10))[0]}",
-            hint="it is damaged or cut off",
-        ) from error
 
 
 def table_rows(reading: FileReading, layout: str) -> Iterator[NumberedRow]:
-    table = load_table(reading, layout)
-    reading.on_header(table.columns)
-    yield from enumerate(table.iter_rows(named=True), 1)
+    with errors_of_polars(reading.name, layout):
+        table = load_table(reading, layout)
+        reading.on_header(table.columns)
+        yield from enumerate(table.iter_rows(named=True), 1)
 
 
 def read_table(reading: FileReading, kind: RowKind[Any], layout: str) -> Collector:
     """Gather the columns of a table, noting the rows that lack an id or a number."""
+    with errors_of_polars(reading.name, layout):
+        return collect_table(reading, kind, load_table(reading, layout))
+
+
+def collect_table(reading: FileReading, kind: RowKind[Any], table: pl.DataFrame) -> Collector:
     import polars as pl
 
-    table = load_table(reading, layout)
     roles = find_roles(table.columns, kind, chosen=reading.columns, where=reading.name)
     table = table.select(*(table[name].alias(role) for role, name in roles.items()))
     numbers = table[kind.value]
@@ -88,19 +103,17 @@ def read_table(reading: FileReading, kind: RowKind[Any], layout: str) -> Collect
     collector = Collector(role for role in ("query", "doc") if table.schema[role].is_integer())
     table = table.with_columns(numbers.cast(pl.Float64), id_column(table["query"]), id_column(table["doc"]))
     table = without_bad_rows(reading, kind, table)
+    extras = [role for role in kind.extras if role in table.columns]
+    check_room(reading.name, int(table.estimated_size()) + _TEXT_BYTES * len(table) * (2 + len(extras)))
     collector.query, collector.doc = table["query"].to_list(), table["doc"].to_list()
     collector.value = array("d", table[kind.value].to_numpy().tobytes())
     collector.rank = None
     if "rank" in table.columns and table.schema["rank"].is_integer():
         ranks = table["rank"].cast(pl.Int64, strict=False)
         collector.rank = None if ranks.null_count() else array("q", ranks.to_numpy().tobytes())
-    texts = {
-        role: table[role].cast(pl.String).fill_null("").to_list()
-        for role in ("tag", *kind.extras)
-        if role in table.columns
-    }
-    collector.tag = (texts.pop("tag", None) or [""])[-1] or None
-    collector.extras = texts
+    if "tag" in table.columns and len(table):
+        collector.tag = table["tag"].tail(1).cast(pl.String).item() or None
+    collector.extras = {role: table[role].cast(pl.String).fill_null("").to_list() for role in extras}
     return collector
 
 

@@ -1,20 +1,29 @@
 """A look at the sizes that a Parquet or Arrow file claims, before Polars believes them.
 
 Polars sets memory aside for what a file says that it holds; where that is a lie, the system ends the whole process. So
-the sizes are compared with that of the file first. Only headers are read: some bytes per page or message.
+the sizes are compared with that of the file first. Only headers are read: some bytes per page or message. A file that
+is sound may still become thousands of times as large as it is, where all its rows are equal; that has a limit, too.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from rankscope.errors import FormatError
+from rankscope.errors import FormatError, RankscopeError
+from rankscope.io.limits import SMALL_BYTES, cannot_read, check_growth, check_room, max_growth, out_of_memory
 
 _GROWTH = 2_000
 """How many times larger than it is stored a part of a file may become."""
-_SMALL = 1 << 26
+TABLE_GROWTH = 1_000
+"""How many times larger a whole file may become. A run with the same docs and scores for 7,000 queries grows 450 times
+in Parquet and 810 in Arrow, others less than 50."""
+_WIDTHS = {0: 1, 1: 4, 3: 12, 4: 4, 6: 16, 7: 16}
+"""The bytes that Polars needs for a value of a type of Parquet, by its number; 8 where it is not here."""
+_OUT_OF_MEMORY = ("memory", "alloc", "pointer is null", "capacity overflow", "spawn", "temporarily unavailable")
+"""What is in the messages of Polars, and of what it is made with, where memory or threads lack."""
 _ROWS_PER_BYTE = 1_000
 """Of a column that holds the same value everywhere."""
 _FEW_ROWS = 1 << 24
@@ -27,18 +36,38 @@ class Damage(Exception):  # noqa: N818 (it says what is damaged, and never leave
 
 
 def check_table(file: BinaryIO, layout: str, *, name: str) -> None:
-    """Refuse a file whose headers claim more than it can hold."""
+    """Refuse a file whose headers claim more than it can hold, or that would become far too large."""
     size = file.seek(0, 2)
     try:
-        if layout == "parquet":
-            check_parquet(file, size)
-        else:
-            check_arrow(file, size)
+        n_bytes = check_parquet(file, size) if layout == "parquet" else check_arrow(file, size)
+    except RankscopeError:
+        raise
     except (Damage, struct.error, LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
         reason = str(error) if isinstance(error, Damage) else "its headers cannot be read"
         raise not_readable(name, layout, reason) from error
     finally:
         file.seek(0)
+    check_growth(name, n_bytes, size, usual=TABLE_GROWTH)
+    check_room(name, n_bytes)
+
+
+@contextmanager
+def errors_of_polars(name: str, layout: str) -> Iterator[None]:
+    """Turn what Polars raises into an error of ours, also its panics, which are no exceptions of the usual kind."""
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        yield
+    except RankscopeError:
+        raise
+    except (PolarsError, PanicException, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise cannot_read(name, error) from error
+        if any(word in str(error) for word in _OUT_OF_MEMORY):
+            raise out_of_memory(name, 0) from error
+        is_panic = isinstance(error, PanicException)  # its text is for those who write Polars
+        reason = "its content is damaged" if is_panic else str(error).partition("\n")[0]
+        raise not_readable(name, layout, reason) from error
 
 
 def not_readable(name: str, layout: str, reason: str) -> FormatError:
@@ -55,8 +84,8 @@ def read_at(file: BinaryIO, place: int, n_bytes: int, size: int) -> bytes:
     return file.read(n_bytes)
 
 
-def check_growth(n_bytes: int, n_stored: int) -> None:
-    if not 0 <= n_bytes <= max(_SMALL, _GROWTH * n_stored):
+def check_part(n_bytes: int, n_stored: int) -> None:
+    if not 0 <= n_bytes <= max(SMALL_BYTES, max(_GROWTH, max_growth(_GROWTH)) * n_stored):
         raise Damage(f"a part of {n_stored} bytes is said to become {n_bytes}")
 
 
@@ -137,7 +166,8 @@ class Compact:
         return fields
 
 
-def check_parquet(file: BinaryIO, size: int) -> None:
+def check_parquet(file: BinaryIO, size: int) -> int:
+    """Check all parts of a file, and return how many bytes its values need."""
     n_footer, magic = struct.unpack("<I4s", read_at(file, size - 8, 8, size))
     if magic != b"PAR1":
         raise Damage("it does not end as it should")
@@ -147,17 +177,21 @@ def check_parquet(file: BinaryIO, size: int) -> None:
     groups = footer.get(4, [])
     if sum(group[3] for group in groups) != n_rows:
         raise Damage("its parts do not have as many rows as it has")
+    n_bytes = 0
     for group in groups:
         check_rows(group[3], size)
         for chunk in group[1]:
-            check_chunk(file, chunk[3], size)
+            column = chunk[3]
+            check_chunk(file, column, size)
+            n_bytes += column[5] * _WIDTHS.get(column[1], 8)
+    return n_bytes
 
 
 def check_chunk(file: BinaryIO, column: dict[int, Any], size: int) -> None:
     """Check the pages of a column: each within the column, and none larger or with more values than can be."""
     n_values, n_stored = column[5], column[7]
     check_rows(n_values, size)
-    check_growth(column[6], n_stored)
+    check_part(column[6], n_stored)
     at = min(column[9], column.get(11) or column[9])
     if at < 4 or n_stored < 0 or at + n_stored > size:
         raise Damage("a column lies beyond its end")
@@ -168,7 +202,7 @@ def check_chunk(file: BinaryIO, column: dict[int, Any], size: int) -> None:
         n_page = header[3]
         if n_page < 0 or at + n_header + n_page > end:
             raise Damage("a page lies beyond the end of its column")
-        check_growth(header[2], n_page)
+        check_part(header[2], n_page)
         own = header.get(5) or header.get(7) or header.get(8) or {}
         n_own = own.get(1, 0)
         if not 0 <= n_own <= max(n_values, header[2]):
@@ -234,17 +268,19 @@ class Flat:
             yield struct.unpack_from(form, self.data, start + 4 + i * width)
 
 
-def check_arrow(file: BinaryIO, size: int) -> None:
-    """Check the messages of a file, which its end lists, or of a stream, where one follows the other."""
+def check_arrow(file: BinaryIO, size: int) -> int:
+    """Check the messages of a file, which its end lists, or of a stream, and return the bytes their values need."""
+    n_bytes = 0
     start = read_at(file, 0, min(8, size), size)
     if not start.startswith(b"ARROW1"):
         at = 0
         while at + 8 <= size:
-            n_used = check_message(file, at, size)
+            n_used, n_own = check_message(file, at, size)
             if not n_used:
-                return
+                break
             at += n_used
-        return
+            n_bytes += n_own
+        return n_bytes
     n_footer, magic = struct.unpack("<i6s", read_at(file, size - 10, 10, size))
     if magic != b"ARROW1":
         raise Damage("it does not end as it should")
@@ -253,18 +289,19 @@ def check_arrow(file: BinaryIO, size: int) -> None:
         for place, n_header, _, n_body in footer.structs(field, "<qiiq"):
             if not (0 <= place <= size and 0 <= n_header <= size and 0 <= n_body <= size - place):
                 raise Damage("a part of it lies beyond its end")
-            check_message(file, place, size)
+            n_bytes += check_message(file, place, size)[1]
+    return n_bytes
 
 
-def check_message(file: BinaryIO, at: int, size: int) -> int:
-    """Check one message and return its length; 0 at the end of a stream."""
+def check_message(file: BinaryIO, at: int, size: int) -> tuple[int, int]:
+    """Check one message and return its length, 0 at the end of a stream, and how many bytes its values need."""
     n_header: int
     mark, n_header = struct.unpack("<Ii", read_at(file, at, 8, size))
     n_before = 8
     if mark != 0xFFFFFFFF:  # as written before 2019
         n_before, n_header = 4, mark
     if n_header == 0:
-        return 0
+        return 0, 0
     message = Flat(read_at(file, at + n_before, n_header, size))
     n_body = message.integer(3)
     body = at + n_before + n_header
@@ -274,21 +311,28 @@ def check_message(file: BinaryIO, at: int, size: int) -> int:
     batch = message.table(2)
     if kind == 2 and batch is not None:  # a dictionary holds a batch
         batch = batch.table(1)
+    n_bytes = 0
     if kind in {2, 3} and batch is not None:
-        check_batch(file, batch, body, n_body, size)
-    return n_before + n_header + n_body
+        n_bytes = check_batch(file, batch, body, n_body, size)
+    return n_before + n_header + n_body, n_bytes
 
 
-def check_batch(file: BinaryIO, batch: Flat, body: int, n_body: int, size: int) -> None:
+def check_batch(file: BinaryIO, batch: Flat, body: int, n_body: int, size: int) -> int:
     check_rows(batch.integer(0), size)
+    n_values = n_decoded = 0
     for n_rows, n_missing in batch.structs(1, "<qq"):
         check_rows(n_rows, size)
         if not -1 <= n_missing <= n_rows:
             raise Damage("more values are missing than there are")
+        n_values += n_rows
     is_compressed = batch.place(3) is not None
     for offset, n_bytes in batch.structs(2, "<qq"):
         if not (0 <= offset <= n_body and 0 <= n_bytes <= n_body - offset):
             raise Damage("a part of it lies beyond its end")
+        n_plain = n_bytes
         if is_compressed and n_bytes >= 8:
-            n_plain = struct.unpack("<q", read_at(file, body + offset, 8, size))[0]
-            check_growth(0 if n_plain == -1 else n_plain, n_bytes)
+            n_said = struct.unpack("<q", read_at(file, body + offset, 8, size))[0]
+            n_plain = n_bytes if n_said == -1 else n_said  # as it is where that is shorter
+            check_part(n_plain, n_bytes)
+        n_decoded += n_plain
+    return max(n_decoded, 8 * n_values)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
+from rankscope.experiment.collection import counted
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
 from rankscope.records import or_nan, replace
@@ -19,6 +20,8 @@ from rankscope.report.table import Cell, Table
 
 SHOWN_FAILURES = 20
 """A longer list of failed queries is folded."""
+SHOWN_REASONS = 5
+"""So many reasons why queries failed are listed for a system, unless details are wanted."""
 LATENCY_NOTE = (
     "latency: of single queries, without the first ones after a start; queries/s: in batches where the system takes "
     "them, else as many at a time as it is asked"
@@ -53,17 +56,23 @@ def report_of(benchmark: Benchmark, *, with_figures: bool = True, every_pair: bo
     if benchmark.command:
         footer.append(("command", benchmark.command))
     systems = list(dict.fromkeys(system.name for result in results for system in result.systems))
-    what = ", ".join(systems) if len(systems) <= 4 else f"{len(systems)} systems"
+    scored = [name for name in systems if any(name in (result.scores or ()) for result in results)] or systems
+    what = ", ".join(scored) if len(systems) <= 4 else f"{len(scored)} systems"
     return Report(
-        title=f"{project.primary} · {what} · {', '.join(result.name for result in results)}",
+        title=f"{project.primary} · {what}{left_out_words(len(systems) - len(scored))} · "
+        f"{', '.join(result.name for result in results)}",
         first_screen=tuple(first),
         sections=tuple(sections),
         footer=tuple(dict.fromkeys(footer)),
     )
 
 
+def left_out_words(n: int) -> str:
+    return f", {n} left out" if n else ""
+
+
 def size_words(result: CollectionResult) -> str:
-    return f"{result.parts['docs'].n:,} docs, {queries(len(result.split.measured))}"
+    return f"{counted(result.parts['docs'].n, 'doc')}, {queries(len(result.split.measured))}"
 
 
 def collection_report(
@@ -73,6 +82,8 @@ def collection_report(
     base = Report(result.name, () if result.left_out else (nothing,), (), ())
     if result.comparison is not None:
         base = comparison.report_of(result.comparison, with_figures=with_figures, every_pair=every_pair)
+        n_left_out = len(result.systems) - len(result.comparison.systems)
+        base = replace(base, first_screen=tuple(with_left_out(block, n_left_out) for block in base.first_screen))
     elif result.scores is not None:
         base = evaluation_report.report_of(result.scores, with_figures=with_figures)
     first: list[Block] = []
@@ -81,7 +92,9 @@ def collection_report(
             words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
             first.append(VerdictBlock(f"{system.name} is left out.", words, "bad", system.name))
     first += base.first_screen
-    failed = tuple(failure_words(system, benchmark) for system in result.systems if system.failures)
+    failed = tuple(
+        failure_words(system, result, benchmark.project.primary) for system in result.systems if system.failures
+    )
     if failed:
         first.append(Bullets("Failed queries", failed))
     first.append(TableBlock("Quality and cost", quality_table(result)))
@@ -94,25 +107,48 @@ def collection_report(
         first.append(Bullets("To know", tuple(notes)))
     details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
     choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
-    sections = (details, *choices, *failure_sections(result), *base.sections)
+    failures = failure_sections(result, every_reason=every_pair)
+    sections = (details, *choices, *failures, *base.sections)
     return replace(base, first_screen=tuple(first), sections=sections)
 
 
-def failure_words(system: SystemResult, benchmark: Benchmark) -> str:
-    words = f"{system.name}: {len(system.failures)} of {queries(system.n_queries)} failed and count 0."
-    rest = system.primary_over_answered
-    if rest is not None:
-        words += f" Over the {system.n_answered} that were answered, {benchmark.project.primary} is {show(rest)}."
+def with_left_out(block: Block, n: int) -> Block:
+    """Return a verdict whose subject, such as `nDCG@10 · 3 systems · 40 queries`, says how many others are left out."""
+    if not isinstance(block, VerdictBlock) or not block.subject:
+        return block
+    systems, dot, asked = block.subject.rpartition(" · ")
+    return replace(block, subject=f"{systems}{left_out_words(n)}{dot}{asked}")
+
+
+def failure_words(system: SystemResult, result: CollectionResult, primary: str) -> str:
+    """Say how many queries failed, how many of the others have no docs, and how good those are that did not fail."""
+    n_failed, n_answered, n_empty = len(system.failures), system.n_answered, 0
+    words = f"{system.name}: {n_failed} of {queries(system.n_queries)} failed"
+    if result.scores is not None and system.name in result.scores:
+        words += " and counts 0" if n_failed == 1 else " and count 0"
+        n_empty = result.scores[system.name].counts.missing - n_failed
+    elif system.run is None:
+        n_empty = n_answered
+    if n_empty:
+        words += f"; {n_empty} {'was' if n_empty == 1 else 'were'} answered with no docs"
+        if result.comparison is not None and system.name in result.comparison.systems:
+            words += f", and the comparison counts these {n_failed + n_empty} as not answered"
+    if system.primary_over_answered is not None:
+        rest = "one" if n_answered == 1 else n_answered
+        words += f". Over the {rest} that did not fail, {primary} is {show(system.primary_over_answered)}"
     if system.kept is not None:
-        words += f" An earlier run without failures was kept: {system.kept}."
-    return f"{words} Running again asks only for these."
+        words += f". An earlier run without failures was kept: {system.kept}"
+    return f"{words}. Running again asks only for {'this one' if n_failed == 1 else 'those that failed'}."
 
 
 def reuse_notes(result: CollectionResult) -> Iterator[str]:
     for system in result.systems:
         if system.reused is not None:
-            answers = f"{system.reused.n} of {system.n_answered} answers"
-            yield f"{system.name}: {answers} are from {system.reused.in_words}; --fresh asks anew."
+            n = system.reused.n
+            answers = f"{n} of {system.n_queries} queries' answers {'is' if n == 1 else 'are'}"
+            if system.n_queries == 1:
+                answers = "its only query's answer is"
+            yield f"{system.name}: {answers} from {system.reused.in_words}; --fresh asks anew."
 
 
 def named_after(report: Report, name: str) -> Report:
@@ -154,7 +190,10 @@ def quality_table(result: CollectionResult) -> Table:
         failed = "left out" if system.is_left_out else str(len(system.failures))
         rows.append([Cell(system.name), *cells, *costs, Cell(failed)])
     weighted = "" if scores is None or scores.weighted_by is None else f", weighted by {scores.weighted_by}"
-    notes = (f"{size_words(result)}; means over queries{weighted}, a query without an answer counts 0", LATENCY_NOTE)
+    notes = (
+        f"{size_words(result)}; means over queries{weighted}, one that failed or has no docs counts 0",
+        LATENCY_NOTE,
+    )
     return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
 
 
@@ -201,7 +240,7 @@ def choice_section(choice: Choice, result: CollectionResult, *, with_figures: bo
         score = Cell(show(or_nan(trial.score)), raw=raw, best=trial is choice.best)
         rows.append([*(Cell(value_words(trial.options[name])) for name in names), score])
     same = "the same that all results are about" if result.split.how == "train" else "no result elsewhere is about them"
-    note = f"mean {choice.measure} over the {choice.n_queries} train queries; {same}"
+    note = f"mean {choice.measure} over {counted(choice.n_queries, 'train query')}; {same}"
     table = Table([*names, choice.measure], rows, n_name_columns=len(names), notes=(note,))
     blocks: list[Block] = [Paragraph(words), TableBlock("What was tried", table)]
     if with_figures:
@@ -244,13 +283,13 @@ def choice_figure(choice: Choice) -> Iterator[Figure]:
         measure=choice.measure,
         x_label=x_name,
         title=f"{choice.measure} over {x_name}",
-        subtitle=f"{choice.system}, {choice.n_queries} train queries",
+        subtitle=f"{choice.system}, {counted(choice.n_queries, 'train query')}",
         prefix=identifier("choice", choice.system),
     )
     yield figure_of(chart)
 
 
-def failure_sections(result: CollectionResult) -> Iterator[Section]:
+def failure_sections(result: CollectionResult, *, every_reason: bool) -> Iterator[Section]:
     rows: list[list[Cell]] = []
     reasons: list[str] = []
     for system in result.systems:
@@ -259,8 +298,15 @@ def failure_sections(result: CollectionResult) -> Iterator[Section]:
         alike: dict[str, list[str]] = {}  # reasons that differ in numbers and quoted texts alone; the first is shown
         for answer in system.failures:
             alike.setdefault(re.sub(r"'[^']*'|\d{2,}", "…", answer.reason), []).append(answer.reason)
-        most = sorted(alike.values(), key=len, reverse=True)[:5]
-        reasons += (f"{system.name}: {len(same)} × {same[0]}" for same in most)
+        by_count = sorted(alike.values(), key=len, reverse=True)
+        shown = by_count if every_reason else by_count[:SHOWN_REASONS]
+        for same in shown:
+            alike_words = "such as " if len(set(same)) > 1 else ""
+            reasons.append(f"{system.name}: {len(same)} × {alike_words}{same[0]}")
+        if n_more := len(system.failures) - sum(map(len, shown)):
+            n_other = len(by_count) - len(shown)
+            others = "another reason" if n_other == 1 else f"{n_other} other reasons"
+            reasons.append(f"{system.name}: and {n_more} more, for {others}; --details lists all.")
     if rows:
         table = Table(["system", "query", "reason", "attempts"], rows, n_name_columns=3)
         failed = TableBlock("Queries that failed", table, folded=len(rows) > SHOWN_FAILURES)

@@ -25,7 +25,7 @@ Clock = Callable[[], float]
 
 
 class BadAnswerError(InputError):
-    """An answer that is no ranking: not readable, of another shape, with scores that are no numbers."""
+    """An answer that is no ranking or no vectors: not readable, of another shape, with scores that are no numbers."""
 
 
 class UnreachableError(OptionError, InputError):

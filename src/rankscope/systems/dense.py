@@ -12,9 +12,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from rankscope.errors import InputError, shorten
+from rankscope.errors import shorten
 from rankscope.io.write import replaced
 from rankscope.progress import Progress
+from rankscope.systems.answers import BadAnswerError
 from rankscope.systems.base import DocStore, OptionSystem, Query, RankedDocs, content_hash, text_of
 from rankscope.systems.encoders import (
     OPENAI_URL,
@@ -117,18 +118,18 @@ class Dense(OptionSystem, kw_only=True):
         try:
             matrix = np.ascontiguousarray(vectors, dtype=np.float32)
         except (ValueError, TypeError, OverflowError) as error:
-            raise InputError(
+            raise BadAnswerError(
                 f"{self.model} returned what is no vectors of numbers: {shorten(str(error))}",
                 hint="an encoder returns one vector per text, all of the same length",
             ) from error
         if matrix.ndim != 2 or len(matrix) != len(texts) or not matrix.shape[1]:
             shape = " x ".join(map(str, matrix.shape)) or "a single number"
-            raise InputError(
+            raise BadAnswerError(
                 f"{self.model} returned {shape} for {len(texts)} texts", hint="an encoder returns one vector per text"
             )
         odd = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
         if len(odd):
-            raise InputError(f"{self.model} returned NaN or infinity for the text {shorten(texts[odd[0]])!r}")
+            raise BadAnswerError(f"{self.model} returned NaN or infinity for the text {shorten(texts[odd[0]])!r}")
         return unit_length(matrix) if self.similarity == "cosine" else matrix
 
     def _cached(self, texts: Sequence[str], folder: Path) -> Vectors:

@@ -25,7 +25,7 @@ import numpy as np
 from rankscope.errors import InputError, OptionError, RankscopeError, shorten
 from rankscope.printable import printable
 from rankscope.registry import Entry, Registry
-from rankscope.systems.answers import UnreachableError, reason_of, shown
+from rankscope.systems.answers import BadAnswerError, UnreachableError, reason_of, shown
 from rankscope.systems.options import load_function, need, source_hash, versions_of
 from rankscope.systems.secrets import secrets_in, url_without_secrets
 from rankscope.systems.vector_index import Vectors
@@ -259,12 +259,12 @@ class Endpoint(msgspec.Struct, dict=True):
             rows = sorted(answer["data"], key=lambda row: row["index"])
             places, vectors = [row["index"] for row in rows], [row["embedding"] for row in rows]
         except (TypeError, KeyError, IndexError) as error:
-            raise InputError(
+            raise BadAnswerError(
                 f"{self._where} answered without embeddings: {shown(answer)}",
                 hint="is this an endpoint for embeddings, and the model one of its models?",
             ) from error
         if places != list(range(len(texts))):
-            raise InputError(
+            raise BadAnswerError(
                 f"{self._where} answered with vectors for the places {shown(places)} of {len(texts)} texts",
                 hint="it must return one vector per text, with index 0, 1, 2 …",
             )
@@ -303,7 +303,7 @@ class Endpoint(msgspec.Struct, dict=True):
             except Exception as error:
                 is_nobody = isinstance(error, ConnectionRefusedError | NobodyThereError | socket.gaierror)
                 if attempt == self.n_attempts or (is_nobody and attempt >= _FIRST_ATTEMPTS):
-                    kind = UnreachableError if is_nobody else InputError
+                    kind = UnreachableError if is_nobody else BadAnswerError
                     raise kind(
                         f"{self._where} did not answer in {attempt} attempts: {reason_of(error)}",
                         hint="is it running, and is base_url right?",
@@ -321,7 +321,7 @@ class Endpoint(msgspec.Struct, dict=True):
             said, hint = f"see {printable(moved)}", "redirections are not followed: give the address that it points to"
         elif reply.status in (401, 403):
             hint = 'name the key: api_key = "${NAME}", where NAME is the environment variable that holds it'
-        kind = UnreachableError if moved or reply.status in (401, 403, 404) else InputError
+        kind = UnreachableError if moved or reply.status in (401, 403, 404) else BadAnswerError
         return kind(f"{self._where} answered {reply.status}: {said}", hint=hint)
 
 

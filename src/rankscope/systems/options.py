@@ -57,6 +57,10 @@ class Option(msgspec.Struct, frozen=True):
         return bool(self.marks.get("system"))
 
 
+class LoadError(OptionError):
+    """A function, or the module that it is in, cannot be loaded."""
+
+
 MISSING: Any = msgspec.NODEFAULT
 _UNIONS = (Union, types.UnionType)
 
@@ -195,22 +199,24 @@ def load_function(target: str | Callable[..., Any], *, what: str) -> Callable[..
     try:
         found: Any = load_module(module_name)
     except ImportError as error:
-        raise OptionError(
+        raise LoadError(
             f"{what} {target!r}: {error}", hint="is the module on PYTHONPATH, or in the current folder?"
         ) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever a module does when it is loaded, sys.exit too
-        raise OptionError(
-            f"{what} {target!r}: loading {module_name} fails: {type(error).__name__}: {error}",
+        from rankscope.systems.answers import reason_of
+
+        raise LoadError(
+            f"{what} {target!r}: loading {module_name} fails: {reason_of(error)}",
             hint=f"import {module_name} in Python to see where",
         ) from error
     for part in path.split("."):
         if not hasattr(found, part):
-            raise OptionError(f"{what} {target!r}: {module_name} has no {path}", hint=did_you_mean(part, dir(found)))
+            raise LoadError(f"{what} {target!r}: {module_name} has no {path}", hint=did_you_mean(part, dir(found)))
         found = getattr(found, part)
     if not callable(found):
-        raise OptionError(f"{what} {target!r} is a {type(found).__name__}, not a function")
+        raise LoadError(f"{what} {target!r} is a {type(found).__name__}, not a function")
     return found  # type: ignore[no-any-return]
 
 

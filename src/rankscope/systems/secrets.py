@@ -91,9 +91,9 @@ class Secrets(msgspec.Struct, frozen=True, dict=True):
             return
         error.args = tuple(self.hide(part) if isinstance(part, str) else part for part in error.args)
         for name in ("message", "hint", "filename", "strerror", "object", "msg"):
-            text = getattr(error, name, None)
-            if isinstance(text, str) and (hidden := self.hide(text)) != text:
-                with suppress(AttributeError, TypeError):
+            with suppress(Exception, SystemExit, GeneratorExit):  # whatever an error of somebody's own does there
+                text = getattr(error, name, None)
+                if isinstance(text, str) and (hidden := self.hide(text)) != text:
                     setattr(error, name, hidden)
         self._hide_in_error(error.__cause__, (*seen, id(error)))
         self._hide_in_error(error.__context__, (*seen, id(error)))

@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.parse
 import urllib.request
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -267,18 +268,51 @@ def _send(manager: urllib3.PoolManager, request: HttpRequest, deadline: float) -
         response.release_conn()
     except urllib3.exceptions.HTTPError as error:
         raise plain_error(error) from error
+    content = unpacked(content, response.headers.get("Content-Encoding", ""))
     return HttpReply(response.status, dict(response.headers.items()), content)
 
 
 def read_until(deadline: float, response: urllib3.BaseHTTPResponse) -> bytes:
     """Read an answer bit by bit, so that one without end is given up while it arrives."""
     content = bytearray()
-    while chunk := response.read1(1 << 16):
+    while chunk := response.read1(1 << 16, decode_content=False):
         content += chunk
-        if len(content) > LARGEST_ANSWER_BYTES:
-            raise http.client.HTTPException(f"the answer is longer than {LARGEST_ANSWER_BYTES >> 20} MB")
+        check_length(len(content))
         seconds_left(deadline)
     return bytes(content)
+
+
+def check_length(n_bytes: int) -> None:
+    if n_bytes > LARGEST_ANSWER_BYTES:
+        raise http.client.HTTPException(f"the answer is longer than {LARGEST_ANSWER_BYTES >> 20} MB")
+
+
+def unpacked(content: bytes, encodings: str) -> bytes:
+    """Return content without compression, where all of it has come: urllib3 would take part of it for the whole."""
+    for encoding in reversed([name.strip().lower() for name in encodings.split(",")]):
+        if encoding in ("gzip", "x-gzip", "deflate"):
+            content = inflated(content, is_gzip=encoding != "deflate")
+        elif encoding in ("br", "compress", "x-compress", "zstd"):
+            raise http.client.HTTPException(f"the answer is compressed as {encoding}, which was not asked for")
+    return content
+
+
+def inflated(content: bytes, *, is_gzip: bool) -> bytes:
+    """Return all parts of a compressed answer; each has to be there up to its checksum."""
+    is_bare = not is_gzip and content[:1] and content[0] & 0x0F != zlib.DEFLATED  # deflate without a header
+    window = zlib.MAX_WBITS + 16 if is_gzip else -zlib.MAX_WBITS if is_bare else zlib.MAX_WBITS
+    found = bytearray()
+    while content:
+        part = zlib.decompressobj(window)
+        try:
+            found += part.decompress(content, LARGEST_ANSWER_BYTES + 1 - len(found))
+        except zlib.error as error:
+            raise http.client.HTTPException(f"the compressed answer is damaged: {error}") from error
+        check_length(len(found))
+        if not part.eof:
+            raise http.client.HTTPException("the compressed answer is cut off")
+        content = part.unused_data.lstrip(b"\0")
+    return bytes(found)
 
 
 def seconds_left(deadline: float) -> float:

@@ -44,6 +44,17 @@ def test_a_beir_folder(beir):
     assert [part.n for part in found.parts.values()] == [3, 2, 3]
 
 
+def test_the_file_that_is_called_docs_goes_before_others(beir):
+    (beir / "corpus-old.jsonl").write_text(jsonl([{"_id": "d9", "text": "Something else."}]))
+    assert len(load_collection(spec_of(beir)).docs) == 3
+
+
+def test_queries_need_a_text(beir):
+    (beir / "queries.jsonl").write_text(jsonl([{"_id": "q1", "level": "hard"}, {"_id": "q2", "level": "easy"}]))
+    with pytest.raises(InputError, match="text"):
+        load_collection(spec_of(beir))
+
+
 def sha256(*lines):
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 

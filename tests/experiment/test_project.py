@@ -57,6 +57,13 @@ def test_the_smallest_file_on_the_real_folder(shared_data):
     assert len(load_collection(project.collections["scifact"]).docs) == 5183
 
 
+@pytest.mark.parametrize(("key", "least"), [("seeds", 0), ("depth", 1)])
+def test_the_smallest_numbers_that_can_be(key, least):
+    assert getattr(read(f"{key} = {least}\n{SMALLEST}"), key) in (least, (least,))
+    with pytest.raises(OptionError, match=key):
+        read(f"{key} = {least - 1}\n{SMALLEST}")
+
+
 def test_everything_at_once(write):
     text = """\
 measures = ["nDCG@10", "ap", "R@100"]

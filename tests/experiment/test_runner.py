@@ -8,6 +8,7 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from rankscope.experiment.project import load_project
 from rankscope.experiment.results import Latency
 from rankscope.experiment.run_files import file_name
 from rankscope.experiment.runner import RunKeywords, RunOptions, run_project
+from rankscope.experiment.scoring import seed_note
 from rankscope.experiment.splits import make_split, reveals
 from rankscope.systems.base import Query
 from rankscope.systems.working_directory import load_module, working_directory
@@ -220,6 +222,21 @@ class TestRunning:
         assert any("no attribute mood" in note for note in result.notes)
         assert any("each of the seeds 3, 4" in note or "depend on the seed" in note for note in result.notes)
 
+    @pytest.mark.parametrize(
+        ("second", "words"),
+        [
+            (["better", "same"], "The verdicts are the same with each of the seeds 3, 4."),
+            (["better", "worse"], "1 verdict of 2 depends on the seed (of 3, 4): too close to call."),
+            (["cannot_tell", "worse"], "2 verdicts of 2 depend on the seed (of 3, 4): too close to call."),
+        ],
+    )
+    def test_verdicts_that_depend_on_the_seed_are_told(self, second, words):
+        first, other = (
+            [SimpleNamespace(final_verdict=SimpleNamespace(code=code)) for code in codes]
+            for codes in (["better", "same"], second)
+        )
+        assert seed_note([3, 4], [first, other]) == words
+
     def test_queries_count_by_their_weight(self, small):
         path = small.folder / "small" / "queries.jsonl"
         queries = [json.loads(line) for line in path.read_text().splitlines()]
@@ -398,6 +415,9 @@ class TestChoosing:
         (entry,) = reveals(split)
         assert entry.command == "rankscope run --reveal"
         assert entry.n_queries == 20
+        assert "revealed for the first time." in result.split.words
+        (again,) = run_project(project, RunOptions(reveal=True)).collections
+        assert "revealed 2 times so far." in again.split.words
 
     def test_a_hold_out_stays_hidden(self, choosy):
         split = with_split(choosy)

@@ -343,7 +343,7 @@ def stored_split(options: RunOptions, collection: Collection, path: Path, judged
     holdout = reveal(path, command=options.command, queries=collection.queries, group=collection.spec.group)
     inside = set(holdout.query_ids)
     measured = tuple(query for query in judged if query in inside)
-    times = "for the first time" if holdout.n_reveals == 1 else f"for the {holdout.n_reveals}. time"
+    times = "for the first time" if holdout.n_reveals == 1 else f"{holdout.n_reveals} times so far"
     words = f"Results are about the {len(measured)} held-out queries, revealed {times}."
     return TrainTestSplit(train, measured, "holdout", words)
 

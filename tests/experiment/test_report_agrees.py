@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import rankscope as rs
 from rankscope.cli import main
 from rankscope.experiment import retrieve
 from rankscope.experiment.project import load_project
 from rankscope.experiment.results import Benchmark
 from rankscope.experiment.runner import run_project
 from rankscope.report.benchmark import report_of
+from rankscope.report.benchmark_json import run_schema
 from rankscope.report.render import render
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -160,6 +162,32 @@ class TestReuse:
         assert "one: its only query's answer is from an earlier run of" in words_of(run(small, "one"))
 
 
+class TestAttempts:
+    @pytest.mark.parametrize("batch", [1, 4])
+    def test_they_count_calls_with_the_query_alone(self, small, monkeypatch, batch):
+        monkeypatch.setattr(retrieve, "TIMED_QUERIES", 0)
+        monkeypatch.setattr(retrieve, "BATCH", batch)
+        small.add(
+            "asked = []\n"
+            "def unsteady(queries):\n"
+            "    asked.append([query.id for query in queries])\n"
+            "    if 'q3' in asked[-1] or asked[-1] == ['q5'] and asked.count(['q5']) == 1:\n"
+            "        raise ValueError('not now')\n"
+            "    if len(queries) > 1:\n"
+            "        raise ValueError('one by one')\n"
+            "    return [docs_for(query.id) for query in queries]\n"
+        )
+        small.write(systems("unsteady", also="batch = true\n"))
+        (system,) = run_project(load_project(small.folder)).collections[0].systems
+        assert [(failure.query, failure.attempts) for failure in system.failures] == [("q3", 2)]
+        assert system.n_retried == 1, "q5 was answered at the second attempt, and q3 never"
+
+    def test_the_schema_says_what_they_are(self):
+        text = json.dumps(run_schema())
+        assert "not counting a batch that failed" in text
+        assert "Answered queries that took more than one attempt" in text
+
+
 class TestCounts:
     def test_one_query_failed(self, small, monkeypatch, capsys):
         small.write(systems("one", "but_one"))
@@ -198,3 +226,14 @@ class TestCounts:
         assert "1 query without judgments was not asked." in words
         assert "1 judged query that the collection does not have is left out." in words
         assert "but only 1 was asked for." in words
+
+
+def test_the_page_names_the_file_of_a_run_whose_ids_do_not_fit_into_trec_text(small):
+    corpus = small.folder / "small/corpus.jsonl"
+    corpus.write_text(corpus.read_text().replace('"d1"', '"d 1"'))
+    small.add("def blank(query):\n    return ['d 1', 'd2']\n")
+    run_file = run(small, "blank").collections[0].systems[0].run
+    assert run_file == "results/runs/small/blank.jsonl.gz"
+    assert len(rs.Run(str(small.folder / run_file))["q1"]) == 2
+    page = (Path(__file__).parents[2] / "docs/run.md").read_text()
+    assert "written as `bm25.jsonl.gz` instead" in " ".join(page.split())

@@ -246,7 +246,7 @@ class Journal:
         elif damaged:
             n_header = len(self._header)
             of_header = damaged[0][0] < n_header <= first_sound  # nothing that is sound stands in its place
-            self._mend([place for place in damaged if place[0] < end], header=of_header and end > 0)
+            self._overwrite([place for place in damaged if place[0] < end], header=of_header and end > 0)
             self._note_damage(
                 [place for place in damaged if not of_header or sum(place) > n_header], of_header=of_header
             )
@@ -273,7 +273,7 @@ class Journal:
             f"it was kept as {old.name}."
         )
 
-    def _mend(self, places: Sequence[tuple[int, int]], *, header: bool) -> None:
+    def _overwrite(self, places: Sequence[tuple[int, int]], *, header: bool) -> None:
         """Overwrite damaged lines, so that they are not found again, and write the header anew."""
         with self.path.open("r+b") as stream:
             for start, length in places:

@@ -73,11 +73,12 @@ class Choice(Record):
 
 
 class FailedQuery(Record):
-    """A query without an answer."""
+    """A query that failed; one that was answered with no docs did not."""
 
     query: str
     reason: str
     attempts: int
+    """How often it was asked in the run that says so, not counting a batch that failed; 0 where it was not asked."""
 
 
 class UnknownDocs(Record):
@@ -114,7 +115,7 @@ class Costs(Record):
     latency_ms: Latency | None = None
     """Of single queries."""
     queries_per_second: float | None = None
-    """Over the batches, where queries were asked in batches; over all calls otherwise."""
+    """Answered queries, by the time of the batches where there are any, of all calls otherwise; None without any."""
     index_s: float | None = None
     """Seconds that indexing took, with all that the system is made of."""
     index_bytes: int | None = None
@@ -148,13 +149,14 @@ class SystemResult(Record):
     """The run's file, from the folder of the project; None where nothing was retrieved."""
     n_queries: int
     n_answered: int
+    """Queries that did not fail, also those answered with no docs."""
     n_retried: int
-    """How many answers took more than one attempt."""
+    """Answered queries that took more than one attempt; of those that failed, see their attempts."""
     failures: tuple[FailedQuery, ...]
     finding: UnknownDocs | None
     """Where what it returns are not ids of docs, or where it cannot be asked at all."""
     primary_over_answered: float | None
-    """The primary measure without the failed queries; None where none failed."""
+    """The primary measure over the queries that did not fail; None where none failed."""
     costs: Costs
     reused: ReusedAnswers | None = None
     """The answers of earlier runs among these; None where all were asked for now."""
@@ -230,7 +232,7 @@ class Benchmark(Record, eq=False):
 
     @property
     def n_failed(self) -> int:
-        """Queries without an answer, over all systems and collections."""
+        """Queries that failed, added up over all systems and collections."""
         return sum(result.n_failed for result in self.collections)
 
     @property
@@ -307,7 +309,7 @@ class BenchmarkRecord(StoredRecord):
     depth: int
     """How many docs each system was asked for."""
     n_failed: int
-    """Queries without an answer, over all systems and collections."""
+    """Queries that failed, added up over all systems and collections."""
     n_left_out: int
     """Systems that are not evaluated, over all collections: see their finding."""
     collections: tuple[CollectionRecord, ...]

@@ -18,6 +18,12 @@ def printable(text: str) -> str:
     return text if text.isprintable() else UNSAFE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun, e.g. `1 query` or `1,200 queries`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
+
+
 def printable_lines(text: str) -> str:
     """Do so for a text of several lines."""
     return "\n".join(map(printable, text.split("\n")))

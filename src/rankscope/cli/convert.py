@@ -16,6 +16,7 @@ from rankscope.cli.style import show
 from rankscope.errors import RankscopeWarning
 from rankscope.io.conversion import convert
 from rankscope.io.formats import format_to_write
+from rankscope.printable import counted
 
 EPILOG = """\
 examples:
@@ -51,5 +52,5 @@ def run(args: argparse.Namespace) -> int:
         skipped = f"{len(done.bad_lines)} bad lines were skipped; the first is {done.bad_lines[0]}"
         warnings.warn(skipped, RankscopeWarning, stacklevel=1)
     formats = f"{done.source_format} -> {done.target_format}"
-    show(f"{done.kind}: {done.n_rows} rows, {done.n_queries} queries, {formats}", file=sys.stderr)
+    show(f"{done.kind}: {counted(done.n_rows, 'row')}, {counted(done.n_queries, 'query')}, {formats}", file=sys.stderr)
     return FINE

@@ -16,6 +16,7 @@ from rankscope.data.loading import load_runs, name_of
 from rankscope.errors import OptionError
 from rankscope.io.formats import format_to_write
 from rankscope.io.write import write_run
+from rankscope.printable import counted
 from rankscope.systems.fusion import METHODS, NORMS, RRF_K, fuse
 
 EPILOG = """\
@@ -57,5 +58,8 @@ def run(args: argparse.Namespace) -> int:
     rows = fused.rows
     write_run(rows, args.output)
     n_queries = len(set(rows.query)) + len(rows.empty_queries)
-    show(f"{name}: {len(rows)} rows, {n_queries} queries, {args.method} of {len(runs)} runs", file=sys.stderr)
+    show(
+        f"{name}: {counted(len(rows), 'row')}, {counted(n_queries, 'query')}, {args.method} of {len(runs)} runs",
+        file=sys.stderr,
+    )
     return FINE

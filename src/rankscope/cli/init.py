@@ -14,10 +14,11 @@ from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import check_ending
 from rankscope.cli.style import show
 from rankscope.errors import OptionError, RankscopeError
-from rankscope.experiment.collection import counted, find_docs, find_qrels, find_queries, load_collection
+from rankscope.experiment.collection import find_docs, find_qrels, find_queries, load_collection
 from rankscope.experiment.init_file import SYSTEMS, InitOptions, project_text
 from rankscope.experiment.project import FILE, read_project
 from rankscope.io.files import write_text
+from rankscope.printable import counted
 
 DEFAULT_SYSTEMS = "bm25,dense,hybrid"
 DEFAULT_PRIMARY = "nDCG@10"

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from rankscope.comparison.pairs import WithoutTopUnit
 from rankscope.comparison.records import Code, PairResult, Stratum, UnjudgedCheck, Verdict
+from rankscope.printable import counted
 from rankscope.records import Record, or_nan
 from rankscope.stats.family import CORRECTIONS
 
@@ -128,7 +129,7 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code == "not_comparable":
         return known.problem or "No query has a score of both."
     if code in ("identical", "same") and not pair.differs:
-        return f"Both have the same {pair.measure} on each of {count_words(pair.n_queries, 'query')}."
+        return f"Both have the same {pair.measure} on each of {counted(pair.n_queries, 'query')}."
     if code == "not_safe":
         return "" if pair.unjudged is None else not_safe_words(pair, pair.unjudged, margin)
     side = f"Its {pair.measure} is {direction(pair)}"
@@ -151,11 +152,6 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code in ("better", "worse") or because == "unjudged":
         return f"{where}, more than {margin}."
     return f"{where}; the interval reaches into {margin}."
-
-
-def count_words(n: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{n:,} {noun if n == 1 else plural}"
 
 
 def what_could_be_found(pair: PairResult) -> str:
@@ -227,7 +223,7 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
         if n:
             share = n / pair.n_members
             more = f" That is {share:.0%} of all: the rest may not stand for them." if share > MANY_UNDEFINED else ""
-            yield f"{count_words(n, 'query')} left out, as {why}.{more}"
+            yield f"{counted(n, 'query')} left out, as {why}.{more}"
     rest = known.without_top_unit
     if code in CLAIMS and rest is not None and not math.isnan(rest.error):
         after = call(pair, rest)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankscope.arrays import Floats, Ints, offsets_of
-from rankscope.data.run import QueryDocs, counted
+from rankscope.data.run import QueryDocs
 from rankscope.data.sources import FileSource, Origin, file_source
 from rankscope.errors import DuplicateError, GradeError, InputError, OptionError, UnknownNameError
 from rankscope.io.limits import max_line_bytes
 from rankscope.io.text import TrecFile
 from rankscope.light import LightRecord
 from rankscope.native import index_qrels_text, kernel
+from rankscope.printable import counted
 
 if TYPE_CHECKING:
     from rankscope.data.shapes import QrelsLike
@@ -180,7 +181,7 @@ class Qrels(QueryDocs):
 
     def __repr__(self) -> str:
         n_rows = self.kernel_index.n_rows if self.kernel_index else len(self.rows)
-        queries, judgments = counted(len(self), "query", "queries"), counted(n_rows, "judgment", "judgments")
+        queries, judgments = counted(len(self), "query"), counted(n_rows, "judgment")
         return f"Qrels({queries}, {judgments})"
 
 

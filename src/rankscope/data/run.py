@@ -16,6 +16,7 @@ from rankscope.checks import check_options
 from rankscope.data.sources import DictSource, Origin, file_source, own_source, shared_source
 from rankscope.errors import DuplicateError, IdError, InputError, ScoreError, UnknownNameError
 from rankscope.light import LightRecord
+from rankscope.printable import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,12 +209,8 @@ class Run(QueryDocs):
 
     def __repr__(self) -> str:
         path = getattr(self.source, "path", None)
-        shown = f"file {path!r}" if path else counted(len(self), "query", "queries")  # a file is not read for this
+        shown = f"file {path!r}" if path else counted(len(self), "query")  # a file is not read for this
         return f"Run({shown})" if self.name is None else f"Run({self.name!r}, {shown})"
-
-
-def counted(n: int, one: str, several: str) -> str:
-    return f"{n} {one if n == 1 else several}"
 
 
 def wrap(data: Any, *, name: str | None = None) -> Run:

@@ -20,6 +20,7 @@ from rankscope.experiment.doc_files import CollectionDocs, DocFile, StreamedDocs
 from rankscope.experiment.fingerprint import FileState, cached_scan, qrels_digest, queries_digest, read_unchanged
 from rankscope.io.rows import QrelsRows
 from rankscope.io.source import missing
+from rankscope.printable import counted
 from rankscope.records import Options, Record
 from rankscope.systems.base import Doc, Query
 from rankscope.systems.options import need
@@ -345,9 +346,3 @@ def ir_docs(dataset: Any) -> Iterator[Doc]:
         title = str(row.pop("title", "") or "")
         text = str(row.pop("text") if "text" in row else record.default_text())
         yield Doc(str(row.pop("doc_id")), text, title, {key: value for key, value in row.items() if value})
-
-
-def counted(n: int, what: str) -> str:
-    """Return a number with its noun, e.g. `1 query` or `1,200 queries`."""
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"1 {what}" if n == 1 else f"{n:,} {plural}"

@@ -15,11 +15,11 @@ from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.data.run import Run
 from rankscope.evaluation import EvaluateRequest, evaluate_request
-from rankscope.experiment.collection import counted
 from rankscope.experiment.results import Benchmark, SystemResult
 from rankscope.experiment.session import CollectionSession
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
+from rankscope.printable import counted
 
 
 def score_runs(

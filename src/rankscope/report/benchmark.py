@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rankscope._version import __version__
-from rankscope.experiment.collection import counted
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
 from rankscope.measures.scores import show
+from rankscope.printable import counted
 from rankscope.records import or_nan, replace
 from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures

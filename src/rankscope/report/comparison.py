@@ -226,12 +226,12 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     """Answer, one by one, what a careful reader asks before believing a verdict."""
     worth = min(float(pair.n_units), pair.n_effective)
     enough: doc.Tone = "good" if worth >= wording.CAUTION_UNITS else "caution" if worth >= wording.MIN_UNITS else "bad"
-    counted = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
+    n_words = f"{queries(pair.n_queries)} {'has' if pair.n_queries == 1 else 'have'} both scores"
     if pair.clustered:
-        counted += f", in {pair.n_units} clusters, which are what counts"
+        n_words += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
-        counted += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
-    yield doc.Signal("Queries", enough, f"{counted}.")
+        n_words += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
+    yield doc.Signal("Queries", enough, f"{n_words}.")
     if pair.mde.value is not None and pair.differs:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
         found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
@@ -276,15 +276,15 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
         for c in pairs
     ]
     sizes = sorted({c.n_queries for c in pairs})
-    counted = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
+    n_words = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     if pair.clustered:
-        counted += f" in {max(c.n_units for c in pairs)} clusters"
-    family = f"{CORRECTIONS.summary(comparison.correction)}, {wording.count_words(pair.p.family_size, 'comparison')}"
-    against = f"Δ against {comparison.baseline or 'the other'}, {wording.measure_words(pair)}, {counted}"
+        n_words += f" in {max(c.n_units for c in pairs)} clusters"
+    family = f"{CORRECTIONS.summary(comparison.correction)}, {counted(pair.p.family_size, 'comparison')}"
+    against = f"Δ against {comparison.baseline or 'the other'}, {wording.measure_words(pair)}, {n_words}"
     notes = [f"{against}; verdict, interval and p come from one critical value: {family}"]
     still = sum(not c.differs for c in pairs)
     if still:
-        notes.append(f"{wording.count_words(still, 'pair')} without any difference take no part in it")
+        notes.append(f"{counted(still, 'pair')} without any difference take no part in it")
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z", "mean"))
 
 

@@ -11,7 +11,8 @@ from rankscope.analysis.movement import MovedDoc
 from rankscope.analysis.overview import RANK_BANDS, count_by_band
 from rankscope.analysis.unjudged import DocToJudge
 from rankscope.comparison.records import Code, Comparison, PairResult, QueryGroup, Stratum
-from rankscope.comparison.verdict import count_words, decimals, measure_words, unit_word, with_sign
+from rankscope.comparison.verdict import decimals, measure_words, unit_word, with_sign
+from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report.charts import figures
 from rankscope.report.charts.sources import pair_scores
@@ -125,7 +126,7 @@ def exploratory_words(comparison: Comparison) -> str:
         names = ", ".join(dict.fromkeys(part.attribute for part in parts))
         held.append(f"{len(parts)} on part of the queries (by {names})")
     share = f"{comparison.settings.false_discoveries:.0%}"
-    family = count_words(n_measures + len(parts), "comparison")
+    family = counted(n_measures + len(parts), "comparison")
     return f"false discoveries controlled at {share} over {family}, {' and '.join(held)} (Benjamini-Hochberg)"
 
 

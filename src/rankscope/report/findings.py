@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from rankscope.analysis.validate import LEVELS, ValidationReport
-from rankscope.printable import printable
+from rankscope.printable import counted, printable
 from rankscope.records import Record
 
 STYLES = {"error": "bold red", "warning": "yellow", "remark": "dim"}
@@ -32,7 +32,9 @@ class FindingLine(Record):
 def text_lines(report: ValidationReport) -> Iterator[FindingLine]:
     for file in report.files:
         yield FindingLine(f"{file.path} ({file.kind}, {file.format})", style="bold")
-        yield FindingLine(f"{file.n_rows:,} rows, {file.n_queries:,} queries", indent=INDENT, style="dim")
+        yield FindingLine(
+            f"{counted(file.n_rows, 'row')}, {counted(file.n_queries, 'query')}", indent=INDENT, style="dim"
+        )
         for finding in report.findings:
             if finding.where != file.path:
                 continue

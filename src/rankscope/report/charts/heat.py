@@ -14,6 +14,7 @@ from rankscope.analysis.overview import SEEN_DOCS, run_overlap
 from rankscope.comparison.records import Comparison
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
+from rankscope.printable import counted
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts import svg
@@ -331,7 +332,7 @@ class OverlapChart(Chart):
             return f"{pair['a']} and {pair['b']} share {n.shown(pair['shared'])}, RBO {n.shown(pair['rbo'])}"
 
         pairs = n.list_words(self.records(), words, "more pair") or "no pair"
-        return f"Overlap of the first {self.depth:,} docs between {n.counted(len(self.names), 'system')}: {pairs}."
+        return f"Overlap of the first {self.depth:,} docs between {counted(len(self.names), 'system')}: {pairs}."
 
     def draw(self, drawing: Drawing) -> None:
         """Draw the legend and the square; rows carry names and numbers, columns only the numbers."""

@@ -13,6 +13,7 @@ from rankscope.analysis.overview import RECALLS, precision_by_recall, scores_by_
 from rankscope.comparison.known_measures import with_directions
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.measures.score_files import read_scores
+from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.report.charts import axes
 from rankscope.report.charts import numbers as n
@@ -126,7 +127,7 @@ class CurvesChart(Chart):
             dot = marker(MARKERS[i], SWATCH / 2, 0, 3.8, fill=SERIES[i])
             keys.append((straight(0, 0, SWATCH, 0, **stroke_of(i)) + dot, line.name))
         if others:
-            keys.append((straight(0, 0, SWATCH, 0, stroke=AXIS), n.counted(len(others), "other system")))
+            keys.append((straight(0, 0, SWATCH, 0, stroke=AXIS), counted(len(others), "other system")))
         drawing.legend(keys)
         height = 300 if drawing.layout.is_wide else 240
         plot = axes.plot_with_axes(drawing, *self.axes(), x_label=self.x_label, y_label=self.measure, height=height)
@@ -275,7 +276,7 @@ class TrendChart(Chart):
             goal = f" {missed:,} of {len(known):,} miss the target of {n.shown(self.target)}."
         return (
             f"{self.measure} from {n.shown(first.value)} at {first.label} to {n.shown(last.value)} at {last.label}, "
-            f"{n.counted(len(known), 'value')}.{goal}"
+            f"{counted(len(known), 'value')}.{goal}"
         )
 
     def draw(self, drawing: Drawing) -> None:

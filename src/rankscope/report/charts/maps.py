@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from rankscope.errors import OptionError
 from rankscope.measures.parse import parse_measure, parse_measures
 from rankscope.measures.spec import MeasureFamily
+from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts import svg
@@ -103,7 +104,7 @@ class MapChart(Chart):
     def alt(self) -> str:
         x_label, y_label = self.axis_labels
         front = n.list_words([self.placed[i] for i in self.front], lambda point: point.words, "more system")
-        systems = n.counted(len(self.placed), "system")
+        systems = counted(len(self.placed), "system")
         return f"{systems} by {x_label} and {y_label}. No other system is better in both than {front}."
 
     def draw(self, drawing: Drawing) -> None:
@@ -134,7 +135,7 @@ class MapChart(Chart):
         n_named = self.write_names(drawing, plot, corners)
         n_placed, n_undefined = len(self.placed), len(self.points) - len(self.placed)
         unnamed = f"{n_named} of {n_placed} systems are named; the others had no room" if n_named < n_placed else ""
-        undefined = f"{n.counted(n_undefined, 'system')} undefined, not drawn" if n_undefined else ""
+        undefined = f"{counted(n_undefined, 'system')} undefined, not drawn" if n_undefined else ""
         drawing.notes([unnamed, undefined])
 
     def write_names(self, drawing: Drawing, plot: Plot, corners: Sequence[svg.Point]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from rankscope.errors import OptionError
+from rankscope.printable import counted
 from rankscope.records import Record, replace
 
 Item = TypeVar("Item")
@@ -110,14 +111,6 @@ def fixed(value: float, decimals: int) -> str:
     """Return a value with some decimals; what rounds to zero has no sign."""
     text = f"{value:,.{decimals}f}"
     return text.replace("-", MINUS) if float(text.replace(",", "")) else text.lstrip("-")
-
-
-def counted(n: int, singular: str, plural: str = "") -> str:
-    return f"{n:,} {singular if n == 1 else plural or f'{singular}s'}"
-
-
-def counted_queries(n: int) -> str:
-    return counted(n, "query", "queries")
 
 
 def list_words(items: Sequence[Item], words: Callable[[Item], str], more: str, *, most: int = TOLD) -> str:

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, Literal, Self
 
 from rankscope.comparison.records import Comparison, PairResult
+from rankscope.printable import counted
 from rankscope.records import Record, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Plot, Scale, axis_name, draw_y_axis, linear_axis, plot_with_axes
@@ -53,14 +54,14 @@ class PairChart(Chart, kw_only=True):
     def tally(self) -> str:
         (a, b), counts = self.names, self.counts
         second, first, equal = (f"{counts[side]:,}" for side in ("second", "first", "equal"))
-        total = n.counted_queries(sum(counts.values()))
+        total = counted(sum(counts.values()), "query")
         return f"{b} is better on {second}, {a} on {first}, equal on {equal} of {total}"
 
     @property
     def undefined(self) -> str:
         """How many queries have no place in the chart; nothing where all have."""
         n_undefined = len(self.records()) - sum(self.counts.values())
-        return f"{n.counted_queries(n_undefined)} undefined, not drawn" if n_undefined else ""
+        return f"{counted(n_undefined, 'query')} undefined, not drawn" if n_undefined else ""
 
 
 def pair_options(comparison: Comparison, pair: PairResult, kind: str) -> dict[str, Any]:
@@ -138,7 +139,7 @@ class DifferencesChart(PairChart):
         first_loss = len(ordered) - len(losses)
         for side, start, fill, name in ((gains, 0, GOOD, "gains"), (losses, first_loss, hatch, "losses")):
             if len(ordered) > MOST_BARS and side:
-                words = tip(f"{n.counted_queries(len(side))}: {name}")
+                words = tip(f"{counted(len(side), 'query')}: {name}")
                 drawing.add(element("path", words, d=outline(side, start, len(ordered), scale, box), fill=fill))
                 continue
             for i, (query, value) in enumerate(side, start):
@@ -148,8 +149,8 @@ class DifferencesChart(PairChart):
                 drawing.add(rectangle(left, top, left + step - gap, bottom, words, fill=fill))
         drawing.add(straight(box.left, scale(0), box.right, scale(0), stroke=AXIS))
         drawing.y = box.bottom + 10
-        axis_name(drawing, f"{n.counted_queries(len(ordered))}, from the largest gain to the largest loss", box)
-        same = f"equal: {n.counted_queries(len(equal))}" if equal else ""
+        axis_name(drawing, f"{counted(len(ordered), 'query')}, from the largest gain to the largest loss", box)
+        same = f"equal: {counted(len(equal), 'query')}" if equal else ""
         drawing.notes([self.extremes, "; ".join(filter(None, [same, self.undefined]))])
 
 
@@ -240,7 +241,7 @@ class ScatterChart(PairChart):
             drawing.add(group(markers, **look, fill_opacity=0.75))
         near = "at or near the same place" if on_grid else "with the same scores"
         several = f"larger points: several queries {near}, up to {largest:,}" if largest > 1 else ""
-        drawing.notes(["; ".join(filter(None, [n.counted_queries(len(self.points)), several, self.undefined]))])
+        drawing.notes(["; ".join(filter(None, [counted(len(self.points), "query"), several, self.undefined]))])
 
 
 def merge(points: Sequence[ScatterSpot], scale: Scale | None = None) -> list[ScatterSpot]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from rankscope.analysis.overview import RANK_BANDS, first_hit_bands
 from rankscope.errors import OptionError
+from rankscope.printable import counted
 from rankscope.records import Record
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import axis_name, draw_x_axis, draw_y_axis, fixed_axis, linear_axis, write_below
@@ -39,7 +40,7 @@ class BandCounts(Record):
         return self.counts[i] / self.total
 
     def tooltip(self, i: int, band: str) -> str:
-        return tip(f"{self.name}, {band}: {n.counted_queries(int(self.counts[i]))} ({self.share(i):.1%})")
+        return tip(f"{self.name}, {band}: {counted(int(self.counts[i]), 'query')} ({self.share(i):.1%})")
 
 
 class PositionsChart(Chart):
@@ -76,7 +77,7 @@ class PositionsChart(Chart):
     def alt(self) -> str:
         def words(system: BandCounts) -> str:
             shares = ", ".join(f"{band} {system.share(i):.0%}" for i, band in enumerate(self.bands[:8]))
-            return f"{system.name} ({n.counted_queries(system.total)}): {shares}"
+            return f"{system.name} ({counted(system.total, 'query')}): {shares}"
 
         return f"Queries by {X_LABEL}. {n.list_words(self.systems, words, 'more system')}."
 

@@ -14,6 +14,7 @@ from rankscope.comparison.records import Comparison
 from rankscope.comparison.verdict import level_words, short_words
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
+from rankscope.printable import counted
 from rankscope.records import Record, or_nan, replace
 from rankscope.report.charts import numbers as n
 from rankscope.report.charts.axes import Scale, draw_x_axis, linear_axis
@@ -262,7 +263,7 @@ def box_and_strip(spread: ScoreSpread, counts: Counter[int], most: int, scale: S
     """Return the box and the strip of one system: marks are the longer the more queries share the place."""
     middle, colour = top + BOX / 2, SERIES[0]
     parts = [
-        tip(f"{spread.words}, mean {n.shown(spread.mean)}, {n.counted_queries(len(spread.values))}"),
+        tip(f"{spread.words}, mean {n.shown(spread.mean)}, {counted(len(spread.values), 'query')}"),
         straight(scale(spread.low), middle, scale(spread.q1), middle, stroke=colour),
         straight(scale(spread.q3), middle, scale(spread.high), middle, stroke=colour),
         rectangle(scale(spread.q1), top, scale(spread.q3), top + BOX, fill=colour, fill_opacity=0.2, stroke=colour),

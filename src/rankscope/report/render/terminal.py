@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TextIO
 
+from rankscope.printable import counted
 from rankscope.records import Record
 from rankscope.report import document as doc
 from rankscope.report.render.interval import text_estimate
@@ -114,7 +115,7 @@ def block_items(block: doc.Block, width: int, *, details: bool) -> Iterator[Item
         case doc.Figure():
             yield from hanging(f"{MARGIN}chart: ", block.alt, width, style="dim")
         case doc.TableBlock():
-            not_shown = TextLine(f"{MARGIN}{len(block.table.rows):,} rows, not shown here")
+            not_shown = TextLine(f"{MARGIN}{counted(len(block.table.rows), 'row')}, not shown here")
             yield not_shown if block.folded and not details else block.table
 
 

@@ -304,6 +304,22 @@ def test_a_system_that_breaks_down_while_it_answers_fails_what_is_left(then, rea
     assert all(answer.reason and reason in answer.reason for answer in answers[2:])
 
 
+@pytest.mark.parametrize("error", [SystemExit(0), ValueError(), GeneratorExit()])
+def test_a_system_that_fails_when_it_is_closed_has_answered(error):
+    class Clinging:
+        def answers(self, queries, *, k):
+            try:
+                for query in queries:
+                    yield Answer(query.id, [("d1", 1.0)])
+                yield 7
+            finally:
+                raise error
+
+    queries = [Query(f"q{i}", "x") for i in range(4)]
+    answers = [found[0] for found, _ in retrieve.call_system(Clinging(), queries, queries, k=5, clock=lambda: 0.0)]
+    assert [answer.failed for answer in answers] == [False] * 4
+
+
 @pytest.mark.parametrize("ranking", [7, [("d\ud800", 1.0)], [("d", "x")], "d1"])
 def test_an_answer_that_is_none_fails_its_query_alone(ranking):
     queries = [Query(f"q{i}", "x") for i in range(4)]

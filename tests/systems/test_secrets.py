@@ -6,6 +6,8 @@ import html
 import json
 import pickle
 import sys
+from base64 import b64encode, encodebytes, urlsafe_b64encode
+from hashlib import sha512
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
@@ -81,6 +83,9 @@ def traces(secret: str, *texts: str) -> list[str]:
         json.dumps(secret)[1:-1],
         html.escape(secret),
         secret[:9],
+        secret.encode().decode("latin-1"),
+        *(b64encode(f"{user}{secret}".encode()).decode()[4:24] for user in ("", "a:", "me:", "bob:")),
+        *(urlsafe_b64encode(f"{user}{secret}".encode()).decode()[4:24] for user in ("", "a:", "me:", "bob:")),
     }
     return [text for text in texts for form in forms if form.lower() in text.lower()]
 
@@ -150,8 +155,93 @@ PROGRAMS = {
     "as a doc": 'print(json.dumps({"query_id": "q1", "results": [sys.argv[1]]}))',
     "in a doc of TREC text": 'print("q1 Q0", "d-" + "".join(sys.argv[1].split()), "1 1.0 me")',
     "as a score": 'print(json.dumps({"query_id": "q1", "results": [["d1", sys.argv[1]]]}))',
+    "in base64": "import base64; sys.stderr.buffer.write(base64.b64encode(sys.argv[1].encode())); sys.exit(4)",
+    "as a login": 'import base64; print(base64.urlsafe_b64encode(b"bob:" + sys.argv[1].encode()), file=sys.stderr)\n'
+    "sys.exit(4)",
+    "in base64 as a doc": "import base64\n"
+    'print(json.dumps({"query_id": "q1", "results": [base64.b64encode(sys.argv[1].encode()).decode()]}))',
     "for a query": 'print(json.dumps({"query_id": sys.argv[1], "results": ["d1"]}))',
 }
+
+
+PARTED = 'Zx9"q7]/Wp+L.8k[abc:7de.fgh'
+"""A value that parsers of paths, addresses and modules take apart."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("http", {"ids": "${RS_VALUE}"}),
+        ("http", {"ids": "$.hits[*].${RS_VALUE}"}),
+        ("http", {"scores": "${RS_VALUE}"}),
+        ("http", {"url": "http://127.0.0.1:${RS_VALUE}/"}),
+        ("http", {"url": "http://[${RS_VALUE}]/", "allow_plain_http": True}),
+        ("http", {"url": "${RS_VALUE}"}),
+        ("elasticsearch", {"id_field": "${RS_VALUE}"}),
+        ("dense", {"base_url": "http://127.0.0.1:${RS_VALUE}/"}),
+        ("dense", {"base_url": None, "model": "${RS_VALUE}"}),
+        ("python", {"function": "${RS_VALUE}"}),
+        ("rerank", {"function": "${RS_VALUE}"}),
+        ("command", {"command": "${RS_VALUE} '"}),
+        ("run", {"path": "${RS_VALUE}"}),
+    ],
+)
+@pytest.mark.parametrize("value", [PARTED, PARTED[7:], "abcdef.ghijkl.mnopqr", "json.scanner:uvwxyz", "uvwxyz:JSON"])
+def test_errors_of_parsers_show_no_part_of_it(kind, options, value, small, capsys, monkeypatch):  # noqa: PLR0917
+    monkeypatch.setenv("RS_VALUE", value)
+    with Loopback(lambda _: HITS) as server:
+        given = {**NEEDED[kind], **options}
+        given = {name: json.loads(json.dumps(one).replace("URL", server.url)) for name, one in given.items() if one}
+        small.write(table("words", "bm25", {}) + table("it", kind, given), measures=["nDCG@10"])
+        main(["run", str(small.folder)])
+    seen = "".join(capsys.readouterr()).replace("json", "")
+    parts = {value[i : i + 5] for i in range(len(value) - 4)}
+    assert not [part for part in parts if part in seen], seen
+
+
+@pytest.mark.parametrize("secret", [PLAIN, ODD], ids=["plain", "odd"])
+@pytest.mark.parametrize("user", ["", "a:", "me:", "bob:", "é:"])
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+@pytest.mark.parametrize("end", ["", "\n", ":x"])
+def test_base64_hides_nothing_from_us(secret, user, encode, end):
+    secrets = Secrets({"K": secret}, frozenset({"K"}))
+    said = encode(f"{user}{secret}{end}".encode()).decode()
+    for text in (said, said.rstrip("=")):
+        hidden = secrets.hide(f"no luck: {text} is wrong")
+        assert "${K}" in hidden
+        assert len(hidden.replace("${K}", "")) <= len("no luck:  is wrong") + len(user + end) * 2 + 4
+    assert secrets.found_in(["d1", said]) == "K"
+
+
+@pytest.mark.parametrize("length", [60, 70, 100, 120])
+def test_of_base64_in_lines_no_line_is_seen(length):
+    secret = sha512(b"x").hexdigest()[:length]
+    secrets = Secrets({"K": secret}, frozenset({"K"}))
+    for line in encodebytes(secret.encode()).decode().split():
+        if len(line) > 6:
+            assert secrets.hide(f"no luck: {line}").rstrip("=") == "no luck: ${K}"
+
+
+def test_a_short_secret_in_base64():
+    secrets = Secrets({"K": "short"}, frozenset({"K"}))
+    assert secrets.hide(f"no luck: {b64encode(b'short').decode()}") == "no luck: ${K}"
+
+
+@pytest.mark.parametrize("secret", ["schlüssel-ñandú", 'k é"y à la carte', "пароль-на-сервер", "鍵鍵鍵鍵鍵鍵"])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii"])
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_server_that_reads_it_in_another_encoding(secret, encoding, as_json, monkeypatch):
+    monkeypatch.setenv("RS_SECRET", secret)
+    misread = secret.encode().decode(encoding, "replace")
+
+    def answer(_):
+        return Said({"error": misread} if as_json else f"no {misread}".encode(), 400)
+
+    with Loopback(answer) as server:
+        system = Http(url=server.url, headers={"X-Key": "${RS_SECRET}"}, attempts=1)
+        (found,) = system.answers([Query("1", "x")], k=1)
+    assert "${RS_SECRET}" in found.reason
+    assert "".join(misread.split()) not in "".join(found.reason.split())
 
 
 @pytest.mark.parametrize("secret", [PLAIN, ODD], ids=["plain", "odd"])

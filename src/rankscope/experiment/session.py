@@ -68,7 +68,8 @@ def leave_out_faulty(system: str, what: str) -> Iterator[None]:
         with name_faulty(system, what, UnreachableError):
             yield
     except (BadAnswerError, LoadError) as error:
-        raise UnreachableError(f"{system} could not {what}: {error.message}", hint=error.hint) from error
+        hint = error.hint or "fix this one, or leave it out with --only"
+        raise UnreachableError(f"{system} could not {what}: {error.message}", hint=hint) from error
 
 
 def described_by(system: System, name: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
@@ -104,7 +105,8 @@ def ask_all(system: Answering, queries: Sequence[Query], *, k: int) -> Generator
             del left[answer.query_id]
             yield answer
     finally:
-        getattr(answers, "close", lambda: None)()
+        with suppress(Exception, SystemExit, GeneratorExit):  # there is nothing left to fail
+            getattr(answers, "close", lambda: None)()
     yield from (Answer(query, None, reason) for query in left)
 
 

@@ -11,6 +11,7 @@ from rankscope.systems.answers import BadAnswerError, by_position, check_ranking
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.http import HttpSystem
 from rankscope.systems.options import DocFields
+from rankscope.systems.secrets import FromEnvironment
 from rankscope.systems.templates import fill_data, parse_path, values_of
 from rankscope.systems.transport import HttpRequest
 
@@ -41,7 +42,10 @@ class Elasticsearch(HttpSystem, kw_only=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._ids = parse_path(f"{_HITS}.{self.id_field}", what="id_field")
+        path = f"{_HITS}.{self.id_field}"
+        if isinstance(self.id_field, FromEnvironment):
+            path = FromEnvironment(path, f"{_HITS}.{self.id_field.written}", self.id_field.values)
+        self._ids = parse_path(path, what="id_field")
 
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
         values = values_of(query, k=k)

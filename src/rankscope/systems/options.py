@@ -24,6 +24,7 @@ import numpy as np
 from msgspec import Meta
 
 from rankscope.errors import OptionError, did_you_mean
+from rankscope.systems.secrets import words_about
 from rankscope.systems.working_directory import load_module
 
 AtLeastZero = Annotated[float, Meta(ge=0)]
@@ -200,7 +201,8 @@ def load_function(target: str | Callable[..., Any], *, what: str) -> Callable[..
         found: Any = load_module(module_name)
     except ImportError as error:
         raise LoadError(
-            f"{what} {target!r}: {error}", hint="is the module on PYTHONPATH, or in the current folder?"
+            f"{what} {target!r}{words_about(target, f': {error}') or ' cannot be found'}",
+            hint="is the module on PYTHONPATH, or in the current folder?",
         ) from error
     except KeyboardInterrupt:
         raise
@@ -208,12 +210,13 @@ def load_function(target: str | Callable[..., Any], *, what: str) -> Callable[..
         from rankscope.systems.answers import reason_of
 
         raise LoadError(
-            f"{what} {target!r}: loading {module_name} fails: {reason_of(error)}",
-            hint=f"import {module_name} in Python to see where",
+            f"{what} {target!r}: loading {words_about(target, module_name) or 'it'} fails: {reason_of(error)}",
+            hint=f"import {words_about(target, module_name) or 'the module'} in Python to see where",
         ) from error
     for part in path.split("."):
         if not hasattr(found, part):
-            raise LoadError(f"{what} {target!r}: {module_name} has no {path}", hint=did_you_mean(part, dir(found)))
+            problem = words_about(target, f": {module_name} has no {path}") or " is not there"
+            raise LoadError(f"{what} {target!r}{problem}", hint=did_you_mean(part, dir(found)))
         found = getattr(found, part)
     if not callable(found):
         raise LoadError(f"{what} {target!r} is a {type(found).__name__}, not a function")

@@ -7,6 +7,7 @@ failure or in what a system says of itself, the name is put in their place, as i
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -30,6 +31,9 @@ _SHOWN_PREFIX = 3
 """Of a value that was cut off, so many characters may be seen."""
 
 
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
 class FromEnvironment(str):  # noqa: SLOT000 (there are few of them)
     """A text with environment variables filled in, which knows how it was written; its repr is that."""
 
@@ -47,6 +51,11 @@ class FromEnvironment(str):  # noqa: SLOT000 (there are few of them)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FromEnvironment, (str(self), self.written, self.values)
+
+
+def words_about(text: str, words: str) -> str:
+    """Return what a parser says of a text; nothing of one from the environment, as the words may hold a part of it."""
+    return "" if isinstance(text, FromEnvironment) else words
 
 
 class Secrets(msgspec.Struct, frozen=True, dict=True):
@@ -73,9 +82,8 @@ class Secrets(msgspec.Struct, frozen=True, dict=True):
         if not self._by_name:
             return None
         joined = "\n".join(texts)
-        return next(
-            (name for name in self.named if len(self.values[name]) >= _SHORT and self.values[name] in joined), None
-        )
+        forms_of_long = {name: forms for name, forms in self._by_name.items() if len(self.values[name]) >= _SHORT}
+        return next((name for name, forms in forms_of_long.items() if any(form in joined for form in forms)), None)
 
     @contextmanager
     def kept_out_of_errors(self) -> Iterator[None]:
@@ -134,16 +142,38 @@ def secrets_in(*options: Any) -> Secrets:
 
 
 def forms_of(value: str) -> tuple[str, ...]:
-    """Return a value as it may stand in addresses, JSON and Python's own messages, the longest first."""
-    lines = {value, value.strip(), " ".join(value.split()), *(line.strip() for line in value.splitlines())}
+    """Return a value as it may stand in addresses, JSON, base64 and Python's own messages, the longest first."""
+    lines = {value, value.strip(), *(line.strip() for line in value.splitlines())}
+    lines |= {" ".join(line.split()) for line in {*lines, *misread(value)}} | misread(value)
     whole = {line for line in lines if len(line) >= _SHORT} or {value.strip()}
-    forms = set(whole)
+    forms = set(whole).union(*(in_base64(line) for line in whole))
     for line in whole:
         forms |= {json.dumps(line)[1:-1], json.dumps(line, ensure_ascii=False)[1:-1], repr(line)[1:-1]}
         data = line.encode("utf-8", "surrogatepass")
         forms |= {urllib.parse.quote(data, safe=""), urllib.parse.quote(data), urllib.parse.quote_plus(data)}
         forms |= {repr(data)[2:-1]}
     return tuple(sorted(forms, key=len, reverse=True))
+
+
+def misread(value: str) -> set[str]:
+    """Return a value as those see it who take it for another encoding than it is in."""
+    if value.isascii():
+        return set()
+    data = value.encode("utf-8", "surrogatepass")
+    one_byte = value.encode("latin-1", "replace").decode("utf-8", "replace")
+    return {one_byte, *(data.decode(encoding, "replace") for encoding in ("latin-1", "cp1252", "ascii"))}
+
+
+def in_base64(value: str) -> set[str]:
+    """Return a value in base64: as a whole, in lines, and what is the same of it behind any text, as in user:key."""
+    data = value.encode("utf-8", "surrogatepass")
+    whole = base64.b64encode(data).decode()
+    parts = {line.rstrip("=") for line in base64.encodebytes(data).decode().split()}
+    for n_before in range(3):
+        encoded = base64.b64encode(b"\0" * n_before + data).decode()
+        parts.add(encoded[-(-n_before * 8 // 6) : (n_before + len(data)) * 8 // 6])
+    forms = {whole, whole.rstrip("="), *(part for part in parts if len(part) >= _SHORT)}
+    return forms | {form.translate(_URL_SAFE) for form in forms}
 
 
 def _replace(text: str, forms_by_name: Mapping[str, Sequence[str]]) -> str:

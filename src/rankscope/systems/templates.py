@@ -21,6 +21,7 @@ import msgspec
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.systems.answers import BadAnswerError, shown
 from rankscope.systems.base import Query
+from rankscope.systems.secrets import words_about
 
 _PLACE = re.compile(
     r"\$\{(?P<variable>[A-Za-z_]\w*)\}|(?P<open>\{\{)|(?P<close>\}\})|\{(?P<name>[A-Za-z_][\w.-]*?)(?P<default>:-[^{}]*)?\}"
@@ -103,8 +104,9 @@ class JsonPath(msgspec.Struct, frozen=True):
                 elif is_key or is_place:
                     found.append(value[step])
                 else:
+                    place = words_about(self.text, path) or "a part of it"
                     but = shown(value, limit=80)
-                    raise BadAnswerError(f"the answer has nothing at {self.text}: {path} is not there, but {but}")
+                    raise BadAnswerError(f"the answer has nothing at {self.text}: {place} is not there, but {but}")
         return found
 
 
@@ -119,7 +121,7 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
         match = _STEP.match(rest, position)
         if match is None:
             raise OptionError(
-                f"{what} {text!r} cannot be read from {rest[position:]!r} on",
+                f"{what} {text!r} cannot be read{words_about(text, f' from {rest[position:]!r} on')}",
                 hint="for example $.hits.hits[*]._id; the steps are .name, ['name'], [0] and [*]",
             )
         if match["all"]:

@@ -26,7 +26,7 @@ from urllib3.connection import HTTPConnection
 
 from rankscope.errors import OptionError
 from rankscope.systems.answers import LARGEST_ANSWER_BYTES
-from rankscope.systems.secrets import SECRET_NAMES, FromEnvironment, secrets_in, url_without_secrets
+from rankscope.systems.secrets import SECRET_NAMES, FromEnvironment, secrets_in, url_without_secrets, words_about
 
 _CONNECT_S = 5.0
 """Where nobody has opened the door by then, nobody is there."""
@@ -177,7 +177,7 @@ def check_address(url: str, *, what: str = "") -> None:
         elif re.search(r"[\x00-\x20\x7f]", _PLACE.sub("", url).strip()):
             problem = "has blanks or control characters in it"
     except ValueError as error:
-        problem = f"is no address: {error}"
+        problem = f"is no address{words_about(url, f': {error}')}"
     if problem:
         shown = repr(url) if isinstance(url, FromEnvironment) else repr(url_without_secrets(url))
         hint = "e.g. http://localhost:8000/search"

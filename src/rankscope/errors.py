@@ -132,20 +132,26 @@ class BadLinesError(InputError):
     """One or more lines of a file are malformed."""
 
     SHOWN = 5
+    MOST = 5000
+    """After so many a file is not read on, unless malformed lines may be left out."""
 
-    def __init__(self, bad_lines: Iterable[BadLine], *, hint: str = "") -> None:
+    def __init__(self, bad_lines: Iterable[BadLine], *, is_all: bool = True, hint: str = "") -> None:
         self.bad_lines = tuple(bad_lines)
-        super().__init__(describe_bad_lines(self.bad_lines, shown=self.SHOWN), hint=hint)
+        self.is_all = is_all
+        """Whether the file was read to its end; otherwise more of its lines may be malformed."""
+        super().__init__(describe_bad_lines(self.bad_lines, shown=self.SHOWN, is_all=is_all), hint=hint)
 
 
-def describe_bad_lines(bad_lines: tuple[BadLine, ...], *, shown: int) -> str:
+def describe_bad_lines(bad_lines: tuple[BadLine, ...], *, shown: int, is_all: bool = True) -> str:
     """Show the first few malformed lines and say how many more there are."""
     listed = [str(bad) for bad in bad_lines[:shown]]
     if len(bad_lines) > 1:
-        listed.insert(0, f"{len(bad_lines)} bad lines in {bad_lines[0].path}")
+        listed.insert(0, f"{'' if is_all else 'at least '}{len(bad_lines)} bad lines in {bad_lines[0].path}")
     if len(bad_lines) > shown:
-        last = bad_lines[-1].line
-        listed.append(f"... and {len(bad_lines) - shown} more, the last at line {last}")
+        n_more, last = len(bad_lines) - shown, bad_lines[-1].line
+        listed.append(
+            f"... and {n_more} more, the last at line {last}" if is_all else f"... and at least {n_more} more"
+        )
     return "\n".join(listed)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 
 import pytest
@@ -8,7 +9,7 @@ import zstandard
 from rankscope.errors import FormatError
 from rankscope.io.compression import compression_of
 from rankscope.io.detection import detect
-from rankscope.io.read import read_run
+from rankscope.io.read import read_qrels, read_run
 
 RUN = b"".join(b"q%d Q0 doc%d %d %d.25 sys\n" % (i // 100, i * 7919 % 10007, i, 1000 - i) for i in range(1000))
 
@@ -86,3 +87,19 @@ def test_ids_that_begin_like_a_binary_file_are_text(write_file, query):
 @pytest.mark.parametrize("head", [b"", b"q", b"q1 Q0", b"BZh", b"\x1f\x8b", b"P\x2a\x4d"])
 def test_short_beginnings_are_not_compressed(head):
     assert compression_of(head) is None
+
+
+@pytest.mark.parametrize("flag", [8, 16, 24])
+@pytest.mark.parametrize("is_second", [False, True])
+@pytest.mark.parametrize("n_bytes", [1000, 30_000, 300_000, 3_000_000])
+def test_a_header_of_gzip_without_end(tmp_path, flag, is_second, n_bytes):
+    plain = gzip.compress(b"q1 0 d1 1\n")
+    texts = (b"x" * n_bytes + b"\0") * flag.bit_count()
+    content = plain[:3] + bytes([flag]) + plain[4:10] + texts + plain[10:]
+    path = tmp_path / "a.qrels.gz"
+    path.write_bytes(gzip.compress(b"q0 0 d1 1\n") + content if is_second else content)
+    if n_bytes < 1 << 15:
+        assert len(read_qrels(path).rows) == 1 + is_second
+        return
+    with pytest.raises(FormatError, match="the name or comment in a header of it is longer than 64 kB"):
+        read_qrels(path)

@@ -17,8 +17,9 @@ import pytest
 
 import rankscope as rs
 from rankscope.data.docs import load_docs
+from rankscope.data.ontology_files import read_obo
 from rankscope.data.queries import load_queries
-from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
+from rankscope.errors import BadLinesError, FormatError, InputError, OptionError, RankscopeError
 from rankscope.io.limits import in_words, max_line_bytes
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.source import source_of
@@ -395,3 +396,65 @@ def test_a_table_that_does_not_fit_into_memory_is_an_error_of_ours(tmp_path, meg
     done = in_child(code, path, small, megabytes, RANKSCOPE_MAX_GROWTH="100000")
     assert done.returncode == 0, done.stderr
     assert "table.parquet does not fit into memory" in done.stdout
+
+
+BAD_FILES = {
+    "a.qrels": (b"q1 0 d1 1\n", b"oops x\n", ("qrels", "load_qrels")),
+    "b.qrels": (b"", b"q1 0 d1 one\n", ("qrels", "load_qrels")),
+    "a.run": (b"q1 Q0 d1 1 0.5 t\n", b"q1 Q0 d1 1 half t\n", ("run", "evaluate")),
+    "a.csv": (b"query,doc,score\nq1,d1,0.5\n", b"q1,d1\n", ("run", "evaluate")),
+    "b.csv": (b"query,doc,score\nq1,d1,0.5\n", b"q1,d1,half\n", ("run", "evaluate")),
+    "a.jsonl": (b'{"query": "q1", "doc": "d1", "score": 0.5}\n', b"[]\n", ("run", "docs")),
+    "b.jsonl": (b'{"id": "q1", "text": "a"}\n', b"{oops\n", ("queries", "docs", "ontology")),
+    "c.jsonl": (b'{"query": "q1", "doc": "d1", "score": 0.5}\n', b'{"query": "q1", "doc": ""}\n', ("run",)),
+}
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "reader"), [(name, reader) for name, (*_, all_) in BAD_FILES.items() for reader in all_]
+)
+def test_not_every_bad_line_of_millions_is_kept(tmp_path, name, reader, is_compressed):
+    good, bad, _ = BAD_FILES[name]
+    if reader == "ontology":
+        name, good, bad, read = "a.obo", b"[Term]\nid: A:1\n", b"oops\n", lambda path: read_obo(Path(path))
+    else:
+        read = READERS[reader]
+    path = tmp_path / (f"{name}.gz" if is_compressed else name)
+    for n_bad in (5000, 5001, 20_000):
+        content = good + bad * n_bad
+        path.write_bytes(gzip.compress(content, 1) if is_compressed else content)
+        with pytest.raises(BadLinesError) as raised:
+            read(str(path))
+        said = str(raised.value)
+        assert len(raised.value.bad_lines) == min(n_bad, 5000)
+        if n_bad <= 5000:
+            assert f"{n_bad} bad lines in" in said
+            assert f"... and {n_bad - 5} more, the last at line {len(content.splitlines())}" in said
+            assert "at least" not in said
+        else:
+            assert "at least 5000 bad lines in" in said
+            assert "... and at least 4995 more" in said
+        assert raised.value.hint
+
+
+@pytest.mark.parametrize("name", ["a.qrels", "a.run", "b.csv", "c.jsonl"])
+def test_bad_lines_that_are_left_out_are_counted_exactly(tmp_path, name):
+    good, bad, readers = BAD_FILES[name]
+    path = tmp_path / name
+    path.write_bytes(good + bad * 20_000 + good.splitlines(keepends=True)[-1].replace(b"d1", b"d2"))
+    read = read_qrels if "qrels" in readers else read_run
+    found = read(path, lenient=True)
+    assert len(found.rows) == 2
+    assert len(found.bad_lines) == 20_000
+    assert len(set(found.bad_lines)) == 5002
+    assert found.bad_lines[-1].line == found.bad_lines[0].line + 19_999
+    assert found.bad_lines[-1].text == bad.decode().strip() or name.endswith("csv")
+
+
+def test_qrels_of_another_kind_are_named_also_where_not_all_was_read(tmp_path):
+    path = tmp_path / "a.qrels"
+    path.write_bytes(b"q1 Q0 d1 1 0.5 t\n" * 6000)
+    with pytest.raises(BadLinesError, match="at least 5000 bad lines") as raised:
+        read_qrels(path)
+    assert "run" in raised.value.hint

@@ -3,7 +3,10 @@ from __future__ import annotations
 import io
 import os
 import stat
+import subprocess
 import sys
+import textwrap
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,10 +15,12 @@ import pytest
 import rankscope as rs
 from rankscope.errors import FormatError, GradeError, IdError, InputError, OptionError, ScoreError, UnfinishedError
 from rankscope.io.detection import detect
+from rankscope.io.files import write_text
 from rankscope.io.read import read_qrels, read_run
 from rankscope.io.rows import QrelsRows, RunRows
-from rankscope.io.write import write_qrels, write_run
+from rankscope.io.write import open_target, write_qrels, write_run
 
+LOCKS = pytest.mark.skipif(sys.platform == "win32", reason="files are not locked there, and nothing is removed")
 RUN = RunRows(["q1"], ["d1"], np.array([2.5]))
 QRELS = QrelsRows(["q1"], ["d1"], np.array([1.0]))
 
@@ -163,3 +168,59 @@ class TestEndings:
     def test_a_format_that_is_given_goes_before(self, tmp_path):
         rs.Run({"q": ["d"]}).save(tmp_path / "a.md", format="csv")
         assert (tmp_path / "a.md").read_text().startswith("query,doc,score")
+
+
+@LOCKS
+def test_what_a_killed_process_has_left_is_removed_by_the_next_one(tmp_path):
+    code = """
+        import os, signal, sys
+        from rankscope.io.write import open_target
+        with open_target(sys.argv[1]) as stream:
+            stream.write(b"half")
+            stream.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code), tmp_path / "a.txt"], check=False, timeout=60)
+    (left,) = tmp_path.glob(".rankscope-*.tmp")
+    write_text(tmp_path / "b.txt", "whole")
+    assert left.exists()  # it might be one that another process has just made
+    os.utime(left, (time.time() - 3600,) * 2)
+    write_text(tmp_path / "b.txt", "whole")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "b.txt"]
+
+
+@LOCKS
+def test_what_another_process_is_writing_stays(tmp_path):
+    with open_target(str(tmp_path / "a.txt")) as stream:
+        stream.write(b"first")
+        stream.flush()
+        (own,) = tmp_path.glob(".rankscope-*.tmp")
+        os.utime(own, (time.time() - 7200,) * 2)
+        code = "import sys; from pathlib import Path; from rankscope.io.files import write_text\n"
+        code += "write_text(Path(sys.argv[1]), 'b')"
+        subprocess.run([sys.executable, "-c", code, tmp_path / "b.txt"], check=True, timeout=60)
+        write_text(tmp_path / "c.txt", "c")
+        assert own.exists()
+        stream.write(b" second")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "a.txt": "first second",
+        "b.txt": "b",
+        "c.txt": "c",
+    }
+
+
+@LOCKS
+def test_only_temporary_files_of_ours_are_removed(tmp_path):
+    name = ".rankscope-0123456789abcdef.tmp"
+    (tmp_path / "kept").write_text("kept")
+    others = [".rankscope-notes.tmp", f"x{name}", f"{name}x", ".rankscope-0123456789ABCDEF.tmp"]
+    for other in others:
+        (tmp_path / other).write_text("")
+        os.utime(tmp_path / other, (0, 0))
+    (tmp_path / name).symlink_to(tmp_path / "kept")
+    (tmp_path / name.replace("0", "f")).mkdir()
+    os.mkfifo(tmp_path / name.replace("0", "a"))
+    os.utime(tmp_path / name.replace("0", "a"), (0, 0))
+    before = set(tmp_path.iterdir())
+    write_text(tmp_path / "new.txt", "new")
+    assert set(tmp_path.iterdir()) == before | {tmp_path / "new.txt"}

@@ -113,6 +113,8 @@ class OboFile:
         self._read(self.content.decode("utf-8", "surrogateescape").replace("\r\n", "\n"))
 
     def reject(self, line: int, text: str, problem: str) -> None:
+        if len(self.bad_lines) == BadLinesError.MOST:
+            raise BadLinesError(self.bad_lines, is_all=False, hint="is it an ontology in the OBO format?")
         self.bad_lines.append(BadLine(self.path, line, text, problem))
 
     def _read(self, text: str) -> None:

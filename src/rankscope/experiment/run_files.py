@@ -32,7 +32,7 @@ from rankscope.experiment.results import Benchmark, CollectionResult, SystemResu
 from rankscope.io.files import write_text
 from rankscope.io.limits import cannot_write
 from rankscope.io.rows import RunRows
-from rankscope.io.write import write_run
+from rankscope.io.write import sweep_half_written, write_run
 from rankscope.records import Record, to_builtins
 from rankscope.systems.options import versions_of
 
@@ -86,8 +86,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            for half_written in folder.glob(".rankscope-*.tmp"):
-                half_written.unlink(missing_ok=True)
+            sweep_half_written(folder, min_age_s=0)
             yield
         finally:
             os.close(descriptor)

@@ -14,6 +14,7 @@ from rankscope.io.limits import MAX_GROWTH, SMALL_BYTES, in_words, max_growth
 _CHUNK_BYTES = 1 << 17
 _ZSTD_BYTES = 1 << 11  # a frame may grow 30,000 times, and so much at most is unpacked at a time
 _GROWTH = 200
+_HEADER_BYTES = 1 << 16
 _MODULES = {"gz": "gzip", "bz2": "bz2", "xz": "lzma"}
 
 
@@ -47,7 +48,12 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str, n_bytes: 
         damage += (zstandard.ZstdError,)
     growth = max_growth(_GROWTH)
     try:  # each one reads on where several compressed files were joined
-        stream = ZstdStream(raw) if compression == "zst" else import_module(_MODULES[compression]).open(raw)
+        if compression == "zst":
+            stream: Any = ZstdStream(raw)
+        elif compression == "gz":
+            stream = import_module("gzip").open(GuardedHeaders(raw, name))
+        else:
+            stream = import_module(_MODULES[compression]).open(raw)
         limited = LimitedStream(stream, name=name, growth=growth, limit=max(SMALL_BYTES, growth * n_bytes))
         yield cast("BinaryIO", io.BufferedReader(limited, _CHUNK_BYTES))
     except damage as error:
@@ -57,6 +63,25 @@ def decompressed(raw: BinaryIO, compression: str | None, *, name: str, n_bytes: 
             f"{name} cannot be decompressed: {error}",
             hint=f"its first bytes say {compression}, but it is cut off or damaged; copy or download it again",
         ) from error
+
+
+class GuardedHeaders:
+    """Reads the raw bytes of gzip, but no name or comment without end in a header, which Python reads byte by byte."""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._raw = raw
+        self._name = name
+        self._n_single = 0
+
+    def read(self, n_bytes: int) -> bytes:
+        self._n_single = self._n_single + 1 if n_bytes == 1 else 0
+        if self._n_single > _HEADER_BYTES:
+            raise FormatError(
+                f"{self._name} cannot be decompressed: the name or comment in a header of it is longer than "
+                f"{in_words(_HEADER_BYTES)}",
+                hint="it is damaged, or made to keep its reader busy; compress the data again",
+            )
+        return self._raw.read(n_bytes)
 
 
 class LimitedStream(io.RawIOBase):

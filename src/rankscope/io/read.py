@@ -79,8 +79,11 @@ def read_source(
             )
     found = layout_of(source, format_name=format, columns=columns)
     handler = FORMATS[found.format]
-    with source.reading(progress=progress, columns=columns, strict=True) as reading:
-        collected = handler.collect(reading, kind)
+    with source.reading(progress=progress, columns=columns, strict=True, lenient=lenient) as reading:
+        try:
+            collected = handler.collect(reading, kind)
+        except BadLinesError as error:
+            raise explained(error, error.bad_lines[-1].line - len(error.bad_lines), kind, handler=handler) from None
     check_collected(reading, len(collected), kind, handler=handler, lenient=lenient)
     return ReadFile(
         rows=kind.build(collected),
@@ -95,8 +98,13 @@ def read_source(
 def check_collected(reading: FileReading, n_good: int, kind: RowKind[Any], *, handler: Format, lenient: bool) -> None:
     """Raise what keeps rows from being used: malformed lines, unless they may be left out, or no rows at all."""
     if reading.bad_lines and not (lenient and n_good):
-        hint = f"every row needs query, doc, {kind.value}; correct these, or skip them with lenient=True (--lenient)"
-        own = handler.explain(kind, reading.bad_lines, n_good) if handler.explain else None
-        raise BadLinesError(reading.bad_lines, hint=own or hint)
+        raise explained(BadLinesError(reading.bad_lines), n_good, kind, handler=handler)
     if not n_good:
         raise empty(reading.name)
+
+
+def explained(error: BadLinesError, n_good: int, kind: RowKind[Any], *, handler: Format) -> BadLinesError:
+    """Return the error with a hint for the format and kind of file."""
+    hint = f"every row needs query, doc, {kind.value}; correct these, or skip them with lenient=True (--lenient)"
+    own = handler.explain(kind, error.bad_lines, n_good) if handler.explain else None
+    return BadLinesError(error.bad_lines, is_all=error.is_all, hint=own or hint)

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from rankscope.errors import BadLine, FormatError, InputError, did_you_mean
+from rankscope.errors import BadLine, BadLinesError, FormatError, InputError, did_you_mean
 from rankscope.io.compression import compression_of, decompressed
 from rankscope.io.formats import COMPRESSIONS
 from rankscope.io.limits import (
@@ -208,6 +208,7 @@ class FileReading:
         *,
         columns: Mapping[str, str] | None = None,
         strict: bool = False,
+        lenient: bool = False,
         ragged: bool = False,
         from_json: Callable[[Any], Iterator[Any]] | None = None,
         path: str | None = None,
@@ -219,6 +220,8 @@ class FileReading:
         """Which column holds what, as the caller says."""
         self.strict = strict
         """Whether a key that an object has twice and NaN, which JSON does not know, are malformed."""
+        self.lenient = lenient
+        """Whether malformed lines may be left out, so that the file is read on however many there are."""
         self.ragged = ragged
         """Whether a line of a table may have fewer or more cells than its header."""
         self.from_json = from_json
@@ -278,4 +281,11 @@ class FileReading:
         return b"".join(self.chunks())
 
     def reject(self, line: int, text: str, problem: str) -> None:
+        """Note a malformed line; of thousands the first and the last are kept, those between are only counted."""
+        if len(self.bad_lines) == BadLinesError.MOST:
+            if not self.lenient:
+                raise BadLinesError(self.bad_lines, is_all=False, hint="correct these lines, or remove them")
+            self._counted = BadLine(self.name, line, "", "this line or one after it is malformed")
+        if len(self.bad_lines) > BadLinesError.MOST:
+            self.bad_lines[-1] = self._counted
         self.bad_lines.append(BadLine(self.name, line, text.rstrip("\r\n"), problem))

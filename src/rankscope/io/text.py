@@ -152,8 +152,13 @@ def bad_run_lines(
     from rankscope.io.source import FileReading
     from rankscope.io.table import RUN, Collector
 
-    reading = FileReading(name, io.BytesIO())
-    trec.take_lines(reading, Collector(), RUN, numbered=numbered)
+    reading = FileReading(name, io.BytesIO(), lenient=lenient)
+    is_all = True
+    try:
+        trec.take_lines(reading, Collector(), RUN, numbered=numbered)
+    except BadLinesError as error:
+        is_all = error.is_all
     if reading.bad_lines and not (lenient and n_good):
-        raise BadLinesError(reading.bad_lines, hint=trec.explain(RUN, reading.bad_lines, n_good))
+        hint = trec.explain(RUN, reading.bad_lines, n_good)
+        raise BadLinesError(reading.bad_lines, is_all=is_all, hint=hint)
     return tuple(reading.bad_lines)

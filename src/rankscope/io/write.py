@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +22,8 @@ from rankscope.io.formats import FORMATS, check_format, compression_in_name, for
 from rankscope.io.limits import cannot_write
 from rankscope.io.rows import EXTRA_QRELS_COLUMNS, AnyRows, RunRows
 from rankscope.io.source import PathLike
+
+_TEMPORARY = re.compile(r"\.rankscope-[0-9a-f]{16}\.tmp")
 
 
 def write_rows(rows: AnyRows, path: PathLike, *, format: str | None = None) -> str:  # noqa: A002
@@ -62,11 +66,17 @@ def open_target(name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replaced(target: Path, name: str | None = None) -> Iterator[BinaryIO]:
-    """Open a temporary file beside the target, or what its user calls so, that takes its place once it is complete."""
+    """Open a temporary file beside the target, or what its user calls so, that takes its place once it is complete.
+
+    It stays locked until then: one that nobody has locked was left by a process that was killed, and is removed.
+    """
+    sweep_half_written(target.parent)
     temporary = target.with_name(f".rankscope-{secrets.token_hex(8)}.tmp")
+    held = ExitStack()
     try:
         with errors_of_writing(name or str(target)):
             with temporary.open("wb") as stream:
+                held.enter_context(locked(stream.fileno()))
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())  # else a crash could leave an empty file under the name of a complete one
@@ -75,6 +85,43 @@ def replaced(target: Path, name: str | None = None) -> Iterator[BinaryIO]:
             temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+        held.close()
+
+
+@contextmanager
+def locked(descriptor: int) -> Iterator[bool]:
+    """Lock an open file, also beyond its closing; tells whether that was possible: on Windows it is not."""
+    try:
+        import fcntl
+    except ImportError:
+        yield False
+        return
+    own = os.dup(descriptor)
+    try:
+        is_locked = True
+        try:
+            fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # another process has it, or the file system knows no locks
+            is_locked = False
+        yield is_locked
+    finally:
+        with suppress(OSError):
+            os.close(own)
+
+
+def sweep_half_written(folder: Path, *, min_age_s: float = 60) -> None:
+    """Remove the temporary files of processes that were killed; a new one may be seconds old before it is locked."""
+    try:
+        entries = [entry for entry in os.scandir(folder) if _TEMPORARY.fullmatch(entry.name)]
+    except OSError:
+        return
+    for entry in entries:
+        with suppress(OSError):  # those of other users, and what another process has removed meanwhile
+            if not entry.is_file(follow_symlinks=False) or time.time() - entry.stat().st_mtime < min_age_s:
+                continue
+            with open(entry.path, "rb") as file, locked(file.fileno()) as is_left:  # noqa: PTH123 (an entry has no open)
+                if is_left:
+                    os.unlink(entry.path)  # noqa: PTH108 (as above)
 
 
 @contextmanager

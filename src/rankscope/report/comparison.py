@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.records import Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
 from rankscope.measures.scores import Scores
+from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc

@@ -103,9 +103,12 @@ class TestTemplates:
         assert url_without_secrets("https://me:pw@x.org/s?api_key=1&q={query}") == (
             "https://(hidden)@x.org/s?api_key=(hidden)&q={query}"
         )
-        described = Http(url="https://u:pw@x.org/", headers={"Authorization": "Bearer abc"}).describe()
+        described = Http(url="https://x.org/?token=pw7", headers={"Authorization": "Bearer abc"}).describe()
         assert "abc" not in str(described)
-        assert "pw" not in str(described)
+        assert "pw7" not in str(described)
+        with pytest.raises(OptionError, match="has a name or password in it") as refused:
+            Http(url="https://u:pw7@x.org/")
+        assert "pw7" not in str(refused.value)
 
 
 class TestRequests:

@@ -204,7 +204,7 @@ def test_charts_and_report_of_an_evaluation(rankscope, files, tmp_path):
     ("arguments", "message"),
     [
         (["qrels", "old"], "at least two runs"),
-        (["qrels", "old", "new", "-o", "x.docx"], "cannot tell the format"),
+        (["qrels", "old", "new", "-o", "x.docx"], ".docx is not written here"),
         (["qrels", "old", "new", "--unjudged", "maybe"], "maybe"),
         (["qrels", "old", "new", "--margin", "-1"], "negative"),
     ],

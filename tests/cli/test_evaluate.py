@@ -198,7 +198,7 @@ def test_unknown_extension_says_what_is_known(rankscope, small):
     assert done.code == 2
     assert (
         done.err
-        == "error: cannot tell the format from 'scores.xyz'\nhint: use .json, .jsonl, .csv, .md, .tex, .html, .txt, .xml\n"
+        == "error: .xyz is not written here: 'scores.xyz'\nhint: use .json, .jsonl, .csv, .md, .tex, .html, .txt, .xml\n"
     )
 
 

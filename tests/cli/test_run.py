@@ -145,7 +145,7 @@ def test_a_sweep_is_shown_with_its_curve(run, small):
         (["--collection", "large"], "there is no collection 'large' to run"),
         (["--reveal"], "there is nothing to reveal"),
         (["--k", "0"], "k is 0"),
-        (["-o", "report.pdf"], "cannot tell the format from 'report.pdf'"),
+        (["-o", "report.pdf"], ".pdf is not written here: 'report.pdf'"),
         (["--format", "pdf"], "--format pdf is not one of"),
         (["nowhere.toml"], "nowhere.toml"),
     ],

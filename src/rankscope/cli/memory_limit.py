@@ -38,5 +38,5 @@ class ImportRefusal:
         if needed > self._limit_mb:
             raise UnfinishedError(
                 f"there is not enough memory: {name} needs {needed} MB, and this process may have {self._limit_mb} MB",
-                hint=f"raise the limit: ulimit -v {needed << 10} or more",
+                hint=f"raise the limit: ulimit -v {max(NEEDED_MB.values()) << 10} is enough for every library",
             )

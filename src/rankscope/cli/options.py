@@ -159,7 +159,8 @@ def chosen_format(args: argparse.Namespace) -> str:
         check_ending(output, [ending for ending, form in known.items() if form == args.format])
         return str(args.format)
     if suffix not in known:
-        raise OptionError(f"cannot tell the format from {output!r}", hint=f"use {', '.join(known)}")
+        problem = f"{suffix} is not written here" if suffix else "the name says no format"
+        raise OptionError(f"{problem}: {output!r}", hint=f"use {', '.join(known)}")
     return known[suffix]
 
 

@@ -39,6 +39,7 @@ PUBLIC = {
     "render": "rankscope.report.render:render",
     "robustness": "rankscope.analysis.robustness:robustness",
     "run_project": "rankscope.experiment.runner:run_project",
+    "side_by_side": "rankscope.analysis.side_by_side:side_by_side",
     "trec_eval_text": "rankscope.evaluation:trec_eval_text",
     "validate": "rankscope.analysis.validate:validate",
     "write_run": "rankscope.data.loading:write_run",
@@ -65,6 +66,7 @@ PUBLIC = {
     "RunOptions": "rankscope.experiment.runner:RunOptions",
     "RunScores": "rankscope.measures.scores:RunScores",
     "Scores": "rankscope.measures.scores:Scores",
+    "SideBySide": "rankscope.analysis.side_by_side:SideBySide",
     "ValidationReport": "rankscope.analysis.validate:ValidationReport",
     "Workings": "rankscope.measures.spec:Workings",
     # what goes wrong

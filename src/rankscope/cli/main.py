@@ -37,6 +37,7 @@ _SUMMARIES = {
     "evaluate": "score runs against qrels",
     "compare": "tell which run is better, how sure that is, and where the difference sits",
     "explain": "show the arithmetic of one score, rank by rank",
+    "show": "show what two runs answer to a query, side by side",
     "diagnose": "explain in plain words what a run does badly, and what usually helps",
     "validate": "report what is odd about qrels and runs, without scoring",
     "convert": "turn a run or qrels into another format",

@@ -39,14 +39,15 @@ class DocTable(LightRecord, eq=False):
         )
 
 
-def load_docs(data: Any) -> DocTable:
+def load_docs(data: Any, *, only: AbstractSet[str] | None = None) -> DocTable:
+    """Return the fields of docs; where `only` some are needed, those of the others are not kept."""
     if isinstance(data, DocTable):
         return data
     if not isinstance(data, str | os.PathLike):
         rows = rows_by_id(data, "the docs") if isinstance(data, Mapping) else rows_of_table(data)
         if rows is None:
             raise InputError(f"{type(data).__name__} holds no docs that can be read", hint=_SHAPES)
-        return table_of(rows, where="the docs")
+        return table_of(rows, where="the docs", only=only)
     from rankscope.io.source import source_of
     from rankscope.io.table import format_of
 
@@ -54,7 +55,7 @@ def load_docs(data: Any) -> DocTable:
         raise InputError(f"{os.fspath(data)} is a folder", hint="give the file of docs in it, such as corpus.jsonl")
     source = source_of(data)
     with source.reading(from_json=lambda content: rows_of_json(content, source.name)) as reading:
-        table = table_of(doc_rows(reading, format_of(source)), where=source.name)
+        table = table_of(doc_rows(reading, format_of(source)), where=source.name, only=only)
     if reading.bad_lines:
         raise BadLinesError(reading.bad_lines, hint="correct these lines, or remove them")
     if not table.doc_ids:
@@ -81,7 +82,7 @@ def rows_by_id(docs: Mapping[Any, Any], where: str) -> Iterator[NumberedRow]:
         yield number, {"id": doc, **{name: value for name, value in fields.items() if name not in own_id}}
 
 
-def table_of(rows: Iterable[NumberedRow], *, where: str) -> DocTable:
+def table_of(rows: Iterable[NumberedRow], *, where: str, only: AbstractSet[str] | None = None) -> DocTable:
     fields: dict[str, dict[str, Any]] = {}
     seen: dict[str, int] = {}
     keys: dict[tuple[str, ...], str] = {}
@@ -94,6 +95,8 @@ def table_of(rows: Iterable[NumberedRow], *, where: str) -> DocTable:
         if doc in seen:
             raise DuplicateError(f"{where}: doc {doc!r} is there twice, in rows {seen[doc]} and {number}", hint=_SHAPES)
         seen[doc] = number
+        if only is not None and doc not in only:
+            continue
         for name, value in flat_fields(row, without=key):
             column = fields.setdefault(name, {})
             if not is_missing(value):

@@ -1,0 +1,290 @@
+"""Side by side: what two runs show for one query, doc beside doc, with what each adds to the score.
+
+The contributions of a list add up to its score, as `explain` shows it; a doc has its rank in the other list beside its
+own, so one sees what moved, what is new and what was lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from rankscope.align.alignment import align
+from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
+from rankscope.align.policies import Policies
+from rankscope.align.top import top_docs
+from rankscope.analysis.explain import Explanation, explain_score
+from rankscope.checks import check_keywords, check_options
+from rankscope.data.loading import ReadOptions, load_qrels, load_runs
+from rankscope.data.qrels import Qrels
+from rankscope.data.run import Run
+from rankscope.data.texts import Snippet, Texts
+from rankscope.errors import MeasureError, OptionError
+from rankscope.evaluation import chosen_profile, decide_measures, decide_policies
+from rankscope.io.ids import as_id, byte_order
+from rankscope.light import names_of
+from rankscope.measures.scores import Scores
+from rankscope.measures.scoring import count
+from rankscope.measures.spec import Measure
+from rankscope.records import Record, StoredRecord
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from rankscope.data.shapes import QrelsLike, RunLike
+    from rankscope.typing import MeasureLike, PolicyOptions
+
+SHOWN_DOCS = 10
+
+Move = Literal["up", "down", "same", "new", "lost"]
+"""What became of a doc from the first list to the second; lost and new: it is shown in one of them only."""
+
+
+class ShownDoc(Record):
+    """A doc of one list: its place, its words, its grade, and what it adds to the score."""
+
+    rank: int
+    doc: str
+    title: str
+    """Empty where no docs are given."""
+    snippet: Snippet
+    grade: float | None
+    """None where nobody judged the doc."""
+    is_relevant: bool
+    adds: float
+    other_rank: int | None
+    """Its rank in the other list, however deep; None where the other run does not have it."""
+    move: Move
+
+
+class ShownList(Record):
+    """What one run shows for the query."""
+
+    run: str
+    score: float | None
+    """None where the measure is undefined."""
+    n_retrieved: int
+    docs: tuple[ShownDoc, ...]
+
+
+class SideBySide(StoredRecord):
+    """Two runs' answers to one query."""
+
+    query: str
+    query_text: str
+    """Empty where no queries are given."""
+    measure: str
+    a: ShownList
+    b: ShownList
+    missed: tuple[str, ...]
+    """Titles, or else ids, of relevant docs that neither list shows, the best first."""
+
+    @property
+    def difference(self) -> float | None:
+        """The second score less the first."""
+        return None if self.a.score is None or self.b.score is None else self.b.score - self.a.score
+
+
+def side_by_side(
+    qrels: QrelsLike,
+    run_a: RunLike,
+    run_b: RunLike,
+    query: Any,
+    measure: MeasureLike = "nDCG@10",
+    *,
+    queries: Any = None,
+    docs: Any = None,
+    n_shown: int = SHOWN_DOCS,
+    profile: str | None = None,
+    options: ReadOptions | None = None,
+    qrels_options: ReadOptions | None = None,
+    **policies: Unpack[PolicyOptions],
+) -> SideBySide:
+    """Put the rankings of two runs for one query beside one another.
+
+    Parameters
+    ----------
+    qrels, run_a, run_b
+        The judgments and the runs, in any form that `evaluate` takes.
+    query
+        The id of the query.
+    measure
+        The measure to which each doc contributes.
+    queries, docs
+        Files, tables or dicts with the texts of queries, and with titles and texts of docs: words instead of ids.
+    n_shown
+        How many docs of each list are shown.
+    profile, options, qrels_options, **policies
+        As for `evaluate`.
+
+    Returns
+    -------
+    SideBySide
+        Both lists, with grades, contributions, and the rank of every doc in the other list.
+
+    Raises
+    ------
+    InputError
+        If the qrels have no such query.
+    MeasureError
+        If there is no such measure, or it looks at more than grades.
+
+    Examples
+    --------
+    >>> import rankscope as rs
+    >>> found = rs.side_by_side({"q": {"a": 1}}, {"q": ["x", "a"]}, {"q": ["a", "y"]}, "q", "RR")
+    >>> [(doc.doc, doc.move, doc.adds) for doc in found.b.docs]
+    [('a', 'up', 1.0), ('y', 'new', 0.0)]
+    >>> found.difference
+    0.5
+    """
+    check_keywords("side_by_side", policies, [*side_by_side.__annotations__, *names_of(Policies)])
+    given = {"options": options, "qrels_options": qrels_options, "n_shown": n_shown}
+    check_options(side_by_side.__annotations__, given)
+    if n_shown < 1:
+        raise OptionError(f"{n_shown} docs of a list cannot be shown", hint="n_shown is 1 or more")
+    chosen = chosen_profile(profile)
+    decided = decide_policies(chosen, policies)
+    wanted = one_measure(decide_measures(chosen, measure))
+    judged = load_qrels(qrels, duplicates=decided.duplicates, options=qrels_options)
+    loaded = load_runs([run_a, run_b], options=options)
+    explained = [explained_query(judged, run, as_id(query), wanted, decided) for run in loaded]
+    asked = explained[0].query
+    first, second = (top_docs(run, [asked], decided, depth=None).docs[0] for run in loaded)
+    lowest = wanted.options.get("rel") or decided.relevance_level
+    relevant = relevant_docs(judged, asked, lowest)
+    shown = {*first[:n_shown], *second[:n_shown]}
+    texts = Texts.of(queries=queries, docs=docs, only=shown.union(relevant))
+    context = ListContext(asked, judged.judged[asked], frozenset(relevant), texts, n_shown)
+    return SideBySide(
+        asked,
+        texts.query(asked),
+        wanted.name,
+        shown_list(context, str(loaded[0].name), explained[0], first, second, is_second=False),
+        shown_list(context, str(loaded[1].name), explained[1], second, first, is_second=True),
+        missed=tuple(texts.title(doc) or doc for doc in relevant if doc not in shown),
+    )
+
+
+class ListContext(Record):
+    """What both lists of a query have in common."""
+
+    query: str
+    grade_of: Mapping[str, float]
+    relevant: frozenset[str]
+    texts: Texts
+    n_shown: int
+
+
+def one_measure(measures: Sequence[Measure]) -> Measure:
+    """Return the measure to which docs contribute; it is one, and looks at nothing but grades."""
+    if len(measures) != 1:
+        raise MeasureError(f"docs add to one measure at a time, not {len(measures)}", hint="for example nDCG@10")
+    measure = measures[0]
+    if measure.spec.needs or measure.spec.over_all_queries:
+        what = "looks at more than grades" if measure.spec.needs else "is one number for all queries together"
+        raise MeasureError(f"{measure.name} {what}, so docs have no share in it", hint="try nDCG@10, AP or RR")
+    return measure
+
+
+def explained_query(qrels: Qrels, run: Run, query: str, measure: Measure, policies: Policies) -> Explanation:
+    raise_or_warn(find_swap(qrels, run, policies), anyway=True)
+    hits = align(qrels, run, policies)
+    raise_or_warn(find_mismatch(qrels, run, count(hits, policies)), anyway=True)
+    return explain_score(qrels, run, query, measure, policies, hits=hits, side={})
+
+
+def relevant_docs(qrels: Qrels, query: str, lowest: float) -> list[str]:
+    """Return the relevant docs of a query, the best first."""
+    graded = [(doc, grade) for doc, grade in qrels.judged[query].items() if grade >= lowest]
+    return [doc for doc, _ in sorted(graded, key=lambda pair: (-pair[1], byte_order(pair[0])))]
+
+
+def shown_list(
+    context: ListContext,
+    run: str,
+    explanation: Explanation,
+    own: Sequence[str],
+    other: Sequence[str],
+    *,
+    is_second: bool,
+) -> ShownList:
+    """Return the first docs of one run, each with its place in the other run's list."""
+    adds_of = {step.doc: step.term / (explanation.divisor or 1.0) for step in explanation.steps}
+    rank_in_other = {doc: rank for rank, doc in enumerate(other, 1)}
+    docs = []
+    for rank, doc in enumerate(own[: context.n_shown], 1):
+        grade = context.grade_of.get(doc)
+        other_rank = rank_in_other.get(doc)
+        old, new = (other_rank, rank) if is_second else (rank, other_rank)
+        docs.append(
+            ShownDoc(
+                rank=rank,
+                doc=doc,
+                title=context.texts.title(doc),
+                snippet=context.texts.snippet(context.query, doc),
+                grade=None if grade is None or grade < 0 else grade,
+                is_relevant=doc in context.relevant,
+                adds=adds_of.get(doc, 0.0),
+                other_rank=other_rank,
+                move=move_between(old, new, context.n_shown),
+            )
+        )
+    return ShownList(run, explanation.score, explanation.n_retrieved, tuple(docs))
+
+
+def move_between(old: int | None, new: int | None, n_shown: int) -> Move:
+    """Return what became of a doc that one of two lists shows."""
+    if new is None or new > n_shown:
+        return "lost"
+    if old is None or old > n_shown:
+        return "new"
+    return "same" if old == new else "up" if new < old else "down"
+
+
+class QueryChange(Record):
+    """A query's scores in two runs."""
+
+    query: str
+    text: str
+    """Empty where no queries are given."""
+    score_a: float
+    score_b: float
+    change: float
+    """The second score less the first; with the sign turned where lower is better, so that a loss is below 0."""
+
+
+class QueryChanges(StoredRecord):
+    """How the score of every query changes from one run to another, the largest loss first."""
+
+    measure: str
+    run_a: str
+    run_b: str
+    queries: tuple[QueryChange, ...]
+    n_undefined: int
+    """Queries for which the measure is undefined in a run; they are left out."""
+
+    @property
+    def losses(self) -> tuple[QueryChange, ...]:
+        return tuple(one for one in self.queries if one.change < 0)
+
+    @property
+    def gains(self) -> tuple[QueryChange, ...]:
+        """The largest first."""
+        return tuple(one for one in reversed(self.queries) if one.change > 0)
+
+
+def changes_between(scores: Scores, texts: Texts) -> QueryChanges:
+    """Return how queries changed from the first run of scores to the second, by their only measure."""
+    first, second = scores.runs
+    measure = scores.measures[0]
+    sign = -1.0 if measure in first.lower_is_better else 1.0
+    values = {query: (first[query, measure], second[query, measure]) for query in first if query in second}
+    changes = [
+        QueryChange(query, texts.query(query), a, b, sign * (b - a))
+        for query, (a, b) in values.items()
+        if not math.isnan(b - a)
+    ]
+    changes.sort(key=lambda one: (one.change, byte_order(one.query)))
+    return QueryChanges(measure, first.name, second.name, tuple(changes), len(values) - len(changes))

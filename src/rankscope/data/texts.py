@@ -1,0 +1,111 @@
+"""Words for ids: what was asked, and what a doc is called and says, for everything that people read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rankscope.data.docs import DocTable
+from rankscope.io.columns import DOC_COLUMNS, match_columns
+from rankscope.light import LightRecord, field
+
+TITLE_LENGTH = 80
+"""A doc without a title is called by about so many characters of its text."""
+SNIPPET_LENGTH = 200
+_WORD = re.compile(r"\w+")
+_SHORT = 2
+"""Words of up to so many letters are marked only where a query has no longer ones."""
+
+
+class Snippet(LightRecord):
+    """A part of a doc's text, and where words of the query stand in it."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+    """The start and the end of each word that is also one of the query's."""
+
+
+class Texts(LightRecord, eq=False):
+    """The words behind ids, as far as they are known; a text that is not known is empty."""
+
+    queries: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    bodies: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, *, queries: Any = None, docs: Any = None, only: Iterable[str] | None = None) -> Texts:
+        """Return the texts of queries and docs, both in any form that is read; of docs `only` those that are needed."""
+        asked: Mapping[str, str] = {}
+        table = DocTable({}, frozenset())
+        if queries is not None:
+            from rankscope.data.queries import load_queries
+
+            asked = load_queries(queries).texts or {}
+        if docs is not None:
+            from rankscope.data.docs import load_docs
+
+            table = load_docs(docs, only=None if only is None else frozenset(only))
+        roles = match_columns(list(table.fields), {role: DOC_COLUMNS[role] for role in ("title", "text")})
+        titles, bodies = (texts_in(table.fields.get(roles.get(role, ""), {})) for role in ("title", "text"))
+        return cls(asked, titles, bodies)
+
+    def query(self, query: str) -> str:
+        """Return what was asked, on one line."""
+        return one_line(self.queries.get(query, ""))
+
+    def title(self, doc: str) -> str:
+        """Return what a doc is called, on one line: its title, or how its text begins."""
+        return one_line(self.titles.get(doc, "")) or beginning(one_line(self.bodies.get(doc, "")), TITLE_LENGTH)
+
+    def snippet(self, query: str, doc: str, length: int = SNIPPET_LENGTH) -> Snippet:
+        """Return the part of a doc's text that holds the most words of the query, with these marked."""
+        text = one_line(self.bodies.get(doc, ""))
+        wanted = query_words(self.queries.get(query, ""))
+        found = [(match.start(), match.end()) for match in _WORD.finditer(text) if match[0].casefold() in wanted]
+        start, stop = window(text, found, length)
+        before, after = "…" if start else "", "…" if stop < len(text) else ""
+        shift = len(before) - start
+        marks = tuple((first + shift, last + shift) for first, last in found if start <= first and last <= stop)
+        return Snippet(f"{before}{text[start:stop]}{after}", marks)
+
+
+def texts_in(cells: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        doc: " ".join(map(str, cell)) if isinstance(cell, list | tuple) else str(cell) for doc, cell in cells.items()
+    }
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def query_words(text: str) -> frozenset[str]:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return frozenset([word for word in words if len(word) > _SHORT] or words)
+
+
+def beginning(text: str, length: int) -> str:
+    """Return how a text begins, up to the end of a word where one ends near."""
+    if len(text) <= length:
+        return text
+    end = text.rfind(" ", length * 3 // 4, length)
+    return f"{text[: length - 1 if end < 0 else end]}…"
+
+
+def window(text: str, found: list[tuple[int, int]], length: int) -> tuple[int, int]:
+    """Return the start and the end of the part with the most different words that were found; the first of equals."""
+    if len(text) <= length:
+        return 0, len(text)
+    best, most = 0, 0
+    for first, _ in found:
+        inside = {text[a:b].casefold() for a, b in found if first <= a and b <= first + length}
+        if len(inside) > most:
+            best, most = first, len(inside)
+    start = max(0, min(best - length // 5, len(text) - length))
+    if start:  # begin with a whole word
+        start = text.find(" ", start) + 1 or start
+    stop = min(start + length, len(text))
+    if stop < len(text):
+        stop = max(text.rfind(" ", start, stop + 1), start + length // 2)
+    return start, stop

@@ -1,0 +1,76 @@
+"""`rankscope show`: the queries that changed most, and one of them side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rankscope.cli.main import main
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    runs = {"old": {"1": "ab", "2": "xa", "3": "a"}, "new": {"1": "xya", "2": "a", "3": "a"}}
+    (tmp_path / "qrels.txt").write_text("".join(f"{query} 0 a 1\n" for query in "123"))
+    for name, run in runs.items():
+        lines = [
+            f"{query} Q0 {doc} {i + 1} {9 - i} {name}\n" for query, docs in run.items() for i, doc in enumerate(docs)
+        ]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": q, "text": f"query number {q}"}) + "\n" for q in "123")
+    )
+    (tmp_path / "docs.jsonl").write_text('{"_id": "a", "title": "A doc\\u001b[31m", "text": "the number of it"}\n')
+    return [str(tmp_path / name) for name in ("qrels.txt", "old.run", "new.run")]
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["show", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_without_a_query_the_largest_changes_are_listed(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    queries = str(Path(files[0]).with_name("queries.jsonl"))
+    text = shown(capsys, *files, "-m", "RR", "--queries", queries)
+    assert "RR falls for 1 query, rises for 1 and stays for 1." in text
+    loss = next(line for line in text.splitlines() if "query number 1" in line)
+    assert loss.split()[-3:] == ["1.0000", "0.3333", "-0.6667"]
+    found = json.loads(shown(capsys, *files, "-m", "RR", "--format", "json"))
+    assert [one["query"] for one in found["queries"]] == ["1", "3", "2"]
+
+
+def test_a_query_by_id_or_by_its_number_in_the_list(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    by_number = shown(capsys, *files, "-m", "RR", "--loss", "1")
+    assert by_number == shown(capsys, *files, "-m", "RR", "--query", "1")
+    assert "RR is 1.0000 in old and 0.3333 in new: -0.6667." in by_number
+    assert "Query 2" in shown(capsys, *files, "--gain", "1")
+
+
+def test_words_and_no_terminal_commands(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(files[0]).parent
+    words = ["--queries", str(folder / "queries.jsonl"), "--docs", str(folder / "docs.jsonl")]
+    text = shown(capsys, *files, "--query", "1", *words)
+    assert "“query number 1” (query 1)" in text
+    assert r"A doc\x1b[31m" in text
+    assert "the [number] of it" in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("ending", ["html", "md", "json", "txt"])
+def test_it_can_be_written_to_a_file(files: list[str], ending: str, tmp_path: Path) -> None:
+    target = tmp_path / f"one.{ending}"
+    assert main(["show", *files, "--query", "2", "-o", str(target)]) == 0
+    assert "Query 2" in target.read_text() or json.loads(target.read_text())["query"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [(["--loss", "5"], "there is no loss number 5: there is one"), (["--query", "9"], "there is no query '9'")],
+)
+def test_what_is_not_there(
+    files: list[str], arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", *files, *arguments]) == 2
+    assert problem in capsys.readouterr().err

@@ -143,6 +143,13 @@ def test_power_by_simulation():
     assert power_of(0.04, 0.1, 50) == pytest.approx(found, abs=3 * np.sqrt(0.25 / 4000))
 
 
+@pytest.mark.parametrize("n", [4, 6, 7, 20, 60])
+def test_a_huge_difference_is_found_for_certain(n):
+    # from 45 standard errors on; for some of these scipy's distribution has no number
+    found = [power_of(errors / np.sqrt(n), 1.0, n) for errors in np.arange(45, 200, 0.25)]
+    assert found == pytest.approx([1.0] * len(found), abs=1e-9)
+
+
 def test_minimal_effect_and_number_of_queries_are_inverse():
     smallest = minimal_detectable_effect(0.1, 200)
     assert power_of(smallest, 0.1, 200) == pytest.approx(0.8, abs=1e-6)

@@ -140,7 +140,7 @@ def own_record(data: Any, path: Path) -> ScoresRecord | None:
 def read_cells(
     path: Path, *, alone: bool, measure: str | None, notes: list[str], unanswered: dict[str, list[str]]
 ) -> Cells:
-    """Return what one file holds; added are notes on it, and queries that count though a system does not answer them."""
+    """Return what one file holds; what must be said of it, and the queries without an answer, are added."""
     if not os.path.exists(path):  # noqa: PTH110 (any name at all)
         raise InputError(f"{path} does not exist")
     try:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
@@ -209,5 +209,7 @@ def test_an_interval_where_no_resample_reaches_what_was_observed(sign):
 
 
 @given(st.integers(0, 500), st.floats(0, 600))
+@example(2, 3.0)  # the two queries that are enough are the first that is looked at below the guess
+@example(2, 10.0)  # 9, 8, 6 and 2 are
 def test_the_fewest_queries_are_found_from_any_guess(k, near):
     assert fewest(lambda n: n >= k, near=near).n_queries == max(2, k)

@@ -324,6 +324,15 @@ def test_the_gate_fails_where_a_system_is_worse(run, with_worst):
     assert 'failures="1" errors="0"' in (with_worst.folder / "gate.xml").read_text()
 
 
+def test_the_gate_of_several_collections_names_each(run, with_worst):
+    file = with_worst.folder / "rankscope.toml"
+    file.write_text(file.read_text().replace("[systems.one]", '[collections.again]\npath = "small"\n[systems.one]'))
+    outcome = run("--fail-if-worse")
+    assert outcome.code == 1
+    for name in ("small", "again"):
+        assert f"gate: worst vs one ({name}): failed: worst is worse." in outcome.err
+
+
 def test_failed_queries_and_left_out_systems_are_errors_of_the_gate(run, small, with_texts):
     small.write(SYSTEMS)  # picky fails on 4 of 40 queries, which is not more than 10 %
     assert run("--fail-if-worse").code in (0, 1)

@@ -36,6 +36,10 @@ def strange(query):
     return renamed(query, lambda i: f"{i * 7919:x}-{i}")
 
 
+def blanks(query):
+    return renamed(query, lambda i: " " * (i + 1))
+
+
 def half(query):
     return renamed(query, lambda i: f"d{i}" if i < 15 else f"strange-{i * 7919}")
 
@@ -100,6 +104,11 @@ def test_ids_from_elsewhere_are_shown_beside_those_of_the_collection(small):
     assert finding.code == "unknown_docs"
     assert finding.examples[0] == 'collection: "d0", "d1", "d2"'
     assert finding.examples[1].startswith('run: "')
+
+
+def test_blanks_are_no_texts(small):
+    finding = finding_of(run(small, "one", "blanks"), "blanks")
+    assert (finding.code, finding.message) == ("unknown_docs", "0 of 30 retrieved ids are docs of the collection")
 
 
 def test_half_of_the_ids_is_enough(small):

@@ -18,6 +18,8 @@ def value(profile, measure, qrels, run, **policies):
 def test_every_profile_of_the_issue_is_there():
     tools = {"trec_eval-9", "trec_eval-10", "gdeval", "ndeval", "msmarco", "beir", "sentence-transformers"}
     assert set(PROFILES) >= tools | {"ir_measures", "ranx", "sklearn"}
+    earlier = {"ranking_algo", "parakeet", "phentrieve", "phentrieve-plan", "dartboard", "dartboard-code"}
+    assert set(rs.list_profiles()) >= earlier
 
 
 @pytest.mark.parametrize("name", PROFILES)

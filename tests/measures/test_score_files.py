@@ -6,8 +6,10 @@ import math
 import polars as pl
 import pytest
 
+from rankscope.align.hits import Counts
 from rankscope.errors import FormatError, InputError, OptionError
-from rankscope.measures.score_files import read_scores
+from rankscope.measures.score_files import other_qrels, read_scores
+from rankscope.measures.scores import Scores
 
 
 def write(folder, name, text):
@@ -30,7 +32,8 @@ def test_several_tables_are_one_system_each(tmp_path):
     scores = read_scores([a, b])
     assert scores.measures == ("AP", "RR")
     assert scores["b"]["q2", "AP"] == 0.4
-    assert scores["b"].counts.missing == 1
+    assert scores["a"].counts == Counts(queries=2, missing=0, not_in_qrels=0, no_relevant=0, retrieved=0, unjudged=0)
+    assert scores["b"].counts == Counts(queries=2, missing=1, not_in_qrels=0, no_relevant=0, retrieved=0, unjudged=0)
     assert list(scores["b"].answered) == [False, True]
 
 
@@ -99,3 +102,29 @@ def test_files_must_fit_together(tmp_path):
 def test_less_may_be_better(tmp_path):
     path = write(tmp_path, "t.csv", "run,query,latency\nx,1,3\ny,1,5\n")
     assert read_scores([path], lower_is_better=["latency", "other"])["x"].lower_is_better == {"latency"}
+
+
+def test_a_record_without_counts_says_by_its_queries_how_many_were_scored(tmp_path):
+    run = {"name": "a", "queries": {"1": {"AP": 0.5}, "2": {"AP": 0}, "3": {"AP": 0}}}
+    records = {"all.json": run, "some.json": run | {"unanswered": ["2", "3"]}}
+    for (name, record), n_missing in zip(records.items(), (0, 2), strict=True):
+        text = json.dumps({"rankscope": "0.1", "runs": [record]})
+        for scores in (read_scores([write(tmp_path, name, text)]), Scores.from_json(text)):
+            found = scores["a"]
+            assert (found.counts.queries, found.counts.missing) == (3, n_missing)
+            assert (~found.answered).sum() == n_missing
+
+
+def test_scores_against_other_qrels_are_not_compared_unless_asked_for(tmp_path):
+    paths = [write(tmp_path, "first.csv", "query,AP\n1,0.5\n"), write(tmp_path, "other.txt", "map 1 0.5\n")]
+    for name, digest in (("a", "0" * 64), ("b", "1" * 64), ("c", "0" * 64)):
+        record = {
+            "rankscope": "0.1",
+            "qrels": {"sha256": digest},
+            "runs": [{"name": name, "queries": {"1": {"AP": 0.5}}}],
+        }
+        paths.append(write(tmp_path, f"{name}.json", json.dumps(record)))
+    with pytest.raises(InputError, match=r"b\.json holds scores against other qrels than .*a\.json"):
+        other_qrels(paths)
+    assert list(other_qrels(paths, anyway=True)) == ["b"]
+    assert other_qrels([path for path in paths if path.name != "b.json"]) == {}

@@ -298,7 +298,7 @@ def tested_pair(
     n_units = int(numbers.moments.n_units[i])
     p_alone, (p_t, ci_t) = or_none(float(result.p_alone[i])), student(delta, error, n_units, settings)
     bca = None
-    doubtful = n_units > 1 and error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
+    doubtful = error > 0 and (n_units < FEW_QUERIES or abs(skew) > SKEWED)
     if in_full and doubtful and units.weights is None:
         known = ~np.isnan(differences)
         clusters = units.member[known] if units.clustered else None

@@ -87,14 +87,17 @@ def read_scores(
         raise OptionError("no score file is given")
     cells: Cells = {}
     notes: list[str] = []
+    unanswered: dict[str, list[str]] = {}
     for path in map(Path, paths):
-        for system, by_measure in read_cells(path, alone=len(paths) == 1, measure=name, notes=notes).items():
+        found = read_cells(path, alone=len(paths) == 1, measure=name, notes=notes, unanswered=unanswered)
+        for system, by_measure in found.items():
             if system in cells:
                 raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
             cells[system] = by_measure
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
-    scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), where=", ".join(map(str, paths)))
+    where = ", ".join(map(str, paths))
+    scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), unanswered=unanswered, where=where)
     return replace(scores, notes=tuple(notes))
 
 
@@ -134,8 +137,10 @@ def own_record(data: Any, path: Path) -> ScoresRecord | None:
     return from_builtins(ScoresRecord, data, where=str(path)) if is_own else None
 
 
-def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
-    """Return what one file holds; what must be said of it is added to the notes."""
+def read_cells(
+    path: Path, *, alone: bool, measure: str | None, notes: list[str], unanswered: dict[str, list[str]]
+) -> Cells:
+    """Return what one file holds; what must be said of it, and the queries without an answer, are added."""
     if not os.path.exists(path):  # noqa: PTH110 (any name at all)
         raise InputError(f"{path} does not exist")
     try:
@@ -149,6 +154,7 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
             if record.weights is not None:
                 column = record.weights.column
                 notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")
+            unanswered |= {run.name: run.unanswered for run in record.runs}
             return collect(in_mapping({run.name: run.queries for run in record.runs}, path))
         is_known = format_name == format_in_name(source.name)
         if format_name is not None and (is_known or not FORMATS[format_name].has_text_cells):
@@ -253,7 +259,9 @@ def collect(found: Iterable[Cell]) -> Cells:
     return cells
 
 
-def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> Scores:
+def as_scores(
+    cells: Cells, *, lower_is_better: frozenset[str], unanswered: Mapping[str, Sequence[str]], where: str
+) -> Scores:
     """Return the scores of all systems on the same queries, for the measures that all of them have."""
     shared = [m for m in next(iter(cells.values())) if all(m in by_measure for by_measure in cells.values())]
     if not shared:
@@ -263,7 +271,8 @@ def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> S
     runs = []
     for name, by_measure in cells.items():
         values = np.array([[by_measure[m].get(q, math.nan) for m in shared] for q in queries])
-        answered = np.array([any(q in by_measure[m] for m in shared) for q in queries])
+        empty = set(unanswered.get(name, ()))
+        answered = np.array([q not in empty and any(q in by_measure[m] for m in shared) for q in queries])
         run = RunScores(
             name=name,
             query_ids=queries,

@@ -227,7 +227,7 @@ def _run_scores(run: RunScoresRecord, facts: dict[str, MeasureFacts], weight_of:
         zeroed = set(run.undefined_as_zero.get(name, ()))
         undefined[:, column] |= [query in zeroed for query in query_ids]
     unanswered = set(run.unanswered)
-    counts, left_out = Counts(len(query_ids), 0, 0, 0, 0, 0), {}
+    counts, left_out = Counts(len(query_ids), len(unanswered), 0, 0, 0, 0), {}
     if run.counts is not None:
         counts = Counts(**{name: getattr(run.counts, name) for name in names_of(Counts)})
         left_out = run.counts.left_out

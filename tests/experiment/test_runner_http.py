@@ -144,3 +144,20 @@ def test_secrets_are_sent_and_written_down_nowhere(tmp_path, monkeypatch, body):
     files = [path for path in (tmp_path / "results").rglob("*") if path.is_file()]
     assert len(files) >= 3
     assert not any(b"hunter2" in path.read_bytes() for path in files)
+
+
+def test_queries_that_were_not_asked_go_first_the_next_time(tmp_path):
+    """Where the first two are too slow, the others are not asked; running again begins with these others."""
+    small = small_project(tmp_path, n_queries=6)
+
+    def answer(asked: Asked) -> Said:
+        time.sleep(1 if asked.path in ("/q0", "/q1") else 0)
+        return Said([{"id": "d1"}])
+
+    with Loopback(answer) as server:
+        small.write(f'[systems.web]\ntype = "http"\nurl = "{server.url}/{{query_id}}"\nattempts = 1\ntimeout_s = 0.3\n')
+        (lost,) = run_project(load_project(tmp_path)).collections[0].systems
+        (web,) = run_project(load_project(tmp_path)).collections[0].systems
+    assert (lost.n_answered, lost.finding.code) == (0, "unreachable")
+    assert [failure.query for failure in web.failures] == ["q0", "q1"]
+    assert web.n_answered == 4

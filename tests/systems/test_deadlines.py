@@ -274,7 +274,10 @@ class TestFirstQuery:
         ("table", "reason"),
         [
             ('type = "http"\nurl = "http://127.0.0.1:PORT/"', "no answer: ConnectionRefusedError"),
-            ('type = "http"\ntimeout_s = 0.5\nurl = "http://127.0.0.1:SILENT/"', "; where it needs longer, raise timeout_s"),
+            (
+                'type = "http"\ntimeout_s = 0.5\nurl = "http://127.0.0.1:SILENT/"',
+                "; where it needs longer, raise timeout_s",
+            ),
             ('type = "command"\ncommand = "./nowhere"', "./nowhere cannot be started: No such file"),
             ('type = "dense"\nmodel = "m"\nbase_url = "http://127.0.0.1:PORT/"', "did not answer in 2 attempts"),
         ],

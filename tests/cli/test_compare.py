@@ -213,3 +213,12 @@ def test_mistakes_are_explained(rankscope, files, arguments, message):
     done = rankscope("compare", *(files.get(argument, argument) for argument in arguments))
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("copies", "words"), [(1, "1 pair without any difference takes"), (2, "2 pairs without any difference take")]
+)
+def test_pairs_without_any_difference_are_counted_in_the_notes(rankscope, files, tmp_path, copies, words):
+    same = [trec_run(tmp_path, f"copy{i}", lambda i: 2 + i % 3) for i in range(copies)]
+    done = rankscope("compare", files["qrels"], files["old"], files["new"], *same, "-m", "RR@10")
+    assert f"{words} no part in it" in " ".join(done.out.split())

@@ -53,6 +53,8 @@ def retrieve_missing(
     stops it. Where no query can ever be answered, which the first ones show, it is an UnreachableError.
     """
     missing = [query for query in queries if query.id not in log.summary.answered]
+    tried = {query for query, answer in log.summary.failures.items() if answer.n_attempts}
+    missing.sort(key=lambda query: query.id in tried)  # the first ones decide whether the others are asked at all
     n_done = len(queries) - len(missing)
     yield n_done
     n_side_by_side = getattr(system, "concurrency", 1)

@@ -29,7 +29,7 @@ from rankscope.experiment.retrieve import retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
-from rankscope.systems.answers import BadAnswerError, Clock, UnreachableError, shown
+from rankscope.systems.answers import BadAnswerError, Clock, UnreachableError, reason_of, shown
 from rankscope.systems.base import RankedDocs, System
 from rankscope.systems.dense import Dense
 from rankscope.systems.options import LoadError
@@ -70,6 +70,9 @@ def leave_out_faulty(system: str, what: str) -> Iterator[None]:
     except (BadAnswerError, LoadError) as error:
         hint = error.hint or "fix this one, or leave it out with --only"
         raise UnreachableError(f"{system} could not {what}: {error.message}", hint=hint) from error
+    except MemoryError as error:
+        hint = "raise the limit of memory (ulimit -v), end other programs, or leave this one out with --only"
+        raise UnreachableError(f"{system} could not {what}: {reason_of(error)}", hint=hint) from error
 
 
 def described_by(system: System, name: str) -> dict[str, Any]:
@@ -288,10 +291,15 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
             self.index(configured)
             self.say(f"{name}: tuning weights", 0, 1)
             tune: Callable[..., Mapping[Sequence[float], float]] = configured.system.tune  # type: ignore[attr-defined]
+            train = [self.collection.query_of[query] for query in self.split.train]
             with leave_out_faulty(name, "be tuned"):
-                curve = tune(
-                    [self.collection.query_of[query] for query in self.split.train], self._train_mean, k=self.depth
-                )
+                try:
+                    curve = tune(train, self._train_mean, k=self.depth)
+                except OptionError:
+                    raise
+                except InputError as error:  # such as a query that a server does not answer
+                    hint = "weights are tuned on answers to all train queries: run again, or give weights"
+                    raise BadAnswerError(error.message, hint=hint) from error
             found = TunedWeights(
                 tuple(described_by(configured.system, name)["tuned_weights"]),
                 tuple((tuple(weights), or_none(score)) for weights, score in curve.items()),

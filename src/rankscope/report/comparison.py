@@ -285,7 +285,8 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     notes = [f"{against}; verdict, interval and p come from one critical value: {family}"]
     still = sum(not c.differs for c in pairs)
     if still:
-        notes.append(f"{counted(still, 'pair')} without any difference take no part in it")
+        verb = "takes" if still == 1 else "take"
+        notes.append(f"{counted(still, 'pair')} without any difference {verb} no part in it")
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z", "mean"))
 
 

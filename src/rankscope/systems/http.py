@@ -16,6 +16,8 @@ from functools import partial
 from itertools import islice
 from typing import Annotated, Any, ClassVar
 
+from msgspec.structs import replace
+
 from rankscope.errors import OptionError, shorten
 from rankscope.systems.answers import (
     Answer,
@@ -29,7 +31,7 @@ from rankscope.systems.answers import (
 )
 from rankscope.systems.base import Query, RankedDocs
 from rankscope.systems.options import NO_EFFECT, AboveZero, AtLeastOne, AtLeastZero, options_in
-from rankscope.systems.secrets import secrets_in, url_without_secrets, without_secrets
+from rankscope.systems.secrets import FromEnvironment, secrets_in, url_without_secrets, without_secrets
 from rankscope.systems.templates import fill, fill_data, parse_path, values_of
 from rankscope.systems.transport import (
     HttpReply,
@@ -49,6 +51,8 @@ _FIRST_QUERIES = 3
 """Where so many are refused in the same way before any is answered, all would be."""
 _FIRST_ATTEMPTS = 2
 """How often somebody is looked for who has not been there yet."""
+_SILENT_S = 5.0
+"""Where the first query has no answer by then, the second one is asked beside it, to see whether anybody answers."""
 _NOBODY_THERE = (ConnectionRefusedError, NobodyThereError, socket.gaierror, ssl.SSLError)
 _WRONG_ADDRESS = frozenset({*range(300, 400), 401, 403, 404, 405, 407, 410})
 _SENT = ("url", "headers", "body", "query", "allow_plain_http")
@@ -94,6 +98,10 @@ class HttpSystem(RemoteSystem, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.clock: Clock = time.perf_counter
+        self.n_silent = 0
+        """How many batches began in silence."""
+        self.is_heard = False
+        """Whether the server has ever replied."""
 
     @classmethod
     def check_given(cls, given: Mapping[str, Any]) -> None:
@@ -108,6 +116,11 @@ class HttpSystem(RemoteSystem, kw_only=True):
 
     def ranking_of(self, content: Any, *, k: int) -> RankedDocs:
         raise NotImplementedError
+
+    @property
+    def address(self) -> str:
+        """The address as it may be shown: what comes from the environment stands there by its name."""
+        return self.url.written if isinstance(self.url, FromEnvironment) else url_without_secrets(self.url)
 
     def describe(self) -> dict[str, Any]:
         described = super().describe()
@@ -200,27 +213,33 @@ class HttpBatch:
         self._n_failed_in_a_row = 0
         self._n_refused = 0
         """How many of the first queries were refused in a way that has nothing to do with the query."""
+        self._silent: dict[str, Query] = {}
+        """The first queries that nothing came back for, and that have attempts left."""
 
     def answers(self, queries: Sequence[Query]) -> Iterator[Answer]:
         """Yield answers as they come; a query is submitted when a thread is free for it.
 
-        The first query goes out alone: where nobody is there, or all are refused, the others are not asked.
+        The first query goes out alone: where nobody is there or answers, or all are refused, the others are not asked.
         """
         waiting = iter(queries)
         running: set[Future[Answer]] = set()
         try:
-            lost = yield from self._first_answers(waiting)
+            lost = yield from self._first_answers(waiting, running)
             if lost is not None:
                 words = f"not asked, as it would fail like query {lost.query_id!r}: {lost.reason}"
                 yield from (Answer(query.id, None, words, n_attempts=0, for_all=True) for query in waiting)
             while True:
                 free = self._system.concurrency - len(running)
-                running |= {self._pool.submit(self.answer, query) for query in islice(waiting, free)}
+                running |= {self._pool.submit(self.answer, query) for query in islice(waiting, max(free, 0))}
                 if not running:
                     return
                 done, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in done:
                     answer = future.result()
+                    again = self._silent.pop(answer.query_id, None)
+                    if again is not None:
+                        running.add(self._pool.submit(self.answer, again, before=answer))
+                        continue
                     self._n_failed_in_a_row = self._n_failed_in_a_row + 1 if answer.failed else 0
                     yield answer
         finally:
@@ -229,10 +248,28 @@ class HttpBatch:
             self._pool.shutdown(cancel_futures=True)
             self._transport.close()
 
-    def _first_answers(self, waiting: Iterator[Query]) -> Generator[Answer, None, Answer | None]:
-        """Yield the first answers, one by one, until one shows that others can succeed; return what all would get."""
+    def _first_answers(
+        self, waiting: Iterator[Query], running: set[Future[Answer]]
+    ) -> Generator[Answer, None, Answer | None]:
+        """Yield the first answers, one by one, until one shows that others can succeed; return what all would get.
+
+        Where nothing comes back for a while, another query is asked, so that one slow query is not taken for silence.
+        What is still under way afterwards is in `running`.
+        """
         for n_refused, query in enumerate(islice(waiting, _FIRST_QUERIES)):
-            answer = self._pool.submit(self.answer, query, is_first=True).result()
+            first = self._pool.submit(self.answer, query, is_first=True)
+            wait([first], timeout=_SILENT_S)
+            if not first.done() or query.id in self._silent:
+                running |= {self._pool.submit(self.answer, other, is_first=True) for other in islice(waiting, 1)}
+            answer = first.result()
+            if query.id in self._silent:
+                wait(running)
+                lost = self._lost_in_silence(answer)
+                if lost is None:
+                    running.add(first)
+                else:
+                    yield lost
+                return lost
             self._n_failed_in_a_row += answer.failed
             yield answer
             if answer.for_all:
@@ -241,11 +278,24 @@ class HttpBatch:
                 return None
         return None
 
-    def answer(self, query: Query, *, is_first: bool = False) -> Answer:
-        if self._n_failed_in_a_row >= _IN_A_ROW:
+    def _lost_in_silence(self, answer: Answer) -> Answer | None:
+        """Return what all queries would get where two in a row met silence; None where one may just have been slow."""
+        self._system.n_silent += 1
+        if len(self._silent) < 2 and (self._system.is_heard or self._system.n_silent < 2):
+            return None
+        self._silent.clear()
+        reason = f"{answer.reason}, twice ({self._system.address})"
+        if answer.reason == self._reason(TimeoutError()):
+            reason += "; where it needs longer, raise timeout_s"
+        return replace(answer, reason=reason, for_all=True)
+
+    def answer(self, query: Query, *, is_first: bool = False, before: Answer | None = None) -> Answer:
+        """Return the answer to a query after as many attempts as it takes, or is allowed; `before` are those so far."""
+        if before is None and self._n_failed_in_a_row >= _IN_A_ROW:
             return Answer(query.id, None, f"not asked, as {_IN_A_ROW} queries in a row had failed", n_attempts=0)
-        attempt, reason = 0, ""
-        for attempt in range(1, self._system.attempts + 1):
+        attempt = n_before = 0 if before is None else before.n_attempts
+        reason = "" if before is None else before.reason
+        for attempt in range(n_before + 1, self._system.attempts + 1):
             try:
                 request = self._system.request_of(query, k=self._k)
                 self._pace.wait()
@@ -254,13 +304,18 @@ class HttpBatch:
                 started = self._system.clock()
                 reply = self._transport.send(request)
                 seconds = self._system.clock() - started  # until the last byte
+                self._system.is_heard = True
                 ranking = self._system.ranking_of(content_of(reply), k=self._k)
             except OptionError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever an answer holds, it fails its own query alone)
                 reason = self._reason(error)
                 if is_first and self._is_lost(error, attempt):
-                    return Answer(query.id, None, reason, n_attempts=attempt, for_all=True)
+                    where = f" ({self._system.address})" if isinstance(error, _NOBODY_THERE) else ""
+                    return Answer(query.id, None, f"{reason}{where}", n_attempts=attempt, for_all=True)
+                if is_first and self._is_silent(error, attempt):
+                    self._silent[query.id] = query
+                    break
                 may_pass = isinstance(error, OSError | http.client.HTTPException | BadAnswerError)
                 is_last = not may_pass or isinstance(error, RefusedError) or attempt == self._system.attempts
                 if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
@@ -268,6 +323,13 @@ class HttpBatch:
             else:
                 return Answer(query.id, ranking, seconds=seconds, n_attempts=attempt)
         return Answer(query.id, None, reason, n_attempts=attempt)
+
+    def _is_silent(self, error: Exception, attempt: int) -> bool:
+        """Tell whether nothing came back in time, or connections are closed without a word at every attempt."""
+        if isinstance(error, _NOBODY_THERE):
+            return False
+        is_closed = isinstance(error, ConnectionError) and attempt == self._system.attempts
+        return isinstance(error, TimeoutError) or is_closed
 
     def _is_lost(self, error: Exception, attempt: int) -> bool:
         """Tell whether all queries would fail as this one of the first has."""

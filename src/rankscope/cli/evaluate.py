@@ -21,7 +21,14 @@ from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
 from rankscope.evaluation import EvaluateRequest, chosen_profile, decide_measures, evaluate_request, trec_eval_text
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
-from rankscope.report.evaluation import json_lines, query_table, readable_table, summary_table, with_word_columns
+from rankscope.report.evaluation import (
+    json_lines,
+    query_table,
+    readable_table,
+    summary_table,
+    with_n_columns,
+    with_word_columns,
+)
 from rankscope.report.render import render_table
 from rankscope.report.table import print_table, to_csv
 
@@ -185,7 +192,8 @@ def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: 
         print_table(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
     elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
-        stream.write(to_csv(with_word_columns(table, bands) if bands else table))
+        table = with_word_columns(table, bands) if bands else table
+        stream.write(to_csv(table if per_query else with_n_columns(table, scores)))
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
         stream.write(render_table(table, form))

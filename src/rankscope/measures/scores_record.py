@@ -78,6 +78,8 @@ class RunScoresRecord(Record, kw_only=True):
     """digest of that file as stored"""
     mean: ByMeasure = msgspec.field(default_factory=dict)
     """one number per measure; null where no query has a score"""
+    n: dict[str, Count] = msgspec.field(default_factory=dict)
+    """by measure, how many queries that number is over"""
     queries: dict[str, ByMeasure]
     """scores per query; null where a score is undefined"""
     effective_n: Weight | None = None
@@ -157,6 +159,7 @@ def _run_record(run: RunScores) -> RunScoresRecord:
         name=run.name,
         **_file(run.origin),
         mean={measure: none_if_nan(mean.value) for measure, mean in means.items()},
+        n={measure: mean.n for measure, mean in means.items()},
         queries=run.to_dict(),
         effective_n=run.effective_n,
         counts=CountsRecord(

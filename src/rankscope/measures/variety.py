@@ -331,7 +331,7 @@ def reference_day(field: Mapping[str, Any], reference: str | None) -> date:
 def per_ages(
     extras: Extras, k: int | None, field: str, reference: str | None, score: Callable[[Sequence[int]], float]
 ) -> Floats:
-    """Score the ages of the first k docs that have a date, in days; a doc of a later day than the reference has none."""
+    """Score the ages in days of the first k docs that have a date; none may be of a later day than the reference."""
     dates = extras.docs.field(field)
     today = reference_day(dates, reference)
 
@@ -368,9 +368,9 @@ def doc_age(
 ) -> Floats:
     """Answers: how many days old are the first k docs on average?
 
-    Ages are whole days of the calendar, counted from `reference`, a day such as '2024-05-31'. Without it they count from
-    the newest day that any doc of the table has, so that the score is the same tomorrow; which day that is, is said. A
-    doc of a later day than the reference is an error. Docs without a date are left out.
+    Ages are whole days of the calendar, counted from `reference`, a day such as '2024-05-31'. Without it they count
+    from the newest day that any doc of the table has, so that the score is the same tomorrow; which day that is, is
+    said. A doc of a later day than the reference is an error. Docs without a date are left out.
     """
     return per_ages(extras, k, field, reference, lambda ages: share(sum(ages), len(ages)))
 
@@ -400,23 +400,19 @@ def freshness(
     Ages are counted as for DocAge: in whole days from `reference`, or from the newest day of the table. A doc that is
     exactly `days` old is not younger. Docs without a date are left out.
     """
-    return per_ages(
-        extras, k, field, reference, lambda ages: share(sum(age < days for age in ages), len(ages))
-    )
+    return per_ages(extras, k, field, reference, lambda ages: share(sum(age < days for age in ages), len(ages)))
 
 
 def reference_notes(measures: Iterable[Measure], extras: Extras) -> Iterator[str]:
     """Say from which day ages count where nobody has named one."""
     named: dict[str, list[str]] = {}
-    for measure in measures:
-        given = measure.arguments(rel=1.0)
+    for one in measures:
+        given = one.arguments(rel=1.0)
         if "reference" in given and given["reference"] is None and extras.docs.field(given["field"]):
-            named.setdefault(given["field"], []).append(measure.name)
+            named.setdefault(given["field"], []).append(one.name)
     for field, names in named.items():
         day = reference_day(extras.docs.field(field), None)
-        yield (
-            f"{', '.join(names)}: ages count from {day}, the newest {field} of the docs; reference='…' names another day"
-        )
+        yield f"{', '.join(names)}: ages count from {day}, the newest {field} of the docs; reference='…' takes another"
 
 
 @_measure(

@@ -9,7 +9,7 @@ from rankscope.measures.scores import Scores, show
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Block, Paragraph, Report, Section, TableBlock
-from rankscope.report.evaluation import counts_among, footer, notes, number_cell, query_table
+from rankscope.report.evaluation import N_IN_WORDS, counts_among, footer, notes, number_cell, query_table
 from rankscope.report.means import interval_notes, mean_of
 from rankscope.report.table import Cell, Table
 from rankscope.stats.interval import LEVEL, percent
@@ -39,16 +39,18 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
 
 
 def interval_table(scores: Scores) -> Table:
-    counted = counts_among(scores)
+    counted, with_n = counts_among(scores), scores.mean().over_fewer_queries
     rows = []
     for name, run in scores.items():
         cells = [Cell(name)]
         for measure in run.measures:
             mean = mean_of(run, measure)
-            cell, interval = number_cell(mean.value, None, whole=measure in counted), mean.interval
+            n = run.aggregate_of(measure).n if measure in with_n else None
+            cell, interval = number_cell(mean.value, None, whole=measure in counted, n=n), mean.interval
             ends = "" if interval is None else f" [{show(interval.low)}, {show(interval.high)}]"
             cells.append(Cell(f"{cell.text}{ends}", raw=cell.raw))
         rows.append(cells)
     known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
-    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums))
+    n_words = (N_IN_WORDS,) if with_n else ()
+    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums, *n_words))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +78,31 @@ def check_needs(name: str, needs: Iterable[Need], *, qrels: Qrels, given: Iterab
         has_subtopics = need is Need.SUBTOPICS and qrels.rows.subtopic is not None
         if need not in have and not has_subtopics:
             raise MeasureError(f"{name} needs {need}", hint=HOW_TO_GIVE[need])
+
+
+def measures_with_data(measures: Iterable[Measure], given: Mapping[Need, Any]) -> tuple[list[Measure], list[str]]:
+    """Return the measures whose data is given, and in one line which others are left out, and what they need."""
+    found: list[Measure] = []
+    left_out: dict[str, list[str]] = {}
+    for measure in measures:
+        lacking = next(lacking_data(measure, given), None)
+        if lacking is None:
+            found.append(measure)
+        else:
+            left_out.setdefault(lacking, []).append(measure.name)
+    lines = [f"{', '.join(names)}: {need}" for need, names in left_out.items()]
+    return found, [f"not measured are {'; '.join(lines)}"] if lines else []
+
+
+def lacking_data(measure: Measure, given: Mapping[Need, Any]) -> Iterator[str]:
+    """Yield what a measure of the docs lacks: data that is not given, or a field that the docs do not have."""
+    for need in sorted(measure.spec.needs - given.keys() - {Need.TOP, Need.LISTS}):
+        yield HOW_TO_GIVE[need]
+    if Need.DOCS in measure.spec.needs and Need.DOCS in given:
+        arguments = measure.arguments(rel=1.0)
+        for field in (arguments[name] for name in ("field", "date") if name in arguments):
+            if not given[Need.DOCS].fields.get(field):
+                yield f"the docs have no field {field}"
 
 
 def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras, *, rel: float) -> Iterator[str]:

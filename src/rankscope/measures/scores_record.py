@@ -91,6 +91,10 @@ class RunScoresRecord(Record, kw_only=True):
     """scored queries that the run does not answer"""
     undefined_as_zero: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """by measure, queries for which it is undefined and counts as 0"""
+    words: dict[str, str] = msgspec.field(default_factory=dict)
+    """by measure, the word that the bands have for its number; empty where no bands were asked for"""
+    in_words: str = ""
+    """all of these words in one line, such as: good precision@3, moderate recall@5"""
 
 
 class MeasureFacts(Record, kw_only=True):
@@ -121,6 +125,8 @@ class ScoresRecord(Record, kw_only=True):
     """the measures, in the order in which they were asked for"""
     notes: list[str] = msgspec.field(default_factory=list)
     """what must be known to read the numbers"""
+    bands: str | None = None
+    """whose words stand beside the numbers, null where nobody asked for words"""
 
 
 def scores_record(scores: Scores) -> ScoresRecord:

@@ -27,7 +27,21 @@ def summary_table(scores: Scores, *, bands: BandProfile | None = None) -> Table:
     """Return one row per run with the mean of every measure; the best of several is marked."""
     rows = [[Cell(name), *cells] for name, cells in mean_cells(scores).items()]
     known = (*notes(scores), *mean_notes(scores))
-    return in_words(Table(["run", *scores.measures], rows, notes=known), bands)
+    table = in_words(Table(["run", *scores.measures], rows, notes=known), bands)
+    return table if bands is None else replace(table, notes=(*table.notes, *lines_in_words(scores, bands)))
+
+
+def lines_in_words(scores: Scores, bands: BandProfile) -> Iterator[str]:
+    """Say how good each run is, in the words of the bands; nothing of a run for which they have none."""
+    from rankscope.analysis.bands import in_one_line
+
+    for name, run in scores.items():
+        if line := in_one_line(run, bands):
+            yield f"{name}: {line}"
+
+
+def whose_words(bands: BandProfile) -> str:
+    return f"words: bands {bands.name}" + (f" ({bands.description})" if bands.description else "")
 
 
 def mean_cells(scores: Scores) -> dict[str, list[Cell]]:
@@ -95,8 +109,7 @@ def in_words(table: Table, bands: BandProfile | None) -> Table:
         ]
         for row in table.rows
     ]
-    whose = f"words: bands {bands.name}" + (f" ({bands.description})" if bands.description else "")
-    return replace(table, rows=rows, notes=(*table.notes, whose))
+    return replace(table, rows=rows, notes=(*table.notes, whose_words(bands)))
 
 
 def with_word_columns(table: Table, bands: BandProfile) -> Table:

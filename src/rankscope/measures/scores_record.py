@@ -154,7 +154,7 @@ def scores_record(scores: Scores) -> ScoresRecord:
     )
 
 
-def _file(origin: Origin | None) -> dict[str, str]:
+def _file(origin: Origin | None) -> dict[str, Any]:
     return {} if origin is None else {"path": origin.path, "sha256": origin.sha256, "format": origin.format}
 
 

@@ -98,6 +98,8 @@ def collection_report(
     if failed:
         first.append(Bullets("Failed queries", failed))
     first.append(TableBlock("Quality and cost", quality_table(result)))
+    if result.scores is not None and benchmark.project.bands is not None:
+        first += evaluation_report.words_block(result.scores, benchmark.project.bands)
     if with_figures:
         first += figures("quality_latency", "collection", result, benchmark.project.primary)
     notes = [*reuse_notes(result), *result.notes]

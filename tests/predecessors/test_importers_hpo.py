@@ -237,7 +237,8 @@ class TestRunDirectory:
         found = import_file(write_run_directory(tmp_path / "BioLORD" / "run1"))
         assert found.kind == "hpo-run"
         write_collection(found, tmp_path / "out")
-        with pytest.warns(rs.RankscopeWarning, match="does not answer 1 of 3 queries"):
+        missing = pytest.warns(rs.RankscopeWarning, match="does not answer 1 of 3 queries")
+        with missing, pytest.warns(rs.RankscopeWarning, match="not measured are MaxOntSim"):
             scores = rs.evaluate(tmp_path / "out/qrels.txt", tmp_path / "out/runs/BioLORD.run", profile="phentrieve")
         mean = compat.in_their_words(scores["BioLORD"], "phentrieve").mean
         stated = {score.key: score.value for score in found.scores if score.query is None}

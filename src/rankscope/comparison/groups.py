@@ -36,6 +36,7 @@ from rankscope.data.queries import QueryTable
 from rankscope.data.sources import Origin
 from rankscope.errors import OptionError
 from rankscope.measures.scores import Scores
+from rankscope.printable import counted
 from rankscope.records import Both, Record, or_none, replace
 from rankscope.stats.interval import mean_interval
 from rankscope.stats.multiple import benjamini_hochberg
@@ -294,7 +295,8 @@ def pair_results(
         main, *others = of_pair
         context = VerdictContext(
             margin_given=given.settings.margin_given,
-            problem="; ".join(f"{name}: {given.problems[name]}" for name in (a, b) if name in given.problems),
+            problem="; ".join(f"{name}: {given.problems[name]}" for name in (a, b) if name in given.problems)
+            or found_by_one(given, main.contest),
             unit_names=unit_names,
             without_top_unit=main.without_top_unit,
         )
@@ -325,6 +327,25 @@ def stratum_of(name: StratumName, inside: PairResult, contrast: Contrast, settin
         too_few=too_few,
         **{field: getattr(inside, field) for field in same},
     )
+
+
+def found_by_one(given: ComparisonInput, contest: Contest) -> str:
+    """Say so where a rank is known for one of the two only: left out, such queries favour the one that finds less."""
+    measure = known_measure(contest.measure)
+    if measure is None or not measure.spec.about_relevance or measure.spec.if_undefined != "skip":
+        return ""
+    for name, lacking, other in (
+        (contest.b, contest.scores_b, contest.scores_a),
+        (contest.a, contest.scores_a, contest.scores_b),
+    ):
+        only_other = given.ids_in(np.isnan(lacking) & ~np.isnan(other) & contest.mask)
+        n = len(set(only_other).intersection(given.scores[name].query_ids))  # others were left out on purpose
+        if n:
+            return (
+                f"{name} finds nothing for {counted(n, 'query')} where the other one does, and {contest.measure} "
+                "leaves them out: who finds less would look better. RR counts them as 0."
+            )
+    return ""
 
 
 def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]:

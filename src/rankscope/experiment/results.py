@@ -11,6 +11,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from rankscope._version import __version__
+from rankscope.analysis.bands import BandProfile, scores_in_words
 from rankscope.comparison.groups import spread_of
 from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import CollectionPart
@@ -217,6 +218,12 @@ class ProjectSummary(Record):
     seeds: tuple[int, ...]
     systems: dict[str, dict[str, Any]]
     """Their tables as they stand in the file."""
+    profile: str | None = None
+    policies: dict[str, Any] = field(default_factory=dict)
+    """The policies that the file names."""
+    unjudged_queries: str = "skip"
+    bands: BandProfile | None = None
+    """Whose words stand beside the scores."""
 
 
 class Benchmark(Record, eq=False):
@@ -316,10 +323,18 @@ class BenchmarkRecord(StoredRecord):
     languages: tuple[LanguageSpread, ...]
     """Each system's primary measure over collections that differ in language."""
     times: RunTimes
+    profile: str | None = None
+    """The profile followed, null for none."""
+    bands: str | None = None
+    """Whose words the evaluations hold, null where the project asks for none."""
 
 
 def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
-    project = benchmark.project
+    project, bands = benchmark.project, benchmark.project.bands
+
+    def evaluation(scores: Scores) -> ScoresRecord:
+        return scores_record(scores) if bands is None else scores_in_words(scores, bands)
+
     return BenchmarkRecord(
         __version__,
         ProjectReference(project.file, project.sha256),
@@ -336,11 +351,13 @@ def benchmark_record(benchmark: Benchmark) -> BenchmarkRecord:
                 result.systems,
                 result.choices,
                 result.notes,
-                None if result.scores is None else scores_record(result.scores),
+                None if result.scores is None else evaluation(result.scores),
                 result.comparison,
             )
             for result in benchmark.collections
         ),
         benchmark.spreads,
         RunTimes(benchmark.started, benchmark.finished),
+        project.profile,
+        None if bands is None else bands.name,
     )

@@ -213,10 +213,11 @@ def run_project(
             run_collection(project, options, name, on_progress=on_progress, on_note=on_note, clock=clock)
             for name in collections
         )
-    copied = ("sha256", "measures", "primary", "strata", "margin", "seeds")
+    copied = ("sha256", "measures", "primary", "strata", "margin", "seeds", "profile", "unjudged_queries", "bands")
     summary = ProjectSummary(
         file=project.file.name,
         systems={name: entry.written for name, entry in project.systems.items()},
+        policies=project.policies,
         **{name: getattr(project, name) for name in copied},
     )
     finished = datetime.now(UTC).isoformat(timespec="seconds")
@@ -300,6 +301,7 @@ def train_test_split(
 ) -> TrainTestSplit:
     """Return which queries choices are made on and which ones are measured; only judged queries are either.
 
+    Where nothing is divided, the project may ask for queries without judgments to be measured, too.
     Where options or weights have to be chosen and there is no stored split, half of the queries are drawn for that,
     balanced by the strata of the project.
     """
@@ -317,7 +319,7 @@ def train_test_split(
     if spec.split is not None:
         return stored_split(options, collection, spec.split, judged)
     if not has_choices:
-        return TrainTestSplit((), judged)
+        return TrainTestSplit((), tuple(queries.ids) if project.unjudged_queries == "zero" else judged)
     by = tuple(name for name in project.strata if name in queries.attributes)
     seed = project.seeds[0]
     table = QueryTable(judged, queries.texts, queries.attributes)

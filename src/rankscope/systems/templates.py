@@ -1,7 +1,7 @@
 """Requests from templates, and paths into answers.
 
 In a template `{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query;
-`{language:-en}` has a default. `${NAME}` is an environment variable, taken when the request is made, so that it is
+`{language:-en}` has a default. A list or object, such as a conversation, is written as JSON. `${NAME}` is an environment variable, taken when the request is made, so that it is
 written down nowhere. Doubled braces stand for the braces themselves: `{{query}}`.
 
 A path picks ids and scores out of JSON, such as $.hits.hits[*]._id: the part of JSONPath (RFC 9535) with `.name` or
@@ -11,6 +11,7 @@ not there is an error, since an answer of another shape is no empty answer; a li
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from rankscope.systems.secrets import words_about
 _PLACE = re.compile(
     r"\$\{(?P<variable>[A-Za-z_]\w*)\}|(?P<open>\{\{)|(?P<close>\}\})|\{(?P<name>[A-Za-z_][\w.-]*?)(?P<default>:-[^{}]*)?\}"
 )
+_QUOTE = re.compile(r'(?<!\\)"')
 ALL = object()
 """The step to everything in a list or table."""
 
@@ -41,8 +43,13 @@ def values_of(query: Query, *, k: int) -> dict[str, Any]:
     return {**query.attributes, "query": query.text, "query_id": query.id, "k": k}
 
 
-def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str) -> str:
-    """Return a template with its places filled in, each value escaped as the surroundings need it."""
+def fill(
+    template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str, is_json: bool = False
+) -> str:
+    """Return a template with its places filled in, each value escaped as the surroundings need it.
+
+    In a template of JSON, a list or object stands as it is, unless its place is inside of a text.
+    """
 
     def replacement(match: re.Match[str]) -> str:
         if match["open"] or match["close"]:
@@ -52,6 +59,10 @@ def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], st
                 raise OptionError(f"the environment variable {name} is not set", hint=f"set it: export {name}=…")
             return escape(os.environ[name])
         value = value_at(match, values)
+        if isinstance(value, Mapping | list | tuple):
+            text = json.dumps(value, ensure_ascii=False)
+            is_in_text = len(_QUOTE.findall(template[: match.start()])) % 2
+            return text if is_json and not is_in_text else escape(text)
         return escape(str(value).lower() if isinstance(value, bool) else str(value))
 
     return _PLACE.sub(replacement, template)
@@ -71,11 +82,14 @@ def value_at(match: re.Match[str], values: Mapping[str, Any]) -> Any:
 def fill_data(template: Any, values: Mapping[str, Any]) -> Any:
     """Return nested data with the places of all its texts filled in.
 
-    A text that is nothing but one place takes on the value itself: "{k}" becomes a number.
+    A text that is nothing but one place takes on the value itself: "{k}" becomes a number, "{turns:-[]}" a list.
     """
     if isinstance(template, str):
         whole = _PLACE.fullmatch(template)
-        return value_at(whole, values) if whole is not None and whole["name"] else fill(template, values)
+        if whole is None or not whole["name"]:
+            return fill(template, values)
+        value = value_at(whole, values)
+        return [] if value == "[]" and values.get(whole["name"]) is None else value
     if isinstance(template, Mapping):
         return {fill(str(key), values): fill_data(value, values) for key, value in template.items()}
     if isinstance(template, list | tuple):

@@ -73,10 +73,47 @@ class TestPaths:
             with pytest.raises(BadAnswerError, match="has nothing at"):
                 path.values(other)
 
-    @pytest.mark.parametrize("path", ["$..id", "$.a[", "$.a[?(@.b)]", "$.", "$.a b"])
+    @pytest.mark.parametrize("path", ["$..id", "$.a[", "$.a[?@.b", "$.", "$.a b"])
     def test_that_cannot_be_read_are_refused(self, path):
         with pytest.raises(OptionError, match="cannot be read from"):
             parse_path(path)
+
+    @pytest.mark.parametrize(
+        ("path", "found"),
+        [
+            ("$.variants[?(@.name=='b')].results[*].id", [3]),
+            ("$.variants[?@.name == 'a'].results[*].id", [1, 2]),
+            ('variants[?@["name"] == "a" && @.ok].results[?@.id > 1].id', [2]),
+            ("$.variants[?@.results[0].id == 3].name", ["b"]),
+            ("$.variants[?@.name == 'x]y'].results[*].id", []),
+            ("$.variants[?@.name == 'none'].name", []),  # nothing is taken out of what it picks
+            ("$.variants[0:1].name", ["a"]),
+            ("$.variants[0]['name','ok']", ["a", True]),
+        ],
+    )
+    def test_filters(self, path, found):
+        a = {"name": "a", "ok": True, "results": [{"id": 1}, {"id": 2}]}
+        others = [{"name": "b", "results": [{"id": 3}]}, {"name": "x]y", "results": []}]
+        assert parse_path(path).values({"variants": [a, *others]}) == found
+
+    def test_a_filter_that_fits_no_list_is_no_empty_answer(self):
+        path = parse_path("$.variants[?@.name == 'b'].results[*].id")
+        for variants in ([], [{"name": "a", "results": [{"id": 1}]}], "none"):
+            with pytest.raises(BadAnswerError, match=r"variants\[\?@.name == 'b'\] is not there, but"):
+                path.values({"variants": variants})
+        with pytest.raises(BadAnswerError, match=r"results is not there"):
+            path.values({"variants": [{"name": "b"}]})
+
+    @pytest.mark.parametrize(
+        ("path", "words"),
+        [
+            ("$.a[?@.b === 1]", r"cannot be read at \[\?@.b === 1\]: unexpected token"),
+            ("$.a[?(@.b == $.c)].d", "looks at the whole answer"),
+        ],
+    )
+    def test_filters_that_are_refused(self, path, words):
+        with pytest.raises(OptionError, match=words):
+            parse_path(path, what="ids")
 
 
 class TestTemplates:

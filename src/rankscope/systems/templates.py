@@ -5,8 +5,10 @@ In a template `{query}`, `{query_id}`, `{k}` and the name of any attribute stand
 written down nowhere. Doubled braces stand for the braces themselves: `{{query}}`.
 
 A path picks ids and scores out of JSON, such as $.hits.hits[*]._id: the part of JSONPath (RFC 9535) with `.name` or
-`['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them. A key or place that is
-not there is an error, since an answer of another shape is no empty answer; a list that is empty gives nothing.
+`['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them, and what else may stand in
+brackets: a filter `[?@.name == 'x']`, a slice `[:10]`, or several names and places. A key or place that is not there is
+an error, since an answer of another shape is no empty answer; a list that is empty gives nothing. So is a filter that
+fits nothing where a list is taken out of what it picks: `$.variants[?@.name == 'x'].results[*].id`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,13 @@ _STEP = re.compile(
     | \['(?P<single>(?:[^'\\]|\\.)+)'\] | \["(?P<double>(?:[^"\\]|\\.)+)"\]""",
     re.VERBOSE,
 )
+
+
+_STEPS_HINT = "for example $.hits.hits[*]._id; the steps are .name, ['name'], [0], [*] and filters [?@.name == 'x']"
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_INSIDE = rf"(?:[^\[\]'\"]|{_TEXT})"
+_BRACKET = re.compile(rf"\[(?:{_INSIDE}|\[{_INSIDE}*\])*\]")
+"""A filter, slice or list of names: brackets, with at most one pair of others in them."""
 
 
 def values_of(query: Query, *, k: int) -> dict[str, Any]:
@@ -97,24 +106,39 @@ def fill_data(template: Any, values: Mapping[str, Any]) -> Any:
     return template
 
 
+class Selector(msgspec.Struct, frozen=True):
+    """What stands in brackets and may pick any number of values: a filter, a slice, or several names."""
+
+    text: str
+    compiled: Any
+    """As the library for JSONPath has it."""
+
+    def values(self, data: Any) -> list[Any]:
+        return [match.obj for match in self.compiled.finditer(data)]
+
+
 class JsonPath(msgspec.Struct, frozen=True):
     """A path that has been read, with its text."""
 
     text: str
     steps: tuple[Any, ...]
-    """Each a key as text, a place as whole number, or ALL."""
+    """Each a key as text, a place as whole number, ALL, or a Selector."""
 
     def values(self, data: Any) -> list[Any]:
         found = [data]
         path = "$"
-        for step in self.steps:
-            path += "[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else f".{step}"
+        for number, step in enumerate(self.steps):
+            picks_lists = any(later is ALL or isinstance(later, Selector) for later in self.steps[number + 1 :])
+            path += "[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else getattr(step, "text", f".{step}")
             outer, found = found, []
             for value in outer:
                 is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
                 is_place = isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value)
-                if step is ALL and isinstance(value, list | Mapping):
+                is_many = isinstance(value, list | Mapping)
+                if step is ALL and is_many:
                     found.extend(value.values() if isinstance(value, Mapping) else value)
+                elif isinstance(step, Selector) and is_many and ((fit := step.values(value)) or not picks_lists):
+                    found.extend(fit)
                 elif is_key or is_place:
                     found.append(value[step])
                 else:
@@ -133,10 +157,14 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
     position = 0
     while position < len(rest):
         match = _STEP.match(rest, position)
+        bracket = None if match else _BRACKET.match(rest, position)
+        if bracket is not None:
+            steps.append(parse_selector(bracket[0], text, what=what))
+            position = bracket.end()
+            continue
         if match is None:
             raise OptionError(
-                f"{what} {text!r} cannot be read{words_about(text, f' from {rest[position:]!r} on')}",
-                hint="for example $.hits.hits[*]._id; the steps are .name, ['name'], [0] and [*]",
+                f"{what} {text!r} cannot be read{words_about(text, f' from {rest[position:]!r} on')}", hint=_STEPS_HINT
             )
         if match["all"]:
             steps.append(ALL)
@@ -146,3 +174,19 @@ def parse_path(text: str, *, what: str = "the path") -> JsonPath:
             steps.append(match["name"] or re.sub(r"\\(.)", r"\1", match["single"] or match["double"]))
         position = match.end()
     return JsonPath(text, tuple(steps))
+
+
+def parse_selector(bracket: str, path: str, *, what: str) -> Selector:
+    """Return what brackets select; a filter sees the entry that it looks at (@), not the whole answer ($)."""
+    import jsonpath
+
+    try:
+        compiled = jsonpath.compile(f"${bracket}", strict=True)
+    except jsonpath.JSONPathError as error:
+        reason = words_about(path, f" at {bracket}: {str(error).splitlines()[0]}")
+        raise OptionError(f"{what} {path!r} cannot be read{reason}", hint=_STEPS_HINT) from None
+    if "$" in re.sub(_TEXT, "", bracket):
+        raise OptionError(
+            f"{what} {path!r} has a filter that looks at the whole answer ($)", hint="compare with a value: @.name == 'x'"
+        )
+    return Selector(bracket, compiled)

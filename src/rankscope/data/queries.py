@@ -295,10 +295,7 @@ def gather_queries(
             reading.reject(number, f"query {query!r}", f"the query has no text{why}")
         name_of = {column: role for role, column in roles.items() if role not in {"id", "text"}}
         for name, value in cells_of(row, without={roles["id"], roles.get("text")}):
-            if is_nested(value):
-                nested.setdefault(name_of.get(name, name), {})[query] = value
-                continue
-            column = attributes.setdefault(name_of.get(name, name), {})
+            column = (nested if is_nested(value) else attributes).setdefault(name_of.get(name, name), {})
             if not is_missing(value):
                 column[query] = value
     attributes = {name: column for name, column in attributes.items() if column or name not in nested}

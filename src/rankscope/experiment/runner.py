@@ -266,6 +266,7 @@ def run_collection(
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
     session.on_note, session.stops_at_failure = on_note, options.on_failure == "stop"
+    session.running = [task.system for task in tasks]
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
     return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))

@@ -1,14 +1,15 @@
 """Requests from templates, and paths into answers.
 
 In a template `{query}`, `{query_id}`, `{k}` and the name of any attribute stand for the values of each query;
-`{language:-en}` has a default. A list or object, such as a conversation, is written as JSON. `${NAME}` is an environment variable, taken when the request is made, so that it is
-written down nowhere. Doubled braces stand for the braces themselves: `{{query}}`.
+`{language:-en}` has a default. A list or object, such as a conversation, is written as JSON. `${NAME}` is a
+variable of the environment, taken when the request is made, so that it is written down nowhere. Doubled braces stand
+for the braces themselves: `{{query}}`.
 
 A path picks ids and scores out of JSON, such as $.hits.hits[*]._id: the part of JSONPath (RFC 9535) with `.name` or
-`['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them, and what else may stand in
-brackets: a filter `[?@.name == 'x']`, a slice `[:10]`, or several names and places. A key or place that is not there is
-an error, since an answer of another shape is no empty answer; a list that is empty gives nothing. So is a filter that
-fits nothing where a list is taken out of what it picks: `$.variants[?@.name == 'x'].results[*].id`.
+`['any name']` for a key, `[0]` or `[-1]` for a place in a list, `[*]` or `.*` for all of them, and what else may stand
+in brackets: a filter `[?@.name == 'x']`, a slice `[:10]`, or several names and places. A key or place that is not there
+is an error, since an answer of another shape is no empty answer; a list that is empty gives nothing. An error is also a
+filter that fits nothing where a list is taken out of what it picks: `$.variants[?@.name == 'x'].results[*].id`.
 """
 
 from __future__ import annotations
@@ -52,9 +53,7 @@ def values_of(query: Query, *, k: int) -> dict[str, Any]:
     return {**query.attributes, "query": query.text, "query_id": query.id, "k": k}
 
 
-def fill(
-    template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str, is_json: bool = False
-) -> str:
+def fill(template: str, values: Mapping[str, Any], *, escape: Callable[[str], str] = str, is_json: bool = False) -> str:
     """Return a template with its places filled in, each value escaped as the surroundings need it.
 
     In a template of JSON, a list or object stands as it is, unless its place is inside of a text.
@@ -129,7 +128,8 @@ class JsonPath(msgspec.Struct, frozen=True):
         path = "$"
         for number, step in enumerate(self.steps):
             picks_lists = any(later is ALL or isinstance(later, Selector) for later in self.steps[number + 1 :])
-            path += "[*]" if step is ALL else f"[{step}]" if isinstance(step, int) else getattr(step, "text", f".{step}")
+            words = f"[{step}]" if isinstance(step, int) else getattr(step, "text", f".{step}")
+            path += "[*]" if step is ALL else words
             outer, found = found, []
             for value in outer:
                 is_key = isinstance(step, str) and isinstance(value, Mapping) and step in value
@@ -187,6 +187,7 @@ def parse_selector(bracket: str, path: str, *, what: str) -> Selector:
         raise OptionError(f"{what} {path!r} cannot be read{reason}", hint=_STEPS_HINT) from None
     if "$" in re.sub(_TEXT, "", bracket):
         raise OptionError(
-            f"{what} {path!r} has a filter that looks at the whole answer ($)", hint="compare with a value: @.name == 'x'"
+            f"{what} {path!r} has a filter that looks at the whole answer ($)",
+            hint="compare with a value: @.name == 'x'",
         )
     return Selector(bracket, compiled)

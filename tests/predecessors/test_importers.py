@@ -8,7 +8,7 @@ import pytest
 import rankscope as rs
 from rankscope import predecessors as compat
 from rankscope.errors import FormatError, InputError, OptionError, RankscopeError
-from rankscope.predecessors.importers import KINDS, content_of, import_file, kind_of, write_collection
+from rankscope.predecessors.importers import KINDS, content_of, import_file, import_files, kind_of, write_collection
 from rankscope.predecessors.importers.doctor_search import normalised
 
 
@@ -490,3 +490,5 @@ def test_whatever_a_file_holds_it_is_imported_or_refused_with_words(content, sav
             found = import_file(save(odd))
             assert found.qrels_rows is not None
             assert all(run.rows is not None for run in found.runs)
+        with contextlib.suppress(RankscopeError):
+            assert import_files([save(odd), save(CASES, "other.json")]).n_files == 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from rankscope.predecessors.importers import podcast_search as podcast
 from rankscope.predecessors.importers import rag_diversity as rag
 from rankscope.predecessors.importers.hpo_schema import problems_of, test_case_schema
 from rankscope.predecessors.importers.merge import import_kept, merge_imports
-from rankscope.predecessors.importers.model import ImportedCollection, ImportedDoc, write_collection
+from rankscope.predecessors.importers.model import ImportedCollection, write_collection
 from rankscope.records import Record
 
 __all__ = ["ImportedCollection", "problems_of", "test_case_schema", "write_collection"]
@@ -160,22 +161,17 @@ def import_files(
     if unresolved not in {"keep", "drop"}:
         raise OptionError(f"unresolved = {unresolved!r} is neither keep nor drop")
     read = [read_content(path, kind) for path in paths]
-    people = read_json(practitioners) if practitioners else None
-    name_of: dict[str, str] = {}
-    if practitioners:
-        name_of = doctor.directory_of(people, str(practitioners))
-    elif len(read) > 1:
-        for file in read:
-            name_of |= doctor.names_shown(file.content) if file.kind in _SHOW_DOCTORS else {}
+    people = doctor.practitioners_in(read_json(practitioners), str(practitioners)) if practitioners else {}
+    name_of = {doc: str(fields.get("title") or "") for doc, fields in people.items()}
+    if not practitioners and len(read) > 1:
+        for file in (file for file in read if file.kind in _SHOW_DOCTORS):
+            with refuse_wrong_types(file):
+                name_of |= doctor.names_shown(file.content)
     options = {"query": query, "name_of": name_of, "keep": unresolved == "keep"}
     found = [import_content(file, options) for file in read]
     refuse_unused(read, found, query=query, practitioners=practitioners)
-    merged = merge_imports([(str(path), each) for path, each in zip(paths, found, strict=True)])
-    if practitioners:
-        shown = {doc.id for doc in merged.docs}
-        listed = doctor.practitioners_in(people, str(practitioners))
-        merged.docs += [ImportedDoc(doc, fields) for doc, fields in dict(listed).items() if doc not in shown]
-    return merged
+    parts = [(str(path), each) for path, each in zip(paths, found, strict=True)]
+    return merge_imports(parts, docs={str(practitioners): people} if people else {})
 
 
 class FileContent(Record):
@@ -218,19 +214,27 @@ def refuse_unused(
         raise OptionError("no file names practitioners", hint="leave out --practitioners")
 
 
-def import_content(file: FileContent, options: Mapping[str, Any]) -> ImportedCollection:
-    """Import what a file holds, as what it is."""
-    path, chosen, known = file.path, file.kind, KINDS[file.kind]
+@contextmanager
+def refuse_wrong_types(file: FileContent) -> Iterator[None]:
+    """Say that a file is not what it looks like where a value in it is of another type."""
     try:
-        found = known.load(file.content, path, **{name: options[name] for name in known.options})
+        yield
     except RankscopeError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise FormatError(
-            f"{path} looks like {chosen} ({known.description}), but a value in it is of another type: {error}",
+            f"{file.path} looks like {file.kind} ({KINDS[file.kind].description}), but a value in it is of another "
+            f"type: {error}",
             hint="compare it with a file that the original wrote, or say what it is with --kind",
         ) from error
-    found.kind = chosen
+
+
+def import_content(file: FileContent, options: Mapping[str, Any]) -> ImportedCollection:
+    """Import what a file holds, as what it is."""
+    known = KINDS[file.kind]
+    with refuse_wrong_types(file):
+        found = known.load(file.content, file.path, **{name: options[name] for name in known.options})
+    found.kind = file.kind
     found.runs = [run for run in found.runs if run.results]
     found.notes += [
         f"{run.name}: {run.n_repeats} results repeat a doc; the original counts them again"

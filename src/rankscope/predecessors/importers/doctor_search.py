@@ -95,27 +95,20 @@ def results_of(variant: Mapping[str, Any]) -> list[dict[str, Any]]:
     return variant.get("top10Results") or variant.get("top3Results") or []
 
 
-def directory_of(content: Any, where: str) -> dict[str, str]:
-    """Return {id: name} from a list of practitioners, or an object that holds one."""
+def practitioners_in(content: Any, where: str) -> dict[str, dict[str, Any]]:
+    """Return the fields of each practitioner by id: from a list, an object that holds one, or {id: name}."""
     if isinstance(content, Mapping):
         lists = [value for value in content.values() if isinstance(value, list)]
         if not lists:
-            return {str(doc): str(name) for doc, name in content.items() if isinstance(name, str)}
+            return {str(doc): {"title": name} for doc, name in content.items() if isinstance(name, str)}
         content = lists[0]
-    people = {}
+    people: dict[str, dict[str, Any]] = {}
     for number, person in enumerate(a_list(content, where), 1):
-        record = an_object(person, f"{where}, practitioner {number}")
-        people[str(result_id(record) or text_of(record, "id", f"{where}, practitioner {number}"))] = result_name(record)
+        place = f"{where}, practitioner {number}"
+        record = an_object(person, place)
+        said = an_object(record.get("document") or record, f"{place}: document")
+        people[result_id(record) or text_of(record, "id", place)] = fields_of(said, result_name(record))
     return people
-
-
-def practitioners_in(content: Any, where: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the ids and fields of a list of practitioners, or an object that holds one."""
-    lists = [value for value in content.values() if isinstance(value, list)] if isinstance(content, Mapping) else []
-    if isinstance(content, list) or lists:
-        people = [an_object(person, where) for person in (lists[0] if lists else content)]
-        return [(doc_of(person), fields_of(person.get("document") or person, result_name(person))) for person in people]
-    return [(doc, {"title": name}) for doc, name in directory_of(content, where).items()]
 
 
 def fields_of(record: Any, name: str) -> dict[str, Any]:
@@ -134,21 +127,17 @@ def is_plain(value: Any) -> bool:
 
 def names_shown(content: Any) -> dict[str, str]:
     """Return {id: name} of the doctors that lists of results show, and of ground truth given as names and ids."""
-    found: dict[str, str] = {}
     if isinstance(content, list):
         return {row["Practitioner ID"]: row["Practitioner Name"] for row in content if row.get("Practitioner ID")}
-    cases = content.get("results") if isinstance(content.get("results"), list) else [content]
-    for case in (case for case in cases if isinstance(case, Mapping)):
-        variants = [variant for variant in case.get("variants") or [] if isinstance(variant, Mapping)]
-        lists = [results for variant in variants if isinstance(results := results_of(variant), list)]
-        for result in (result for results in lists for result in results):
-            if isinstance(result, Mapping) and (doc := result_id(result)) and result_name(result):
+    found: dict[str, str] = {}
+    for case in content.get("results") or [content]:
+        for result in (result for variant in case.get("variants") or [] for result in results_of(variant)):
+            if (doc := result_id(result)) and result_name(result):
                 found[doc] = result_name(result)
-        truth = case.get("groundTruth")
-        truth = truth if isinstance(truth, Mapping) else {}
+        truth = case.get("groundTruth") or {}
         names = truth.get("names") or case.get("groundTruthNames") or []
         ids = truth.get("ids") or case.get("groundTruthIds") or []
-        if isinstance(names, list) and isinstance(ids, list) and len(names) == len(ids):
+        if len(names) == len(ids):
             found |= {str(doc): str(name) for doc, name in zip(ids, names, strict=True)}
     return found
 

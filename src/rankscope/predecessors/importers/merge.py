@@ -35,8 +35,13 @@ def import_kept(content: Sequence[Mapping[str, Any]], where: str) -> ImportedCol
     return imported
 
 
-def merge_imports(files: Sequence[tuple[str, ImportedCollection]]) -> ImportedCollection:
-    """Return what files hold, by their paths, as one collection; what they repeat is taken once."""
+def merge_imports(
+    files: Sequence[tuple[str, ImportedCollection]], *, docs: Mapping[str, Mapping[str, Mapping[str, Any]]]
+) -> ImportedCollection:
+    """Return what files hold, by their paths, as one collection; what they repeat is taken once.
+
+    `docs` are fields of docs, by file and doc, that are known besides.
+    """
     labels = labels_of([path for path, _ in files])
     parts = dict(zip(labels, (found for _, found in files), strict=True))
     several = len(parts) > 1
@@ -51,7 +56,8 @@ def merge_imports(files: Sequence[tuple[str, ImportedCollection]]) -> ImportedCo
     name_of, naming_notes = name_runs(parts)
     merged.notes += naming_notes
     merged.queries = merge_queries(parts, merged.notes)
-    merged.docs = merge_docs(parts, merged.notes)
+    shown_docs = {label: [(doc.id, doc.fields) for doc in part.docs] for label, part in parts.items()}
+    merged.docs = merge_docs({**{label: by_id.items() for label, by_id in docs.items()}, **shown_docs}, merged.notes)
     merged.judgments = merge_judgments(parts, merged.notes)
     merged.runs = merge_runs(parts, name_of)
     merged.scores = merge_scores(parts, name_of, merged.notes)
@@ -145,18 +151,18 @@ def plain_text(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def merge_docs(parts: Mapping[str, ImportedCollection], notes: list[str]) -> list[ImportedDoc]:
-    """Return each doc once, with the fields of all files."""
+def merge_docs(docs_in: Mapping[str, Iterable[tuple[str, Mapping[str, Any]]]], notes: list[str]) -> list[ImportedDoc]:
+    """Return each doc once, with the fields of all files; of the ids and fields that each file has."""
     conflicts = Conflicts("fields of docs")
     fields_of: dict[str, dict[str, Any]] = {}
     set_in: dict[tuple[str, str], str] = {}
-    for label, part in parts.items():
-        for doc in part.docs:
-            fields = fields_of.setdefault(doc.id, {})
-            for name, value in doc.fields.items():
+    for label, docs in docs_in.items():
+        for doc, said in docs:
+            fields = fields_of.setdefault(doc, {})
+            for name, value in said.items():
                 if fields.setdefault(name, value) != value:
-                    conflicts.add(f"{name} of doc {doc.id}", fields[name], set_in[doc.id, name], value, label)
-                set_in.setdefault((doc.id, name), label)
+                    conflicts.add(f"{name} of doc {doc}", fields[name], set_in[doc, name], value, label)
+                set_in.setdefault((doc, name), label)
     notes += conflicts.notes()
     return [ImportedDoc(doc, fields) for doc, fields in fields_of.items()]
 

@@ -76,6 +76,18 @@ def test_show_by_name_and_as_json(rankscope, mini, here, monkeypatch):
     assert (here / ".rankscope" / "collections").is_dir()
 
 
+def test_a_name_of_the_project_goes_before_a_folder_of_that_name(rankscope, mini, here):
+    (here / "small").mkdir()  # a folder that is no collection
+    (here / "rankscope.toml").write_text('[collections.small]\npath = "mini"\n[systems.x]\nurl = "${NOT_SET}"\n')
+    assert "needs the environment variable" in rankscope("collection", "show", "small").err
+    assert rankscope("collection", "show", "mini").code == 0  # the project does not name it
+    (here / "rankscope.toml").write_text('[collections.small]\npath = "mini"\n')
+    done = rankscope("collection", "show", "small")
+    assert done.out.splitlines()[0] == "small"
+    assert done.out.splitlines()[1].split()[-1] == "mini/corpus.jsonl"
+    assert "holds no" in rankscope("collection", "show", "./small").err
+
+
 def test_hpo(rankscope, here):
     done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo")
     assert done.code == 0, done.err

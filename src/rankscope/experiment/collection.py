@@ -107,7 +107,7 @@ class Collection(Struct, eq=False, dict=True):
         columns = {name: dict(column) for name, column in queries.attributes.items()}
         for name, value in self.spec.attributes.items():  # these hold for all; what a query says of itself goes first
             columns[name] = {**dict.fromkeys(queries.ids, value), **columns.get(name, {})}
-        self.queries = QueryTable(queries.ids, queries.texts, columns)
+        self.queries = QueryTable(queries.ids, queries.texts, columns, queries.nested)
 
     @property
     def name(self) -> str:

@@ -397,15 +397,28 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 def find_collection(given: str | Path, project: str | Path | None = None) -> tuple[CollectionSpec, Path | None]:
     """Return a collection given by its path or by its name in the project, and the folder where hashes are kept.
 
+    A name that the nearest project has is that collection, also where a folder has the name, too; ./NAME is the folder.
     Without a project, a collection given by its path has no such folder.
     """
-    if Path(given).exists() and project is None:
+    if project is None and Path(given).exists() and not is_collection_name(str(given)):
         return spec_of(given), None
     try:
         found = load_project(project)
     except NoProjectError:
         raise missing(Path(given)) from None
     return found.collection(str(given)), found.cache
+
+
+def is_collection_name(name: str) -> bool:
+    """Tell whether the nearest project names such a collection; nothing else of its file is looked at."""
+    try:
+        file = find_project()
+    except NoProjectError:
+        return False
+    content = parse_toml(read_text(file), file)
+    table = content.get("tool", {}).get("rankscope", {}) if file.name == PYPROJECT else content
+    collections = table.get("collections") if isinstance(table, dict) else None
+    return isinstance(collections, dict) and name in collections
 
 
 class NoProjectError(InputError):

@@ -122,6 +122,8 @@ class Costs(Record):
     index_bytes: int | None = None
     memory_bytes: int | None = None
     """How far the memory of the process rose, at most, above where it was before."""
+    shared_with: tuple[str, ...] = ()
+    """Systems that the same requests were sent for: latency is that of the whole request, not of this system alone."""
 
 
 class ReusedAnswers(Record):

@@ -267,6 +267,7 @@ def run_collection(
     tasks = plan_collection(project, options, collection)
     session = open_session(tasks[0], collection, on_progress=on_progress, clock=clock)
     session.on_note, session.stops_at_failure = on_note, options.on_failure == "stop"
+    session.running = [task.system for task in tasks]
     if options.fresh:
         session.store.forget(project.with_parts(task.system for task in tasks))
     return gather(options, session, (execute_or_leave_out(task, session) for task in tasks))
@@ -322,7 +323,7 @@ def train_test_split(
         return TrainTestSplit((), tuple(queries.ids) if project.unjudged_queries == "zero" else judged)
     by = tuple(name for name in project.strata if name in queries.attributes)
     seed = project.seeds[0]
-    table = QueryTable(judged, queries.texts, queries.attributes)
+    table = QueryTable(judged, queries.texts, queries.attributes, queries.nested)
     drawn, holdout = divide(table, share=Fraction(1, 2), by=by, seed=seed, group=spec.group)
     whole = f", whole groups by {spec.group}" if spec.group else ""
     words = (

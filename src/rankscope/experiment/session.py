@@ -7,7 +7,7 @@ import operator
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Container
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from rankscope.experiment.costs import MemoryRise
 from rankscope.experiment.fingerprint import code_of, fingerprint_of
 from rankscope.experiment.project import Project, SystemEntry, name_faulty
 from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
-from rankscope.experiment.retrieve import retrieve_missing
+from rankscope.experiment.retrieve import Sharer, retrieve_missing
 from rankscope.measures.extras import Need
 from rankscope.measures.parse import parse_measure
 from rankscope.records import or_nan, or_none
@@ -127,6 +127,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     """Is called at once with what goes wrong; by default nobody hears of it before the end."""
     stops_at_failure: bool = False
     """Whether the first query that fails ends the run."""
+    running: Sequence[str] = ()
+    """All systems that are run: those that send the same requests over HTTP share them."""
+    asked_by_others: dict[str, set[str]] = field(default_factory=dict)
+    """By system, queries that requests of another one have asked for it in this session."""
     choices: list[Choice] = field(default_factory=list)
     """What has been chosen for systems, on the train queries."""
     doc_notes: list[str] = field(default_factory=list)
@@ -202,9 +206,10 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
     def answers(self, configured: ConfiguredSystem, query_ids: Sequence[str]) -> Iterator[AnswerLog]:
         """Ask a system what it has not been asked before, and give all of its answers."""
         queries = [self.collection.query_of[query] for query in query_ids]
-        with self.store.open(configured.name, configured.fingerprint) as log:
+        asked = self.asked_by_others.get(configured.name, set())
+        with self.store.open(configured.name, configured.fingerprint) as log, ExitStack() as logs:
             self.answer_notes += log.summary.notes
-            if any(query.id not in log.summary.answered for query in queries):
+            if any(query.id not in log.summary.answered and query.id not in asked for query in queries):
                 memory = MemoryRise()
                 is_new = id(configured.system) not in self.index_seconds
                 seconds = self.index(configured)
@@ -215,14 +220,43 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 hooks: dict[str, Any] = {
                     name: getattr(self, name) for name in ("secrets", "on_note", "stops_at_failure")
                 }
+                sharers = list(self._sharers(configured, query_ids, logs))
                 for n_done in retrieve_missing(
-                    configured.system, queries, log, k=self.depth, clock=self.clock, **hooks
+                    configured.system,
+                    queries,
+                    log,
+                    k=self.depth,
+                    clock=self.clock,
+                    asked=asked,
+                    sharers=sharers,
+                    **hooks,
                 ):
                     self.say(f"{configured.name}: searching", n_done, len(queries))
                 peak = memory.peak_bytes()
                 if peak is not None:
                     log.add_memory(peak)
             yield log
+
+    def _sharers(self, configured: ConfiguredSystem, query_ids: Sequence[str], logs: ExitStack) -> Iterator[Sharer]:
+        """Yield the other systems that are run, send the very same requests, and have queries left to ask."""
+        if configured.entry.type != "http" or configured.name in self.choosing:
+            return
+        from rankscope.systems.http import Http
+
+        for name in self.running:
+            entry = self.project.systems[name]
+            if name == configured.name or entry.type != "http" or entry.sweep:
+                continue
+            with suppress(UnreachableError):  # it is said when its own turn comes
+                other, first = self.configure(name), configured.system
+                if not (isinstance(first, Http) and isinstance(other.system, Http)):
+                    continue
+                if first.sends_requests_of(other.system):
+                    log = logs.enter_context(self.store.open(name, other.fingerprint))
+                    self.answer_notes += log.summary.notes
+                    if any(query not in log.summary.answered for query in query_ids):
+                        log.add_fit(IndexCost(self.index(other), other.system.index_bytes))
+                        yield Sharer(other.system, log, self.asked_by_others.setdefault(name, set()))
 
     def reused_answers(self, summary: AnswerSummary, query_ids: Sequence[str]) -> ReusedAnswers | None:
         """Return which answers to some queries were there before this session began; None where there are none."""

@@ -1,7 +1,8 @@
 """Scores that other tools computed: tables of query by measure, or query by system, and trec_eval's output.
 
 Read so that they can be compared like our own. The columns say what is a system and what a measure: a column
-`run` or `system` names the system, `measure` and `value` make a long table. Without them a file on its own is a table
+`run` or `system` names the system, `measure` and `value` make a long table, in which `lower_is_better` may say which
+way a measure goes. Without them a file on its own is a table
 of query by system; several files are one system each, their columns being measures.
 """
 
@@ -80,7 +81,7 @@ def read_scores(
     """
     name = None if measure is None else str(measure)
     check_options({"measure": "str | Measure | None"}, {"measure": measure})
-    lower = [lower_is_better] if isinstance(lower_is_better, str | Measure) else lower_is_better
+    lower = set(map(str, [lower_is_better] if isinstance(lower_is_better, str | Measure) else lower_is_better))
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:
@@ -89,7 +90,8 @@ def read_scores(
     notes: list[str] = []
     unanswered: dict[str, list[str]] = {}
     for path in map(Path, paths):
-        found = read_cells(path, alone=len(paths) == 1, measure=name, notes=notes, unanswered=unanswered)
+        alone = len(paths) == 1
+        found = read_cells(path, alone=alone, measure=name, notes=notes, unanswered=unanswered, lower=lower)
         for system, by_measure in found.items():
             if system in cells:
                 raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
@@ -97,7 +99,7 @@ def read_scores(
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     where = ", ".join(map(str, paths))
-    scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), unanswered=unanswered, where=where)
+    scores = as_scores(cells, lower_is_better=frozenset(lower), unanswered=unanswered, where=where)
     return replace(scores, notes=tuple(notes))
 
 
@@ -138,9 +140,19 @@ def own_record(data: Any, path: Path) -> ScoresRecord | None:
 
 
 def read_cells(
-    path: Path, *, alone: bool, measure: str | None, notes: list[str], unanswered: dict[str, list[str]]
+    path: Path,
+    *,
+    alone: bool,
+    measure: str | None,
+    notes: list[str],
+    unanswered: dict[str, list[str]],
+    lower: set[str],
 ) -> Cells:
-    """Return what one file holds; what must be said of it, and the queries without an answer, are added."""
+    """Return what one file holds.
+
+    What must be said of it is added to the notes, queries without an answer to `unanswered`, and to `lower` the
+    measures of which it says that lower is better.
+    """
     if not os.path.exists(path):  # noqa: PTH110 (any name at all)
         raise InputError(f"{path} does not exist")
     try:
@@ -161,6 +173,7 @@ def read_cells(
             rows = list(read_rows(source, format=format_name))
             if format_name == "csv":
                 rows = restored_rows(rows)
+            lower |= {str(row.get("measure")) for _, row in rows if str(row.get("lower_is_better")).lower() == "true"}
             return collect(in_rows(rows, path, alone=alone, measure=measure))
         return collect(in_trec_eval(source.read().decode(), path))
     except RankscopeError:

@@ -193,6 +193,7 @@ def quality_table(result: CollectionResult) -> Table:
         f"{size_words(result)}; means over queries{weighted}, one that failed or has no docs counts 0",
         LATENCY_NOTE,
         *(() if scores is None else mean_notes(scores)),
+        *shared_request_notes(result),
     )
     return Table(["system", *measures, "p50 ms", "p95 ms", "queries/s", "failed"], rows, notes=notes)
 
@@ -224,7 +225,16 @@ def costs_table(result: CollectionResult) -> Table:
         "before are not counted again"
     )
     index = "index s: with all that the system is made of; embeddings that were cached before are only read"
-    return Table(header, rows, notes=(LATENCY_NOTE, index, memory))
+    return Table(header, rows, notes=(LATENCY_NOTE, *shared_request_notes(result), index, memory))
+
+
+def shared_request_notes(result: CollectionResult) -> list[str]:
+    """Say which systems were answered by the same requests, so that their latency is that of all of them."""
+    groups = [sorted({system.name, *system.costs.shared_with}) for system in result.systems if system.costs.shared_with]
+    return [
+        f"{', '.join(names)}: one request per query is answered for all of them; latency is that of the whole request"
+        for names in dict.fromkeys(map(tuple, groups))
+    ]
 
 
 def choice_section(choice: Choice, result: CollectionResult, *, with_figures: bool) -> Section:

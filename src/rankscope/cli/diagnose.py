@@ -19,6 +19,7 @@ EPILOG = f"""\
 examples:
   rankscope diagnose qrels.txt bm25.run
   rankscope diagnose qrels.txt bm25.run --k 5 --pool-cuts 5,20,100
+  rankscope diagnose qrels.txt bm25.run --queries queries.jsonl --by difficulty
   rankscope diagnose qrels.txt bm25.run --format json
 
 {SEVERITIES_IN_WORDS}
@@ -34,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool-cuts", type=whole_numbers, metavar="N,...", default=POOL_CUTS, help=cuts)
     vectors = options.with_embedding_files("vectors of docs, to see which results repeat one another")
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
+    attributes = "what is known of the queries; they are divided by their intent and clarity, or by --by"
+    parser.add_argument("--queries", metavar="FILE", help=attributes)
+    parser.add_argument("--by", metavar="NAME,...", default="", help="attributes of queries to divide them by")
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
     options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
@@ -49,7 +53,7 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
     form = options.chosen_format(args)
-    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "anyway")
+    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "queries", "by", "anyway")
     diagnosis = diagnose(args.qrels, args.run, **how)
     with options.output_to(args.output) as stream:
         if form == "json":

@@ -40,13 +40,13 @@ from rankscope.io.files import make_folder, write_jsonl, write_text
 from rankscope.io.rows import QrelsRows
 from rankscope.io.write import write_qrels
 from rankscope.records import Options, Record
+from rankscope.stats.set_sizes import SIZES
 from rankscope.systems.base import Doc
 
 ENGLISH = "en"
 GERMAN_CASES = Path(__file__).with_name("german_cases.json")
 SHIPPED_CASES: Mapping[str, Path] = {"german": GERMAN_CASES}
 """Test cases that come with the package, by the name that stands for a file."""
-SIZES: Mapping[str, int] = {"tiny": 9, "small": 50, "standard": 200, "comprehensive": 500}
 DOCS = ("label", "label+definition", "label+definition+other-synonyms")
 KEEP_ENGLISH, DROP = UNTRANSLATED = ("english", "drop")
 CHOICES = {"grades": ("graph", "binary"), "docs": DOCS, "untranslated": UNTRANSLATED}

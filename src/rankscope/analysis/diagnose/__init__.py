@@ -14,13 +14,15 @@ from rankscope.align.alignment import align
 from rankscope.align.matching import find_mismatch, find_swap, raise_or_warn
 from rankscope.align.policies import Policies
 from rankscope.align.top import top_docs
-from rankscope.analysis.diagnose.checks import findings_of
-from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList
+from rankscope.analysis.diagnose.checks import findings_of, most_serious_first
+from rankscope.analysis.diagnose.records import Diagnosis, DiagnosisFinding, ListedDoc, MissedDoc, QueryList, QuerySlice
+from rankscope.analysis.diagnose.slices import slice_findings, slices_of
 from rankscope.analysis.diagnose.thresholds import N_LISTS, N_MISSED
 from rankscope.analysis.diagnose.view import RunView
 from rankscope.checks import check_at_least, check_keywords, check_options
 from rankscope.data.loading import ReadOptions, load_qrels, load_run
 from rankscope.data.qrels import Qrels
+from rankscope.data.queries import load_queries
 from rankscope.data.run import Run
 from rankscope.errors import InputError, OptionError, RankscopeWarning
 from rankscope.evaluation import (
@@ -77,6 +79,8 @@ def diagnose(
     options: ReadOptions | None = None,
     qrels_options: ReadOptions | None = None,
     embeddings: Any = None,
+    queries: Any = None,
+    by: str | Sequence[str] = (),
     anyway: bool = False,
     **policies: Unpack[PolicyOptions],
 ) -> Diagnosis:
@@ -92,6 +96,10 @@ def diagnose(
         Depths of the candidate pool: what would a perfect re-ranker of so many docs reach?
     embeddings
         Vectors of docs, {doc: vector} or a file; they show which results repeat one another.
+    queries
+        What is known of the queries, as `compare` takes it; they are divided by their intent and clarity.
+    by
+        Other attributes to divide them by.
     profile, options, qrels_options, anyway, **policies
         As for `evaluate`.
 
@@ -148,6 +156,13 @@ def diagnose(
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     has_relevant = set(view.hits.query_ids)
     findings = findings_of(view, [query for query in hits.query_ids if query not in has_relevant])
+    slices: tuple[QuerySlice, ...] = ()
+    if queries is not None:
+        known = load_queries(queries)
+        slices = slices_of(view, known, by.replace(",", " ").split() if isinstance(by, str) else by)
+        findings = most_serious_first((*findings, *slice_findings(view, known, slices)))
+    elif by:
+        raise OptionError("by is given, but no queries", hint="say where their attributes are: --queries FILE")
     worst, best = query_lists(view, judged, loaded, decided)
     return Diagnosis(
         rankscope=__version__,
@@ -169,6 +184,7 @@ def diagnose(
         positions=view.positions,
         worst=worst,
         best=best,
+        slices=slices,
     )
 
 

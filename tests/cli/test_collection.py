@@ -77,6 +77,40 @@ def test_show_by_name_and_as_json(rankscope, mini, here, monkeypatch):
     assert (here / ".rankscope" / "collections").is_dir()
 
 
+def test_size_and_dates(rankscope, mini):
+    docs = [("d1", "2024-05-31"), ("d2", "2024-01-07T10:00:00"), ("d3", "2023-12"), ("d4", "last week"), ("d5", None)]
+    lines = [{"_id": doc, "text": "y", "published_at": date, "year": 2020 + i, "n": 2024} for i, (doc, date) in enumerate(docs)]  # fmt: skip
+    (mini / "corpus.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = rankscope("collection", "show", "mini")
+    assert "dates      2023-12 to 2024-05-31 (published_at of 3 docs)" in done.out
+    assert "dates      2020 to 2024 (year of 5 docs)" in done.out
+    assert "(n of" not in done.out  # a number that looks like a year
+    assert "problems   1 doc where the field published_at holds no date as 2024-05-31: 'last week'" in done.out
+    assert "size       2 judged queries: too few even for a quick check, which takes 9; 50 for development" in done.out
+    record = json.loads(rankscope("collection", "show", "mini", "--format", "json").out)
+    assert record["dates"]["year"] == {"n": 5, "first": "2020", "last": "2024", "n_other": 0, "first_other": ""}
+    assert record["size"]["judged_queries"] == 2
+    checked = rankscope("validate", "mini")
+    assert checked.code == 1
+    assert "mini: dates from 2023-12 to 2024-05-31 (published_at of 3 docs)" in checked.out
+    assert "mini: 6 queries without judgments" in checked.out
+    assert checked.out.splitlines()[-1] == "mini: 3 problems (5 docs, 8 queries)"
+    as_json = rankscope("validate", "mini", "--format", "json")
+    assert as_json.code == 1
+    assert len(json.loads(as_json.out)["problems"]) == 3
+
+
+def test_validate_finds_queries_that_repeat_a_doc(rankscope, mini):
+    (mini / "corpus.jsonl").write_text('{"_id": "d1", "text": "X."}\n{"_id": "d9", "text": "other"}\n')
+    (mini / "qrels.txt").write_text("".join(f"q{i} 0 d1 1\n" for i in range(8)))
+    done = rankscope("validate", "mini")
+    assert done.code == 1
+    assert "8 of 8 queries (100.0%) are the whole text of a doc, 8 of them of a relevant one" in done.out
+    (mini / "corpus.jsonl").write_text('{"_id": "d1", "text": "X and more"}\n')
+    assert rankscope("validate", "mini").out == "mini: nothing odd (1 doc, 8 queries)\n"
+    assert rankscope("validate", "mini").code == 0
+
+
 def test_hpo(rankscope, here):
     done = rankscope("collection", "hpo", "--ontology", "small.obo", "--size", "2", "-o", "hpo")
     assert done.code == 0, done.err

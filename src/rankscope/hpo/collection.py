@@ -121,7 +121,7 @@ class HpoOptions(Options):
     @property
     def cases_file(self) -> Path | None:
         """The file of test cases; a file of the name goes before what is shipped by it."""
-        if self.cases is None or self.cases.exists():
+        if self.cases is None or self.cases.is_file():
             return self.cases
         return SHIPPED_CASES.get(str(self.cases), self.cases)
 

@@ -13,6 +13,7 @@ from rankscope.errors import BadLinesError, FormatError
 from rankscope.io.files import read_json
 from rankscope.predecessors.importers import import_file, problems_of, write_collection
 from rankscope.predecessors.importers import test_case_schema as case_schema
+from rankscope.predecessors.importers.hpo_schema import LANGUAGE_CODES
 
 REAL = Path(__file__).parents[2].parent / "shared" / "data" / "hpo" / "phentrieve"
 real_files = pytest.mark.skipif(
@@ -111,13 +112,14 @@ class TestTestCases:
             import_file(save([{"text": " ", "expected_hpo_ids": []}] * 8))
 
 
+COMPLETE = {**FULL, "test_cases": FULL["test_cases"][:1]}
 VALID = [
     [CASE],
-    FULL,
+    COMPLETE,
     {"test_cases": [CASE]},
     {"metadata": {}, "test_cases": [CASE]},
     [{**CASE, "extra": 1}],
-    [{"text": "a", "hpo_ids": []}],
+    [{"text": "a", "hpo_ids": ["HP:0001250"]}],
     [{**CASE, "language": "pt-BR"}],
 ]
 INVALID = {
@@ -131,8 +133,19 @@ INVALID = {
         "metadata": {"language": "german"},
         "test_cases": [CASE],
     },
+    'metadata.language: "xx" is not a language code: write a code of ISO 639-1, such as de, en or fr': {
+        "metadata": {"language": "xx"},
+        "test_cases": [CASE],
+    },
+    'test_cases[0].language: "dee" is not a language code: write a code of ISO 639-1, such as de, en or fr': [
+        {**CASE, "language": "dee"}
+    ],
     'test_cases[0]: "a" is not an object': ["a"],
-    "test_cases[0]: it has no text": [{"expected_hpo_ids": []}],
+    "test_cases[0]: it has no text": [{"expected_hpo_ids": ["HP:0001250"]}],
+    "test_cases[0].expected_hpo_ids: it expects no id, so that nothing could be found": [
+        {"text": "a", "expected_hpo_ids": []}
+    ],
+    "test_cases[0].hpo_ids: it expects no id, so that nothing could be found": [{"text": "a", "hpo_ids": []}],
     "test_cases[0].text: it is empty": [{**CASE, "text": " "}],
     "test_cases[0].text: 1 is not a text": [{**CASE, "text": 1}],
     "test_cases[0].case_id: it is empty": [{**CASE, "case_id": ""}],
@@ -162,6 +175,11 @@ class TestSchema:
     def test_invalid_files(self, problem):
         assert not jsonschema.Draft202012Validator(case_schema()).is_valid(INVALID[problem])
         assert [str(found) for found in problems_of(INVALID[problem])] == [problem]
+
+    def test_every_language_of_the_plan_is_known_and_few_others(self):
+        # The plan's own list, and how many codes ISO 639-1 has.
+        assert {"de", "en", "es", "fr", "nl"} <= LANGUAGE_CODES
+        assert len(LANGUAGE_CODES) == 183
 
     def test_two_cases_of_one_name_are_more_than_a_schema_can_see(self):
         twice = [{**CASE, "case_id": "a"}, {**CASE, "case_id": "a"}]

@@ -21,6 +21,7 @@ examples:
   rankscope diagnose qrels.txt bm25.run
   rankscope diagnose qrels.txt bm25.run --k 5 --pool-cuts 5,20,100
   rankscope diagnose qrels.txt bm25.run --bands doctor-search
+  rankscope diagnose qrels.txt bm25.run --queries queries.jsonl --by difficulty
   rankscope diagnose qrels.txt bm25.run --format json
 
 {SEVERITIES_IN_WORDS}
@@ -37,6 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     vectors = options.with_embedding_files("vectors of docs, to see which results repeat one another")
     parser.add_argument("--embeddings", metavar="FILE", help=vectors)
     options.add_bands_option(parser, "say in words how good precision, recall, reciprocal rank and nDCG are")
+    attributes = "what is known of the queries; they are divided by their intent and clarity, or by --by"
+    parser.add_argument("--queries", metavar="FILE", help=attributes)
+    parser.add_argument("--by", metavar="NAME,...", default="", help="attributes of queries to divide them by")
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show the positions of every query")
     options.add_format_option(parser, "table", "json", by_extension=options.TEXT_OR_JSON)
@@ -52,7 +56,7 @@ def whole_numbers(text: str) -> tuple[int, ...]:
 def run(args: argparse.Namespace) -> int:
     options.one_stdin([args.qrels, args.run])
     form = options.chosen_format(args)
-    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "anyway")
+    how = options.evaluation_options_from(args, "k", "pool_cuts", "embeddings", "queries", "by", "anyway")
     bands = None if args.bands is None else load_bands(args.bands)
     diagnosis = diagnose(args.qrels, args.run, bands=bands, **how)
     with options.output_to(args.output) as stream:

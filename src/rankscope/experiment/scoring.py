@@ -11,6 +11,7 @@ import numpy as np
 from rankscope.align.matching import compare_docs, notes_or_raise
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
+from rankscope.comparison.groups import LANGUAGE
 from rankscope.comparison.records import Comparison
 from rankscope.comparison.request import CompareOptions, request_of
 from rankscope.data.run import Run
@@ -21,6 +22,7 @@ from rankscope.measures.extras import measures_with_data
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
+from rankscope.systems.diversify import dense_systems
 
 
 def score_runs(
@@ -161,6 +163,8 @@ def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Itera
     if n_unknown := len(judged - known):
         verb = "is" if n_unknown == 1 else "are"
         yield f"{counted(n_unknown, 'judged query')} that the collection does not have {verb} left out."
+    if repeated := collection.repeated_texts.in_words(collection.qrels):
+        yield f"Warning: {repeated}."
 
 
 def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]) -> Iterator[str]:
@@ -172,6 +176,7 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
     for name in session.project.strata:
         if name not in session.collection.queries.attributes:
             yield f"The queries have no attribute {name}, so results are not broken down by it."
+    yield from notes_on_languages(session)
     for system in systems:
         if system.run is None and not system.is_left_out:
             failed, empty = len(system.failures), system.n_answered
@@ -183,6 +188,23 @@ def notes_on_systems(session: CollectionSession, systems: Sequence[SystemResult]
             yield f"{system.name} has retrieved nothing at all, and is left out of the comparison: {words}."
         elif system.finding is not None and not system.is_left_out:
             yield f"{system.name}: {system.finding.in_one_line}. It is compared anyway."
+
+
+def notes_on_languages(session: CollectionSession) -> Iterator[str]:
+    """Yield which models were asked in a language that they do not know."""
+    columns = session.collection.queries.attributes
+    stated = {str(value) for name in LANGUAGE for value in columns.get(name, {}).values()}
+    models = {
+        dense.model: dense.languages for one in session.configured.values() for dense in dense_systems(one.system)
+    }
+    for model, known in models.items():
+        foreign = sorted(code for code in stated if known and code.lower().split("-")[0] not in known)
+        if known and foreign:
+            listed = "English alone" if known == ("en",) else ", ".join(known)
+            yield (
+                f"Warning: the model {model} knows {listed}, but queries are in {', '.join(foreign)}: "
+                'take one that knows the language, such as model = "multilingual".'
+            )
 
 
 def benchmark_gate(benchmark: Benchmark, policy: GatePolicy) -> GateResult:

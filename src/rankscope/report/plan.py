@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rankscope.comparison.planning import QueryPlan
+from rankscope.printable import counted
 from rankscope.report.table import Cell, Table
+from rankscope.stats.set_sizes import size_in_words
 
 FEW_QUERIES = 25
 """A spread that comes from fewer queries is little more than a guess."""
@@ -26,6 +28,8 @@ def plan_lines(plan: QueryPlan) -> Iterator[str]:
             f"{queries} find a true difference of {pair.mde:.2g} with {_percent(plan.power)} "
             "chance; smaller ones are missed more often."
         )
+    if plan.n_queries is not None:
+        yield f"As a test set, {counted(plan.n_queries, 'query')}: {size_in_words(plan.n_queries)}."
     if plan.systems == 2:
         yield f"This is for one paired two-sided test at {_percent(plan.alpha)}."
     else:

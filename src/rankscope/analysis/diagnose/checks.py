@@ -5,7 +5,7 @@ Another symptom is one more entry of CHECKS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -214,6 +214,10 @@ def findings_of(view: RunView, without_relevant: Sequence[str]) -> tuple[Diagnos
             helps="judge more docs for them, or leave them out of means with --no-relevant exclude",
         )
         findings.append(finding)
+    return most_serious_first(findings)
+
+
+def most_serious_first(findings: Iterable[DiagnosisFinding]) -> tuple[DiagnosisFinding, ...]:
     return tuple(sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), -one.n_queries / one.of_queries)))
 
 

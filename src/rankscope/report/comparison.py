@@ -136,6 +136,8 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
         verdict, words = item.final_verdict, []
         if verdict.because == "unjudged" or verdict.code == "not_comparable":
             words.append(f"{verdict.text} {verdict.reason}")
+        if verdict.code == "too_few":
+            words.append(wording.small_set_words(item))
         words += [caution for caution in verdict.cautions if " left out" in caution or "rests on" in caution]
         words += parts.missing_words(item)
         if words:
@@ -156,7 +158,9 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
         return doc.VerdictBlock("Cannot tell.", "No query has a score.", "caution", subject)
     top = board[0]
     interval = f" ({top.ci.level * 100:.4g}% CI {top.ci.low:.3f} to {top.ci.high:.3f})" if top.ci else ""
-    ahead = f"{top.system} has the best mean {comparison.primary}: {top.mean:.3f}{interval}"
+    ahead = f"{leaders_of(board)} the best mean {comparison.primary}: {top.mean:.3f}{interval}"
+    if len({place.mean for place in board}) == 1:
+        ahead = f"All {len(board)} systems have the same mean {comparison.primary}: {top.mean:.3f}"
     if comparison.baseline is not None:
         found = [pair.final_verdict.code for pair in group.compared]
         counts = ", ".join(f"{words} ({found.count(code)})" for code, words in wording.WORDS.items() if code in found)
@@ -185,6 +189,14 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     if board[1].mean == top.mean:
         headline = f"{top.system} and {board[1].system} have the same mean; neither is shown to be better."
     return doc.VerdictBlock(headline, reason, "caution", subject)
+
+
+def leaders_of(board: Sequence[LeaderboardRow]) -> str:
+    """Name the systems whose mean no other one exceeds."""
+    names = [place.system for place in board if place.mean == board[0].mean]
+    if len(names) == 1:
+        return f"{names[0]} has"
+    return f"{', '.join(names[:-1])} and {names[-1]} share" if len(names) <= 5 else f"{len(names)} systems share"
 
 
 def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
@@ -233,10 +245,14 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
     if comparison.weights:
         n_words += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
     yield doc.Signal("Queries", enough, f"{n_words}.")
-    if pair.mde.value is not None and pair.differs:
+    if pair.mde.value is not None:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
         found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
-        if not pair.margin:
+        if pair.n_units < wording.MIN_UNITS:
+            yield doc.Signal(
+                "Sensitivity", "bad", f"Fewer than {wording.MIN_UNITS} {wording.unit_word(pair)} get no verdict."
+            )
+        elif not pair.margin:
             yield doc.Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
         elif mde <= pair.margin:
             yield doc.Signal("Sensitivity", "good", f"{found}, which is within {parts.whose_margin(comparison)}.")
@@ -285,7 +301,10 @@ def verdict_table(comparison: Comparison, pairs: Sequence[PairResult]) -> Table:
     notes = [f"{against}; verdict, interval and p come from one critical value: {family}"]
     still = sum(not c.differs for c in pairs)
     if still:
-        notes.append(f"{counted(still, 'pair')} without any difference take no part in it")
+        notes.append(f"{counted(still, 'pair')} without any difference take{'s' if still == 1 else ''} no part in it")
+    few = next((c for c in pairs if c.n_units < wording.MIN_UNITS and c.differs), None)
+    if few:
+        notes.append(parts.few_units_note(few))
     return Table(header, rows, 2 + len(other), notes, optional=("W / T / L", "d_z", "mean"))
 
 

@@ -135,9 +135,8 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     side = f"Its {pair.measure} is {direction(pair)}"
     where = f"{side} ({interval_words(pair)})"
     if code == "too_few":
-        return (
-            f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict. {side}. {small_set_words(pair)}".strip()
-        )
+        needed = f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict."
+        return f"{needed} {side}. {small_set_words(pair)}".rstrip()
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ def read_scores(
     ----------
     paths
         Tables (CSV, TSV, JSON, JSONL, Parquet, Arrow), the JSON of `rankscope evaluate`, or the text of trec_eval -q. A
-        file on its own is a table of query by system unless its columns say otherwise; several are one system each.
+        file on its own is a table of query by system unless its columns say otherwise; several are one system each. A
+        system that is in several files is named apart by the names of the files.
     measure
         What a table of query by system holds: any name, or a measure.
     lower_is_better
@@ -85,17 +87,54 @@ def read_scores(
         paths = [paths]
     if not paths:
         raise OptionError("no score file is given")
-    cells: Cells = {}
     notes: list[str] = []
-    for path in map(Path, paths):
-        for system, by_measure in read_cells(path, alone=len(paths) == 1, measure=name, notes=notes).items():
-            if system in cells:
-                raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
-            cells[system] = by_measure
+    files = [read_cells(path, alone=len(paths) == 1, measure=name, notes=notes) for path in map(Path, paths)]
+    names = names_apart(paths, files)
+    for system in dict.fromkeys(system for renamed in names for system, new in renamed.items() if new != system):
+        called = ", ".join(renamed[system] for renamed in names if system in renamed)
+        notes.append(f"{system} is in several of the files; here it is {called}")
+    cells = {
+        renamed[system]: by_measure
+        for file, renamed in zip(files, names, strict=True)
+        for system, by_measure in file.items()
+    }
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), where=", ".join(map(str, paths)))
     return replace(scores, notes=tuple(notes))
+
+
+def scores_by_file(
+    paths: Sequence[str | os.PathLike[str]], *, measure: str | None = None, alone: bool
+) -> Iterator[Scores]:
+    """Yield the scores of one file after the other; `alone` says what a table without names of systems is."""
+    for path in map(Path, paths):
+        cells = read_cells(path, alone=alone, measure=measure, notes=[])
+        yield as_scores(cells, lower_is_better=frozenset(), where=str(path))
+
+
+def names_apart(paths: Sequence[str | os.PathLike[str]], files: Sequence[Iterable[str]]) -> list[dict[str, str]]:
+    """Return the names of each file's systems; one that is in several files gets the name of the file as well."""
+    n_files = Counter(system for systems in files for system in set(systems))
+    labels = file_labels(paths)
+    return [
+        {system: system if n_files[system] == 1 else f"{system} ({label})" for system in systems}
+        for systems, label in zip(files, labels, strict=True)
+    ]
+
+
+def file_labels(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return a name for each file: its own without the ending, with as many folders as tell them apart."""
+    parts = [(*Path(os.path.abspath(path)).parent.parts, stem_of(Path(path))) for path in paths]  # noqa: PTH100
+    depth, deepest = 1, max(map(len, parts), default=1)
+    while depth < deepest and len({part[-depth:] for part in parts}) < len(set(parts)):
+        depth += 1
+    labels: list[str] = []
+    for part in parts:
+        label = "/".join(part[-depth:])
+        n_same = sum(other == part for other in parts[: len(labels)])
+        labels.append(f"{label} ({n_same + 1})" if n_same else label)
+    return labels
 
 
 def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False) -> dict[str, str]:
@@ -103,7 +142,7 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
 
     Only our own records say which qrels they are against. An error, unless `anyway`.
     """
-    found: dict[str, str] = {}
+    found: dict[Path, str] = {}
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
         if format_in_name(path.name) != "json" or not os.path.exists(path):  # noqa: PTH110 (any name at all)
@@ -118,8 +157,12 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
             reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
             if not anyway:
                 raise InputError(reason, hint="score both runs against the same qrels; --anyway shows the numbers")
-            found |= {run.name: f"{reason}." for run in record.runs}
-    return found
+            found[path] = f"{reason}."
+    if not found:
+        return {}
+    files = [read_cells(path, alone=len(paths) == 1, measure=None, notes=[]) for path in map(Path, paths)]
+    names = zip(map(Path, paths), names_apart(paths, files), strict=True)
+    return {name: found[path] for path, renamed in names if path in found for name in renamed.values()}
 
 
 def own_record(data: Any, path: Path) -> ScoresRecord | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankscope.comparison import verdict as wording
@@ -162,8 +163,10 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
     if len({place.mean for place in board}) == 1:
         ahead = f"All {len(board)} systems have the same mean {comparison.primary}: {top.mean:.3f}"
     if comparison.baseline is not None:
-        found = [pair.final_verdict.code for pair in group.compared]
-        counts = ", ".join(f"{words} ({found.count(code)})" for code, words in wording.WORDS.items() if code in found)
+        order = list(wording.WORDS)
+        compared = sorted(group.compared, key=lambda pair: order.index(pair.final_verdict.code))
+        found = Counter(wording.short_words(pair.final_verdict.code, pair) for pair in compared)
+        counts = ", ".join(f"{words} ({n})" for words, n in found.items())
         headline = f"Verdicts against {comparison.baseline}: {counts}."
         return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
     n_units = max(item.n_units for item in group.compared)
@@ -244,15 +247,13 @@ def signals(comparison: Comparison, pair: PairResult) -> Iterator[doc.Signal]:
         n_words += f", in {pair.n_units} clusters, which are what counts"
     if comparison.weights:
         n_words += f"; weighted by {comparison.weights} they are worth {pair.n_effective:.1f}"
-    yield doc.Signal("Queries", enough, f"{n_words}.")
-    if pair.mde.value is not None:
+    if pair.n_units < wording.MIN_UNITS and pair.differs:
+        n_words += f"; a verdict takes at least {wording.MIN_UNITS}"
+    yield doc.Signal("Queries", enough if pair.differs else "neutral", f"{n_words}.")
+    if pair.mde.value is not None and pair.n_units >= wording.MIN_UNITS:
         mde, chance = pair.mde.value, f"{comparison.settings.power:.0%}"
         found = f"Differences from {mde:.{wording.decimals(pair)}f} up are found with {chance} chance"
-        if pair.n_units < wording.MIN_UNITS:
-            yield doc.Signal(
-                "Sensitivity", "bad", f"Fewer than {wording.MIN_UNITS} {wording.unit_word(pair)} get no verdict."
-            )
-        elif not pair.margin:
+        if not pair.margin:
             yield doc.Signal("Sensitivity", "neutral", f"{found}; no margin says whether that is enough.")
         elif mde <= pair.margin:
             yield doc.Signal("Sensitivity", "good", f"{found}, which is within {parts.whose_margin(comparison)}.")

@@ -37,6 +37,12 @@ def plan_lines(plan: QueryPlan) -> Iterator[str]:
         )
     if len(plan.pairs) > 1:
         yield f"The pair whose differences vary most decides: {pair.b} against {pair.a}."
+    yield from limit_lines(plan)
+
+
+def limit_lines(plan: QueryPlan) -> Iterator[str]:
+    """Yield how far the plan can be trusted, and what is left out of it."""
+    pair, n_of_files = plan.decisive, plan.n_queries_of_files
     low, high = pair.queries_needed_low, pair.queries_needed_high
     if low is not None and high is not None:
         yield f"The spread itself is known from {n_of_files} queries: {low:,} to {high:,} would be no surprise."

@@ -340,8 +340,8 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
     differences = contest.differences
     left_out = {query for query, d in zip(ids, differences.tolist(), strict=True) if math.isnan(d)}
     gains = -differences if contest.lower_is_better else differences
-    order = [i for i in np.argsort(gains, kind="stable").tolist() if not math.isnan(gains[i])]
-
+    known = np.flatnonzero(~np.isnan(gains))
+    worst_first, best_first = (known[np.argsort(by[known], kind="stable")].tolist() for by in (gains, -gains))
     texts = (None if given.queries is None else given.queries.texts) or {}
 
     def change(i: int) -> QueryChange:
@@ -359,22 +359,24 @@ def query_details(given: ComparisonInput, main: TestedContest) -> dict[str, Any]
         "missing": Both(*missing),
         "n_unanswered": len(left_out & {*missing[0], *missing[1]}),
         "n_one_sided": int((lacks_a != lacks_b)[contest.mask].sum()),
-        "worst": tuple(change(i) for i in order[:shown] if gains[i] < 0),
-        "best": tuple(change(i) for i in order[::-1][:shown] if gains[i] > 0),
-        "small_set": small_set_of(given, gains, order) if small else None,
+        "worst": tuple(change(i) for i in worst_first[:shown] if gains[i] < 0),
+        "best": tuple(change(i) for i in best_first[:shown] if gains[i] > 0),
+        "small_set": small_set_of(given, gains, worst_first, best_first) if small else None,
         "also_tested": tuple(ON_REQUEST[name](column, **drawn) for name in tests),
     }
 
 
-def small_set_of(given: ComparisonInput, gains: Floats, order: Sequence[int]) -> SmallSet:
-    """Return who won where, by name, and the sign test of the units; `order` has the queries, the worst first."""
+def small_set_of(
+    given: ComparisonInput, gains: Floats, worst_first: Sequence[int], best_first: Sequence[int]
+) -> SmallSet:
+    """Return who won where, by name, and the sign test of the units."""
     units = given.units.sums(gains[:, None]).column(0)
     wins, losses = wins_and_losses(units)
     counts_alike = not units.weighted
     return SmallSet(
-        won=tuple(given.ids[i] for i in reversed(order) if gains[i] > 0),
-        lost=tuple(given.ids[i] for i in order if gains[i] < 0),
-        tied=tuple(given.ids[i] for i in order if gains[i] == 0),
+        won=tuple(given.ids[i] for i in best_first if gains[i] > 0),
+        lost=tuple(given.ids[i] for i in worst_first if gains[i] < 0),
+        tied=tuple(given.ids[i] for i in worst_first if gains[i] == 0),
         n_differ=wins + losses,
         sign_p=sign_p(wins, losses) if counts_alike else None,
         smallest_p=sign_p(wins + losses, 0) if counts_alike else None,

@@ -239,8 +239,8 @@ def interval_words(pair: PairResult) -> str:
 
 def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
     """Say what else must be known before acting on the verdict."""
-    if MIN_UNITS <= pair.n_units < CAUTION_UNITS:
-        yield f"Only {pair.n_units} {unit_word(pair)}: intervals from so few are rough."
+    if MIN_UNITS <= pair.n_units < CAUTION_UNITS and pair.differs:
+        yield f"Only {pair.n_units} {unit_word(pair)}: {few_words(pair)}."
     left_out = {
         "one side does not answer them": pair.n_unanswered,
         f"{pair.measure} is undefined": pair.n_undefined - pair.n_unanswered,
@@ -264,6 +264,12 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             "the interval is rough."
         )
     yield from unjudged_words(code, pair)
+
+
+def few_words(pair: PairResult) -> str:
+    if pair.standard_error:
+        return "intervals from so few are rough"
+    return "that so few all differ alike does not mean that others would"
 
 
 def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:

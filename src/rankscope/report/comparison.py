@@ -15,6 +15,7 @@ from rankscope.report import comparison_pair as parts
 from rankscope.report import document as doc
 from rankscope.report.charts import figures
 from rankscope.report.evaluation import footer, number_cell, queries, summary_table
+from rankscope.report.evaluation import notes as evaluation_notes
 from rankscope.report.table import Cell, Table
 from rankscope.stats.family import CORRECTIONS
 
@@ -146,7 +147,7 @@ def reason_lines(group: QueryGroup) -> Iterator[str]:
     yield from said[:MOST_REASONS]
     if len(said) > MOST_REASONS:
         yield f"{len(said) - MOST_REASONS} more are in the JSON record."
-    n_units = max(item.n_units for item in group.compared)
+    n_units = max((item.n_units for item in group.compared if item.standard_error), default=0)
     if wording.MIN_UNITS <= n_units < wording.CAUTION_UNITS:
         yield f"Only {n_units} {wording.unit_word(group.compared[0])}: intervals from so few are rough."
 
@@ -405,7 +406,7 @@ def means_table(scores: Scores) -> Table:
         return summary_table(scores)
     summary = scores.mean()
     rows = [[Cell(name), *(number_cell(summary[name][m].value, None) for m in scores.measures)] for name in scores]
-    return Table(["system", *scores.measures], rows, notes=(f"{scores.qrels.n_queries} queries; scores as given",))
+    return Table(["system", *scores.measures], rows, notes=tuple(evaluation_notes(scores)))
 
 
 def spread_block(spreads: Sequence[LanguageSpread], measure: str) -> doc.TableBlock:

@@ -134,15 +134,15 @@ def exploratory_words(comparison: Comparison) -> str:
 
 def p_notes(comparison: Comparison, all_measures: Sequence[PairResult]) -> Iterator[str]:
     pair, *others = all_measures
-    flips = f"all {pair.p.n_resamples:,} patterns" if pair.p.exact else f"{pair.p.n_resamples:,} flips"
+    flips = f"all {counted(pair.p.n_resamples, 'pattern')}" if pair.p.exact else f"{pair.p.n_resamples:,} flips"
     family = (
         "one comparison in the family"
         if pair.p.family_size <= 1
         else f"{pair.p.family_size} comparisons in the family, whose intervals hold together (simultaneous) by "
         f"{CORRECTIONS.summary(comparison.correction)}"
     )
-    counted = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
-    yield f"primary: sign flips of the mean difference, {flips}; {family}; {counted}; p and interval are the same test"
+    n_words = f"n = {pair.n_queries}" + (f" in {pair.n_units} clusters" if pair.clustered else "")
+    yield f"primary: sign flips of the mean difference, {flips}; {family}; {n_words}; p and interval are the same test"
     if pair.n_units < MIN_UNITS and pair.differs:
         yield few_units_note(pair)
     run = next(iter(comparison.scores.values()))
@@ -193,13 +193,11 @@ def pair_section(comparison: Comparison, group: QueryGroup, pair: PairResult, *,
     if len(group.compared) > 1:
         table = TableBlock("All measures", measures_table(comparison, group, pair))
         blocks += [verdict_block(pair, group), table, Paragraph(power_words(comparison, pair))]
-    chance = f"{or_nan(pair.effect.superiority):.0%}"
-    blocks.append(
-        Paragraph(
-            f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}; a query "
-            f"drawn at random goes to it with a chance of {chance}, ties counting half."
-        )
-    )
+    tally = f"{pair.b} wins {queries(pair.wins)}, ties {pair.ties} and loses {pair.losses} by {pair.measure}"
+    if pair.n_units >= MIN_UNITS:
+        chance = f"{or_nan(pair.effect.superiority):.0%}"
+        tally += f"; a query drawn at random goes to it with a chance of {chance}, ties counting half"
+    blocks.append(Paragraph(f"{tally}."))
     if with_figures:
         blocks += figures("differences", "comparison", comparison, pair)
     if with_figures and len(group.compared) <= FEW_PAIRS:

@@ -9,7 +9,7 @@ from rankscope.measures.scores import Scores, show
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Block, Paragraph, Report, Section, TableBlock
-from rankscope.report.evaluation import counts_among, footer, notes, number_cell, query_table
+from rankscope.report.evaluation import counts_among, footer, notes, number_cell, queries, query_table
 from rankscope.report.means import interval_notes, mean_of
 from rankscope.report.table import Cell, Table
 from rankscope.stats.interval import LEVEL, percent
@@ -28,7 +28,7 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
         with suppress(RankscopeError):  # one that does not fit these runs is left out
             drawn.append(figure(kind, "runs", data))
     return Report(
-        title=f"{', '.join(scores)} · {scores.qrels.n_queries} queries" if len(scores) < 4 else f"{len(scores)} runs",
+        title=f"{', '.join(scores)} · {queries(scores.qrels.n_queries)}" if len(scores) < 4 else f"{len(scores)} runs",
         first_screen=tuple(first),
         sections=(
             *([Section("Charts", tuple(drawn))] if drawn else []),
@@ -49,6 +49,5 @@ def interval_table(scores: Scores) -> Table:
             ends = "" if interval is None else f" [{show(interval.low)}, {show(interval.high)}]"
             cells.append(Cell(f"{cell.text}{ends}", raw=cell.raw))
         rows.append(cells)
-    known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
-    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums))
+    return Table(["run", *scores.measures], rows, notes=(*notes(scores), *interval_notes(scores), *sums))

@@ -67,6 +67,15 @@ class CountsRecord(Record, kw_only=True):
     """by measure, queries left out as undefined for another reason than having no relevant doc"""
 
 
+class MeanIntervalRecord(Record):
+    """How far the mean over all queries may be from the mean over these."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+
 class RunScoresRecord(Record, kw_only=True):
     """The scores of one run."""
 
@@ -78,6 +87,8 @@ class RunScoresRecord(Record, kw_only=True):
     """digest of that file as stored"""
     mean: ByMeasure = msgspec.field(default_factory=dict)
     """one number per measure; null where no query has a score"""
+    intervals: dict[str, MeanIntervalRecord | None] | None = None
+    """the interval of each mean, null where there is none; only with --intervals"""
     queries: dict[str, ByMeasure]
     """scores per query; null where a score is undefined"""
     effective_n: Weight | None = None
@@ -146,7 +157,7 @@ def scores_record(scores: Scores) -> ScoresRecord:
     )
 
 
-def _file(origin: Origin | None) -> dict[str, str]:
+def _file(origin: Origin | None) -> dict[str, Any]:
     return {} if origin is None else {"path": origin.path, "sha256": origin.sha256, "format": origin.format}
 
 

@@ -187,7 +187,7 @@ def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str
         if n:
             effect = "counted as 0" if policies.get(policy) == "zero" else "left out"
             yield f"{queries(n)} {what} ({effect})"
-    for i, (measure, n_left_out) in enumerate(zip(run.measures, run.left_out, strict=True)):
+    for i, (measure, n_left_out) in enumerate(zip(run.measures, run.left_out, strict=False)):  # older records lack it
         n_undefined = int(run.undefined[:, i].sum())
         if n_left_out:
             yield f"{measure} undefined for {queries(n_left_out)} (left out)"

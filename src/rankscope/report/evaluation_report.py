@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from rankscope import light
 from rankscope.errors import RankscopeError
 from rankscope.measures.scores import Scores, show
+from rankscope.measures.scores_record import MeanIntervalRecord, scores_record
+from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Block, Paragraph, Report, Section, TableBlock
@@ -36,6 +39,34 @@ def report_of(scores: Scores, *, command: str = "", data: RunData | None = None,
         ),
         footer=tuple(footer(scores, command)),
     )
+
+
+def json_with_intervals(scores: Scores) -> str:
+    """Return the scores as JSON, with the interval of every mean."""
+    record = scores_record(scores)
+    runs = []
+    for run, stored in zip(scores.values(), record.runs, strict=True):
+        found = {measure: mean_of(run, measure).interval for measure in run.measures}
+        intervals = {
+            measure: None if ci is None else MeanIntervalRecord(ci.low, ci.high, ci.level, ci.method)
+            for measure, ci in found.items()
+        }
+        runs.append(replace(stored, intervals=intervals))
+    return to_json(replace(record, runs=runs), indent=1) + "\n"
+
+
+def table_with_ends(scores: Scores, table: Table) -> Table:
+    """Return a table of means with both ends of their intervals in columns of their own, for programs."""
+    header: list[str] = []
+    columns: list[list[Cell]] = []
+    for i, name in enumerate(table.header):
+        header.append(name)
+        columns.append([row[i] for row in table.rows])
+        if name in scores.measures:
+            ends = [mean_of(run, name).ends for run in scores.values()]
+            header += [f"{name} low", f"{name} high"]
+            columns += [[number_cell(each[side], None) for each in ends] for side in (0, 1)]
+    return light.replace(table, header=header, rows=list(zip(*columns, strict=True)))
 
 
 def interval_table(scores: Scores) -> Table:

@@ -144,11 +144,12 @@ def notes(scores: Scores) -> Iterator[str]:
         return
     n_queries = sorted({run.counts.queries for run in runs})
     unjudged = sorted(run.counts.unjudged / run.counts.retrieved for run in runs if run.counts.retrieved)
-    share = f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged"
+    docs = "no docs were retrieved"
+    if unjudged:
+        docs = f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged"
     profile = f"; profile {scores.profile}" if scores.profile else ""
     yield (
-        f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; "
-        f"{share if unjudged else 'no docs were retrieved'}{profile}"
+        f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; {docs}{profile}"
     )
     if scores.weighted_by is not None:
         effective = span(f"{n:.1f}" for n in sorted(run.effective_n for run in runs))

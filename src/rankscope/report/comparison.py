@@ -34,7 +34,8 @@ LONG_FIGURE = 40
 WAYS = {
     "probably better than": ("probably_better",),
     "not told apart from": ("cannot_tell", "too_few"),
-    "practically the same as": ("same", "identical"),
+    "equal in every score to": ("identical",),
+    "practically the same as": ("same",),
     "not safe to call against": ("not_safe",),
     "not comparable with": ("not_comparable",),
     "worse than": ("worse", "probably_worse"),
@@ -170,6 +171,10 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
         counts = ", ".join(f"{words} ({n})" for words, n in found.items())
         headline = f"Verdicts against {comparison.baseline}: {counts}."
         return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
+    if all(item.final_verdict.code in ("same", "identical") and not item.differs for item in group.compared):
+        identical = all(item.final_verdict.code == "identical" for item in group.compared)
+        headline = "All rankings are identical." if identical else "No query's score differs between any two systems."
+        return doc.VerdictBlock(headline, f"{ahead}.", "neutral", subject)
     n_units = max(item.n_units for item in group.compared)
     if n_units < wording.MIN_UNITS:
         word = wording.unit_word(group.compared[0])
@@ -182,7 +187,8 @@ def leader_block(comparison: Comparison, group: QueryGroup) -> doc.VerdictBlock:
         if names
     ]
     n_better = sum(code == "better" for code in codes.values())
-    reason = f"{ahead}. It is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
+    leader = "It" if board[1].mean != top.mean else top.system
+    reason = f"{ahead}. {leader} is " + ", ".join([*([f"better than {n_better}"] if n_better else []), *named]) + "."
     if n_better == len(codes):
         reason = f"{ahead}, better than each of the others."
         return doc.VerdictBlock(f"{top.system} is the best.", reason, "good", subject)
@@ -210,6 +216,8 @@ def codes_against(system: str, group: QueryGroup) -> dict[str, str]:
     found: dict[str, str] = {}
     for item in group.compared:
         code = item.final_verdict.code
+        if code == "same" and not item.differs:
+            code = "identical"
         if item.b == system:
             found[item.a] = code
         elif item.a == system:

@@ -545,7 +545,9 @@ def test_an_interval_holds_no_difference_that_is_impossible():
     assert (pair.ci.high < 0) == (pair.p.adjusted <= 0.05)
     assert min(pair.ci_equivalence.low, pair.ci_check.t.low) >= -1
     unknown = only(compare_scores(scores_of({"a": a, "b": b}, measure="theirs")))
-    assert unknown.ci.low == pytest.approx(pair.delta - half)
+    assert unknown.ci == pair.ci  # scores between 0 and 1 are taken to be made so
+    unknown = only(compare_scores(scores_of({"a": 2 * a, "b": 2 * b}, measure="theirs")))
+    assert unknown.ci.low == pytest.approx(2 * (pair.delta - half))
 
 
 def test_the_family_of_exploratory_measures_is_named(demo_comparison):

@@ -29,6 +29,7 @@ from rankscope.evaluation import (
 from rankscope.measures.scores import Scores
 from rankscope.measures.scoring import DEFAULT_MEASURES
 from rankscope.report.evaluation import (
+    in_words,
     json_lines,
     query_table,
     readable_table,
@@ -37,7 +38,7 @@ from rankscope.report.evaluation import (
     with_word_columns,
 )
 from rankscope.report.render import render_table
-from rankscope.report.table import print_table, to_csv
+from rankscope.report.table import print_table, to_csv, transposed
 
 if TYPE_CHECKING:
     from rankscope.analysis.bands import BandProfile  # loaded where words are asked for
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "jsonl", "csv", "markdown", "latex", "html", "trec", "junit")
 FORMATS_WITH_WORDS = ("table", "json", "csv", "markdown", "latex", "html")
+FORMATS_WITH_INTERVALS = ("table", "json", "csv", "markdown", "latex")
 BY_EXTENSION = {
     ".json": "json",
     ".jsonl": "jsonl",
@@ -61,6 +63,7 @@ EPILOG = """\
 examples:
   rankscope evaluate qrels.txt bm25.run dense.run.gz
   rankscope evaluate qrels.txt bm25.run -m nDCG@10 -m "P(rel=2)@5" --per-query
+  rankscope evaluate qrels.txt bm25.run --intervals
   rankscope evaluate qrels.txt bm25.run --bands rag
   rankscope evaluate qrels.txt bm25.run --queries queries.csv --weights asked_per_day
   rankscope evaluate qrels.txt bm25.run dense.run -o report.html
@@ -88,6 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-m", "--measures", action="append", metavar="NAME", help=which)
     options.add_profile_option(parser)
     parser.add_argument("-q", "--per-query", action="store_true", help="show every query")
+    intervals = "show an interval for every mean; there is none for one query, or where all score the same"
+    parser.add_argument("--intervals", action="store_true", help=intervals)
     options.add_format_option(parser, *FORMATS, by_extension=BY_EXTENSION)
     options.add_output_option(parser)
     options.add_chart_option(parser, "runs", "write one chart to -o FILE.svg or .png")
@@ -116,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
         if has_limits:
             hint = "draw the chart with a call of its own"
             raise OptionError("--chart and --fail-under do not go together", hint=hint)
+        if args.intervals:
+            raise OptionError("--chart and --intervals do not go together", hint="leave --intervals out")
         options.check_chart(args.chart, "runs", args.output)
         options.save_chart(args.chart, "runs", args.output, run_data(args))
         return FINE
@@ -134,6 +141,10 @@ def run_data(args: argparse.Namespace) -> RunData:
 
 def report(args: argparse.Namespace, form: str, scores: Scores | None = None) -> None:
     """Write what was asked for; the scores are computed where they are not at hand and the format needs them."""
+    if args.intervals and (args.per_query or form not in FORMATS_WITH_INTERVALS):
+        what = "--per-query" if args.per_query else f"--format {form}"
+        hint = f"intervals are of means, as {', '.join(FORMATS_WITH_INTERVALS)}; an HTML page always has them"
+        raise OptionError(f"--intervals does not go with {what}", hint=hint)
     bands = None
     if args.bands is not None:
         if form not in FORMATS_WITH_WORDS:
@@ -149,7 +160,10 @@ def report(args: argparse.Namespace, form: str, scores: Scores | None = None) ->
     if scores is None:
         scores = scores_from(args)
     with options.output_to(args.output) as stream:
-        write(scores, form, stream, per_query=args.per_query, bands=bands)
+        if args.intervals:
+            write_with_intervals(scores, form, stream, bands)
+        else:
+            write(scores, form, stream, per_query=args.per_query, bands=bands)
 
 
 def scores_from(args: argparse.Namespace) -> Scores:
@@ -213,6 +227,22 @@ def json_text(scores: Scores, bands: BandProfile | None) -> str:
     from rankscope.records import to_json
 
     return to_json(scores_in_words(scores, bands), indent=1) + "\n"
+
+
+def write_with_intervals(scores: Scores, form: str, stream: TextIO, bands: BandProfile | None) -> None:
+    from rankscope.report.evaluation_report import interval_table, json_with_intervals, table_with_ends
+
+    if form == "json":
+        stream.write(json_with_intervals(scores, bands))
+    elif form == "csv":
+        table = with_word_columns(summary_table(scores), bands) if bands else summary_table(scores)
+        stream.write(to_csv(with_n_columns(table_with_ends(scores, table), scores)))
+    else:
+        table = in_words(interval_table(scores), bands)
+        if form == "table":
+            print_table(transposed(table, corner="measure"), file=stream)
+        else:
+            stream.write(render_table(table, form))
 
 
 def run_with_gate(args: argparse.Namespace, form: str) -> int:

@@ -274,12 +274,8 @@ def margin_of(request: CompareRequest, scores: Scores, primary: str) -> float:
         )
     if margin is not None:
         return margin
-    usual = (low, high) == (0, 1)
-    if measure is None:
-        values = np.concatenate([run.column(primary) for run in scores.values()])
-        known = values[~np.isnan(values)]
-        usual = bool(len(known) and known.min() >= 0 and known.max() <= 1)
-    return USUAL_MARGIN if usual else 0.0
+    values = np.concatenate([run.column(primary) for run in scores.values()])
+    return USUAL_MARGIN if range_of(primary, values) == (0, 1) else 0.0
 
 
 def check_attributes(

@@ -306,17 +306,18 @@ def tested_pair(
         bca = bca_interval(differences[known], level=level, **drawn)
     spread = error * math.sqrt(n_units)
     mde = n_needed = None
-    if math.isfinite(critical) and math.isfinite(spread):  # neither is where there is one unit
+    if math.isfinite(critical) and spread > 0:  # neither holds where there is one unit, or nothing varies
         # the comparisons of a family share alpha, as those of a plan do
         alpha_each = settings.alpha / (max(result.size, 1) if how.simultaneous else 1)
         mde = minimal_detectable_effect(spread, n_units, alpha=alpha_each, power=settings.power)
+        mde = mde if mde <= contest.furthest else None
         n_needed = queries_for_margin(margin, spread, alpha=alpha_each, power=settings.power)
     n, wins, losses = (int(counts[i]) for counts in (numbers.n_queries, numbers.wins, numbers.losses))
     gains, gain, ties = differences, delta, n - wins - losses
     if contest.lower_is_better:
         wins, losses, gain, gains = losses, wins, -delta, -differences
     bayes = None
-    if in_full and n_units > 1:
+    if in_full and error > 0:
         bayes = bayesian_bootstrap(units.sums(gains[:, None]).column(0), margin, seed=settings.seed)
     return pair_result(
         contest,
@@ -361,8 +362,6 @@ def queries_for_margin(margin: float, spread: float, *, alpha: float, power: flo
     """Return how many units find a difference as small as the margin; None without one, or where no number would do."""
     if margin <= 0:
         return None
-    if spread == 0:
-        return 2
     try:
         return queries_needed(margin, spread, alpha=alpha, power=power).n_queries
     except OptionError:

@@ -135,7 +135,8 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     side = f"Its {pair.measure} is {direction(pair)}"
     where = f"{side} ({interval_words(pair)})"
     if code == "too_few":
-        return f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict. {side}."
+        needed = f"At least {MIN_UNITS} {unit_word(pair)} are needed for a verdict."
+        return f"{needed} {side}. {small_set_words(pair)}".rstrip()
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":
@@ -152,6 +153,29 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code in ("better", "worse") or because == "unjudged":
         return f"{where}, more than {margin}."
     return f"{where}; the interval reaches into {margin}."
+
+
+def small_set_words(pair: PairResult) -> str:
+    """Say who won where, by name, and what the exact sign test can say of so few units."""
+    small = pair.small_set
+    if small is None:
+        return ""
+
+    def named(queries: Sequence[str]) -> str:
+        few = ", ".join(queries[: MIN_UNITS - 1]) + (", …" if len(queries) >= MIN_UNITS else "")
+        return f"{counted(len(queries), 'query')} ({few})" if queries else "none"
+
+    ties = f", and ties on {named(small.tied)}" if small.tied else ""
+    words = f"It wins {named(small.won)} and loses {named(small.lost)}{ties}."
+    if small.sign_p is None or small.smallest_p is None:
+        return f"{words} The sign test knows no weights."
+    unit = "cluster" if pair.clustered else "query"
+    which = f"{counted(small.n_differ, unit)} that differ{'s' if small.n_differ == 1 else ''}"
+    alone = ", not adjusted for the other comparisons" if pair.p.family_size > 1 else ""
+    return (
+        f"{words} Exact sign test: p = {small.sign_p:.4g}{alone}; with {which} "
+        f"it cannot be below {small.smallest_p:.4g}."
+    )
 
 
 def what_could_be_found(pair: PairResult) -> str:
@@ -204,6 +228,8 @@ def level_words(pair: PairResult) -> str:
 
 def interval_words(pair: PairResult) -> str:
     """Return the interval of the difference in words, as every table shows it."""
+    if not pair.differs and pair.n_queries:
+        return "no query's score differs, so there is no interval"
     if pair.ci.low is None:
         return f"no interval: too few {unit_word(pair)}"
     if not pair.standard_error:
@@ -213,8 +239,8 @@ def interval_words(pair: PairResult) -> str:
 
 def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[str]:
     """Say what else must be known before acting on the verdict."""
-    if MIN_UNITS <= pair.n_units < CAUTION_UNITS:
-        yield f"Only {pair.n_units} {unit_word(pair)}: intervals from so few are rough."
+    if MIN_UNITS <= pair.n_units < CAUTION_UNITS and pair.differs:
+        yield f"Only {pair.n_units} {unit_word(pair)}: {few_words(pair)}."
     left_out = {
         "one side does not answer them": pair.n_unanswered,
         f"{pair.measure} is undefined": pair.n_undefined - pair.n_unanswered,
@@ -238,6 +264,12 @@ def cautions(code: Code, pair: PairResult, known: VerdictContext) -> Iterator[st
             "the interval is rough."
         )
     yield from unjudged_words(code, pair)
+
+
+def few_words(pair: PairResult) -> str:
+    if pair.standard_error:
+        return "intervals from so few are rough"
+    return "that so few all differ alike does not mean that others would"
 
 
 def unjudged_words(code: Code, pair: PairResult) -> Iterator[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from rankscope.io.formulas import restored_rows
 from rankscope.io.ids import as_id
 from rankscope.io.source import source_of
 from rankscope.io.table import NumberedRow, guess_format, read_rows
-from rankscope.light import replace
+from rankscope.light import LightRecord, field, replace
 from rankscope.measures.scores import QrelsInfo, RunScores, Scores
 from rankscope.measures.scores_record import ScoresRecord
 from rankscope.measures.spec import Measure
@@ -42,6 +43,16 @@ Cell = tuple[str, str, Any, Any, str]
 """The system, measure, query and score of one cell as it is stored, and where it is."""
 
 
+class ScoreFile(LightRecord, eq=False):
+    """What one file of scores holds, or several that are joined."""
+
+    cells: Cells
+    notes: tuple[str, ...] = ()
+    unanswered: dict[str, Sequence[str]] = field(default_factory=dict)
+    """Queries without an answer, by system, where the file says so."""
+    lower_is_better: frozenset[str] = frozenset()
+
+
 def read_scores(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
@@ -54,7 +65,8 @@ def read_scores(
     ----------
     paths
         Tables (CSV, TSV, JSON, JSONL, Parquet, Arrow), the JSON of `rankscope evaluate`, or the text of trec_eval -q. A
-        file on its own is a table of query by system unless its columns say otherwise; several are one system each.
+        file on its own is a table of query by system unless its columns say otherwise; several are one system each. A
+        system that is in several files is named apart by the names of the files.
     measure
         What a table of query by system holds: any name, or a measure.
     lower_is_better
@@ -81,26 +93,56 @@ def read_scores(
     """
     name = None if measure is None else str(measure)
     check_options({"measure": "str | Measure | None"}, {"measure": measure})
-    lower = set(map(str, [lower_is_better] if isinstance(lower_is_better, str | Measure) else lower_is_better))
+    lower = frozenset(map(str, [lower_is_better] if isinstance(lower_is_better, str | Measure) else lower_is_better))
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     if not paths:
         raise OptionError("no score file is given")
-    cells: Cells = {}
-    notes: list[str] = []
-    unanswered: dict[str, list[str]] = {}
-    for path in map(Path, paths):
-        alone = len(paths) == 1
-        found = read_cells(path, alone=alone, measure=name, notes=notes, unanswered=unanswered, lower=lower)
-        for system, by_measure in found.items():
-            if system in cells:
-                raise InputError(f"{path}: the system {system!r} is in two of the files", hint="rename one of them")
-            cells[system] = by_measure
+    files = [read_file(path, alone=len(paths) == 1, measure=name) for path in map(Path, paths)]
+    names = names_apart(paths, [file.cells for file in files])
+    notes = [note for file in files for note in file.notes]
+    for system in dict.fromkeys(system for renamed in names for system, new in renamed.items() if new != system):
+        called = ", ".join(renamed[system] for renamed in names if system in renamed)
+        notes.append(f"{system} is in several of the files; here it is {called}")
+    joined = ScoreFile({}, lower_is_better=lower.union(*(file.lower_is_better for file in files)))
+    for file, renamed in zip(files, names, strict=True):
+        joined.cells.update({renamed[system]: by_measure for system, by_measure in file.cells.items()})
+        joined.unanswered.update({renamed[system]: queries for system, queries in file.unanswered.items()})
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
-    where = ", ".join(map(str, paths))
-    scores = as_scores(cells, lower_is_better=frozenset(lower), unanswered=unanswered, where=where)
-    return replace(scores, notes=tuple(notes))
+    return replace(as_scores(joined, where=", ".join(map(str, paths))), notes=tuple(notes))
+
+
+def scores_by_file(
+    paths: Sequence[str | os.PathLike[str]], *, measure: str | None = None, alone: bool
+) -> Iterator[Scores]:
+    """Yield the scores of one file after the other; `alone` says what a table without names of systems is."""
+    for path in map(Path, paths):
+        yield as_scores(read_file(path, alone=alone, measure=measure), where=str(path))
+
+
+def names_apart(paths: Sequence[str | os.PathLike[str]], files: Sequence[Iterable[str]]) -> list[dict[str, str]]:
+    """Return the names of each file's systems; one that is in several files gets the name of the file as well."""
+    n_files = Counter(system for systems in files for system in set(systems))
+    labels = file_labels(paths)
+    return [
+        {system: system if n_files[system] == 1 else f"{system} ({label})" for system in systems}
+        for systems, label in zip(files, labels, strict=True)
+    ]
+
+
+def file_labels(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return a name for each file: its own without the ending, with as many folders as tell them apart."""
+    parts = [(*Path(os.path.abspath(path)).parent.parts, stem_of(Path(path))) for path in paths]  # noqa: PTH100
+    depth, deepest = 1, max(map(len, parts), default=1)
+    while depth < deepest and len({part[-depth:] for part in parts}) < len(set(parts)):
+        depth += 1
+    labels: list[str] = []
+    for part in parts:
+        label = "/".join(part[-depth:])
+        n_same = sum(other == part for other in parts[: len(labels)])
+        labels.append(f"{label} ({n_same + 1})" if n_same else label)
+    return labels
 
 
 def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False) -> dict[str, str]:
@@ -108,7 +150,7 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
 
     Only our own records say which qrels they are against. An error, unless `anyway`.
     """
-    found: dict[str, str] = {}
+    found: dict[Path, str] = {}
     first: tuple[Path, str] | None = None
     for path in map(Path, paths):
         if format_in_name(path.name) != "json" or not os.path.exists(path):  # noqa: PTH110 (any name at all)
@@ -123,8 +165,12 @@ def other_qrels(paths: Sequence[str | os.PathLike[str]], *, anyway: bool = False
             reason = f"{path} holds scores against other qrels than {first[0]} (sha256 {digest[:12]}, {first[1][:12]})"
             if not anyway:
                 raise InputError(reason, hint="score both runs against the same qrels; --anyway shows the numbers")
-            found |= {run.name: f"{reason}." for run in record.runs}
-    return found
+            found[path] = f"{reason}."
+    if not found:
+        return {}
+    files = [read_file(path, alone=len(paths) == 1, measure=None).cells for path in map(Path, paths)]
+    names = zip(map(Path, paths), names_apart(paths, files), strict=True)
+    return {name: found[path] for path, renamed in names if path in found for name in renamed.values()}
 
 
 def own_record(data: Any, path: Path) -> ScoresRecord | None:
@@ -139,20 +185,7 @@ def own_record(data: Any, path: Path) -> ScoresRecord | None:
     return from_builtins(ScoresRecord, data, where=str(path)) if is_own else None
 
 
-def read_cells(
-    path: Path,
-    *,
-    alone: bool,
-    measure: str | None,
-    notes: list[str],
-    unanswered: dict[str, list[str]],
-    lower: set[str],
-) -> Cells:
-    """Return what one file holds.
-
-    What must be said of it is added to the notes, queries without an answer to `unanswered`, and to `lower` the
-    measures of which it says that lower is better.
-    """
+def read_file(path: Path, *, alone: bool, measure: str | None) -> ScoreFile:
     if not os.path.exists(path):  # noqa: PTH110 (any name at all)
         raise InputError(f"{path} does not exist")
     try:
@@ -162,20 +195,24 @@ def read_cells(
             data = parse_json(source.read(), where=str(path))
             record = own_record(data, path)
             if record is None:
-                return collect(in_json(data, path, alone=alone, measure=measure))
-            if record.weights is not None:
-                column = record.weights.column
-                notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")
-            unanswered |= {run.name: run.unanswered for run in record.runs}
-            return collect(in_mapping({run.name: run.queries for run in record.runs}, path))
+                return ScoreFile(collect(in_json(data, path, alone=alone, measure=measure)))
+            weights = "" if record.weights is None else record.weights.column
+            return ScoreFile(
+                collect(in_mapping({run.name: run.queries for run in record.runs}, path)),
+                notes=(f"{path}: its means are weighted by {weights}; here all queries count the same",)
+                * bool(weights),
+                unanswered={run.name: run.unanswered for run in record.runs},
+            )
         is_known = format_name == format_in_name(source.name)
         if format_name is not None and (is_known or not FORMATS[format_name].has_text_cells):
             rows = list(read_rows(source, format=format_name))
             if format_name == "csv":
                 rows = restored_rows(rows)
-            lower |= {str(row.get("measure")) for _, row in rows if str(row.get("lower_is_better")).lower() == "true"}
-            return collect(in_rows(rows, path, alone=alone, measure=measure))
-        return collect(in_trec_eval(source.read().decode(), path))
+            lower = {str(row.get("measure")) for _, row in rows if str(row.get("lower_is_better")).lower() == "true"}
+            return ScoreFile(
+                collect(in_rows(rows, path, alone=alone, measure=measure)), lower_is_better=frozenset(lower)
+            )
+        return ScoreFile(collect(in_trec_eval(source.read().decode(), path)))
     except RankscopeError:
         raise
     except Exception as error:  # whatever a reader of tables stumbles over, the file is not a table of scores
@@ -272,10 +309,9 @@ def collect(found: Iterable[Cell]) -> Cells:
     return cells
 
 
-def as_scores(
-    cells: Cells, *, lower_is_better: frozenset[str], unanswered: Mapping[str, Sequence[str]], where: str
-) -> Scores:
+def as_scores(file: ScoreFile, *, where: str) -> Scores:
     """Return the scores of all systems on the same queries, for the measures that all of them have."""
+    cells = file.cells
     shared = [m for m in next(iter(cells.values())) if all(m in by_measure for by_measure in cells.values())]
     if not shared:
         names = {system: sorted(by_measure)[:4] for system, by_measure in list(cells.items())[:3]}
@@ -284,7 +320,7 @@ def as_scores(
     runs = []
     for name, by_measure in cells.items():
         values = np.array([[by_measure[m].get(q, math.nan) for m in shared] for q in queries])
-        empty = set(unanswered.get(name, ()))
+        empty = set(file.unanswered.get(name, ()))
         answered = np.array([q not in empty and any(q in by_measure[m] for m in shared) for q in queries])
         run = RunScores(
             name=name,
@@ -295,7 +331,7 @@ def as_scores(
             answered=answered,
             counts=Counts(len(queries), int((~answered).sum()), 0, 0, 0, 0),
             aggregates=("mean",) * len(shared),
-            lower_is_better=lower_is_better & frozenset(shared),
+            lower_is_better=file.lower_is_better & frozenset(shared),
         )
         runs.append(run)
     return Scores(tuple(runs), qrels=QrelsInfo(len(queries)), policies={})

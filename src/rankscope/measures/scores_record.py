@@ -67,6 +67,15 @@ class CountsRecord(Record, kw_only=True):
     """by measure, queries left out as undefined for another reason than having no relevant doc"""
 
 
+class MeanIntervalRecord(Record):
+    """How far the mean over all queries may be from the mean over these."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+
 class RunScoresRecord(Record, kw_only=True):
     """The scores of one run."""
 
@@ -80,6 +89,8 @@ class RunScoresRecord(Record, kw_only=True):
     """one number per measure; null where no query has a score"""
     n: dict[str, Count] = msgspec.field(default_factory=dict)
     """by measure, how many queries that number is over"""
+    intervals: dict[str, MeanIntervalRecord | None] | None = None
+    """the interval of each mean, null where there is none; only with --intervals"""
     queries: dict[str, ByMeasure]
     """scores per query; null where a score is undefined"""
     effective_n: Weight | None = None

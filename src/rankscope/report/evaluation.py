@@ -201,12 +201,17 @@ def number_cell(value: float, best: float | None, *, whole: bool = False, n: int
 def notes(scores: Scores) -> Iterator[str]:
     """Say over how many queries the means are, how much was judged, and which runs are special."""
     runs = list(scores.values())
+    if not scores.policies:  # scores that were read from a file: nothing is known of docs
+        yield f"{queries(scores.qrels.n_queries)}; scores as given"
+        return
     n_queries = sorted({run.counts.queries for run in runs})
-    unjudged = sorted(run.counts.unjudged / max(run.counts.retrieved, 1) for run in runs)
+    unjudged = sorted(run.counts.unjudged / run.counts.retrieved for run in runs if run.counts.retrieved)
+    docs = "no docs were retrieved"
+    if unjudged:
+        docs = f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged"
     profile = f"; profile {scores.profile}" if scores.profile else ""
     yield (
-        f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; "
-        f"{span(f'{share:.0%}' for share in unjudged)} of the retrieved docs are unjudged{profile}"
+        f"{queries(n_queries[0]) if len(n_queries) == 1 else span(map(str, n_queries)) + ' queries'}; {docs}{profile}"
     )
     if scores.weighted_by is not None:
         effective = span(f"{n:.1f}" for n in sorted(run.effective_n for run in runs))
@@ -234,6 +239,8 @@ def span(ordered: Iterable[str]) -> str:
 
 
 def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str]:
+    from rankscope.measures.parse import parse_measure
+
     counts = run.counts
     for n, what, policy in (
         (counts.missing, "not answered", "missing"),
@@ -243,9 +250,12 @@ def special_queries(run: RunScores, policies: Mapping[str, Any]) -> Iterator[str
         if n:
             effect = "counted as 0" if policies.get(policy) == "zero" else "left out"
             yield f"{queries(n)} {what} ({effect})"
-    for measure, n_left_out in zip(run.measures, run.left_out, strict=False):  # scores from files count none
+    for i, (measure, n_left_out) in enumerate(zip(run.measures, run.left_out, strict=False)):  # older records lack it
+        n_undefined = int(run.undefined[:, i].sum())
         if n_left_out:
             yield f"{measure} undefined for {queries(n_left_out)} (left out)"
+        elif n_undefined and policies.get("undefined") == "zero" and not parse_measure(measure).spec.about_relevance:
+            yield f"{measure} undefined for {queries(n_undefined)} (counted as 0)"
 
 
 def queries(n: int) -> str:

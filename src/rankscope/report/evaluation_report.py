@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from rankscope.analysis.bands import BandProfile
+from rankscope import light
+from rankscope.analysis.bands import BandProfile, scores_in_words
 from rankscope.errors import RankscopeError
 from rankscope.measures.scores import Scores, show
+from rankscope.measures.scores_record import MeanIntervalRecord, scores_record
+from rankscope.records import replace, to_json
 from rankscope.report.charts import figure
 from rankscope.report.charts.sources import RunData
 from rankscope.report.document import Block, Bullets, Paragraph, Report, Section, TableBlock
@@ -19,6 +22,7 @@ from rankscope.report.evaluation import (
     lines_in_words,
     notes,
     number_cell,
+    queries,
     query_table,
 )
 from rankscope.report.means import interval_notes, mean_of
@@ -49,7 +53,7 @@ def report_of(
         with suppress(RankscopeError):  # one that does not fit these runs is left out
             drawn.append(figure(kind, "runs", data))
     return Report(
-        title=f"{', '.join(scores)} · {scores.qrels.n_queries} queries" if len(scores) < 4 else f"{len(scores)} runs",
+        title=f"{', '.join(scores)} · {queries(scores.qrels.n_queries)}" if len(scores) < 4 else f"{len(scores)} runs",
         first_screen=tuple(first),
         sections=(
             *([Section("Charts", tuple(drawn))] if drawn else []),
@@ -65,6 +69,34 @@ def words_block(scores: Scores, bands: BandProfile) -> Iterator[Bullets]:
         yield Bullets(f"In words (bands {bands.name})", lines)
 
 
+def json_with_intervals(scores: Scores, bands: BandProfile | None) -> str:
+    """Return the scores as JSON, with the interval of every mean."""
+    record = scores_record(scores) if bands is None else scores_in_words(scores, bands)
+    runs = []
+    for run, stored in zip(scores.values(), record.runs, strict=True):
+        found = {measure: mean_of(run, measure).interval for measure in run.measures}
+        intervals = {
+            measure: None if ci is None else MeanIntervalRecord(ci.low, ci.high, ci.level, ci.method)
+            for measure, ci in found.items()
+        }
+        runs.append(replace(stored, intervals=intervals))
+    return to_json(replace(record, runs=runs), indent=1) + "\n"
+
+
+def table_with_ends(scores: Scores, table: Table) -> Table:
+    """Return a table of means with both ends of their intervals in columns of their own, for programs."""
+    header: list[str] = []
+    columns: list[list[Cell]] = []
+    for i, name in enumerate(table.header):
+        header.append(name)
+        columns.append([row[i] for row in table.rows])
+        if name in scores.measures:
+            ends = [mean_of(run, name).ends for run in scores.values()]
+            header += [f"{name} low", f"{name} high"]
+            columns += [[number_cell(each[side], None) for each in ends] for side in (0, 1)]
+    return light.replace(table, header=header, rows=list(zip(*columns, strict=True)))
+
+
 def interval_table(scores: Scores) -> Table:
     counted, with_n = counts_among(scores), scores.mean().over_fewer_queries
     rows = []
@@ -77,7 +109,7 @@ def interval_table(scores: Scores) -> Table:
             ends = "" if interval is None else f" [{show(interval.low)}, {show(interval.high)}]"
             cells.append(Cell(f"{cell.text}{ends}", raw=cell.raw))
         rows.append(cells)
-    known = tuple(notes(scores)) if scores.policies else (f"{scores.qrels.n_queries} queries; scores as given",)
     sums = ("counts are sums",) if counted else ()
     n_words = (N_IN_WORDS,) if with_n else ()
-    return Table(["run", *scores.measures], rows, notes=(*known, *interval_notes(scores), *sums, *n_words))
+    known = (*notes(scores), *interval_notes(scores), *sums, *n_words)
+    return Table(["run", *scores.measures], rows, notes=known)

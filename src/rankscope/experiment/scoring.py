@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.matching import compare_docs, notes_or_raise
+from rankscope.align.policies import Policies
+from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
 from rankscope.comparison.records import Comparison
@@ -20,6 +22,9 @@ from rankscope.experiment.session import CollectionSession
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
+
+MOST_OVERLAPS = 20
+"""With more systems than this, what every two of them have in common takes long and says little."""
 
 
 def score_runs(
@@ -77,6 +82,15 @@ def score_runs(
     on_seeds = [seed_note(project.seeds, comparisons)] if len(comparisons) > 1 else []
     said = tell_failed_from_empty(notes, scores, runs)
     return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(said)]
+
+
+def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) -> RunOverlap | None:
+    """Return what the first docs of every two runs have in common, in the order in which they were scored."""
+    if not 2 <= len(runs) <= MOST_OVERLAPS:
+        return None
+    policies = Policies(**scores.policies)
+    depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
+    return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
 
 
 def tell_failed_from_empty(notes: Sequence[str], scores: Scores, runs: Mapping[str, Run]) -> list[str]:

@@ -100,6 +100,8 @@ def collection_report(
     first.append(TableBlock("Quality and cost", quality_table(result)))
     if with_figures:
         first += figures("quality_latency", "collection", result, benchmark.project.primary)
+        if result.scores is not None:
+            first += figures("relevance_diversity", "scores", result.scores, benchmark.project.primary)
     notes = [*reuse_notes(result), *result.notes]
     if len(benchmark.collections) > 1 and result.comparison:
         notes.append("Each collection is a family of comparisons of its own.")
@@ -108,7 +110,9 @@ def collection_report(
     details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
     choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
     failures = failure_sections(result, every_reason=every_pair)
-    sections = (details, *choices, *failures, *base.sections)
+    alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
+    shared = [Section("Overlap of the systems", tuple(alike))] if alike else []
+    sections = (details, *shared, *choices, *failures, *base.sections)
     return replace(base, first_screen=tuple(first), sections=sections)
 
 

@@ -183,7 +183,7 @@ DOCTORS = Story(
     next_commands=(
         f"diagnose F/cases/qrels.txt {DOCTOR_RUNS}/negatives.trec.gz -q",
         f"compare F/cases/qrels.txt {DOCTOR_RUNS}/expansion.trec.gz {DOCTOR_RUNS}/negatives.trec.gz --primary RR",
-        "plan --detect 0.05",
+        f"plan F/cases/qrels.txt {DOCTOR_RUNS}/expansion.trec.gz {DOCTOR_RUNS}/negatives.trec.gz -m RR --detect 0.05",
     ),
 )
 
@@ -327,22 +327,21 @@ def run_story(folder: Path, report: Path, *, command: str) -> Benchmark:
 
 def answer_lines(benchmark: Benchmark) -> Iterator[str]:
     """Yield the verdicts, as every report of this run has them; where there are several, who is ahead goes first."""
-    from rankscope.report.comparison import leader_block
+    from rankscope.report.comparison import leader_block, reason_lines
+    from rankscope.report.comparison_pair import verdict_block
 
     compared = [result.comparison for result in benchmark.collections if result.comparison is not None]
     for comparison, group in ((each, group) for each in compared for group in each.groups):
-        verdicts = {f"{pair.b} against {pair.a}": pair.final_verdict for pair in group.compared}
-        if len(verdicts) == 1:
-            (verdict,) = verdicts.values()
-            yield from wrapped(f"{verdict.text} {verdict.reason}", indent="  ")
+        if len(group.compared) == 1:
+            block = verdict_block(group.compared[0], group)
+            answer, limits = f"{block.headline} {block.reason}", list(block.cautions)
         else:
-            yield from wrapped(leader_block(comparison, group).reason, indent="  ")
-            for about, verdict in verdicts.items():
-                yield from wrapped(f"- {about}: {verdict.text} {verdict.reason}", indent="  ")
-        for caution in dict.fromkeys(caution for verdict in verdicts.values() for caution in verdict.cautions):
-            whose = [about for about, verdict in verdicts.items() if caution in verdict.cautions]
-            of_whom = f"{', '.join(whose)}: " if len(whose) < len(verdicts) else ""
-            yield from wrapped(f"- {of_whom}{caution}", indent="  ")
+            answer, limits = leader_block(comparison, group).reason, list(reason_lines(group))
+            verdicts = {f"{pair.b} against {pair.a}": pair.final_verdict for pair in group.compared}
+            limits[:0] = [f"{pair}: {verdict.text} {verdict.reason}" for pair, verdict in verdicts.items()]
+        yield from wrapped(answer, indent="  ")
+        for limit in limits:
+            yield from wrapped(f"- {limit}", indent="  ")
 
 
 def strata_lines(benchmark: Benchmark) -> Iterator[str]:

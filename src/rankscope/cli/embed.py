@@ -71,8 +71,10 @@ def run(args: argparse.Namespace) -> int:
             stack.enter_context(project.secrets.kept_out_of_errors())
         if project is None or args.model is not None:
             dense = Dense(model=args.model or DEFAULT_MODEL)
+            whose = f"the model {dense.model}"
         else:
             dense = dense_system(project, args.system)
+            whose = f"the system {dense.name}"
         collection = load_collection(spec, cache=cache)
         if args.queries:
             ids, vectors = query_vectors(dense, collection)
@@ -80,7 +82,6 @@ def run(args: argparse.Namespace) -> int:
             retrieved = {doc for each in load_runs(args.runs) for doc in each.rows.doc} if args.runs else None
             ids, vectors = doc_vectors(dense, collection, only=retrieved, progress=progress_on(sys.stderr))
     files = write_embeddings(args.output, ids, vectors)
-    whose = f"the system {dense.name}" if dense.name else f"the model {dense.model}"
     what = counted(len(ids), "query" if args.queries else "doc")
     show(f"{' and '.join(files)}: {what}, {vectors.shape[1]} dimensions, of {whose}")
     if not args.queries:

@@ -84,15 +84,6 @@ def score_runs(
     return scores, next(iter(comparisons), None), [*session.doc_notes, *on_seeds, *dict.fromkeys(said)]
 
 
-def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) -> RunOverlap | None:
-    """Return what the first docs of every two runs have in common, in the order in which they were scored."""
-    if not 2 <= len(runs) <= MOST_OVERLAPS:
-        return None
-    policies = Policies(**scores.policies)
-    depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
-    return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
-
-
 def tell_failed_from_empty(notes: Sequence[str], scores: Scores, runs: Mapping[str, Run]) -> list[str]:
     """Return the notes, which then say of queries that a run does not have: failed, or answered with no docs."""
     words: dict[str, str] = {}
@@ -131,6 +122,15 @@ def mean_over_answered(system: SystemResult, scores: Scores | None, primary: str
     values = run.column(primary)[np.array([query not in failed for query in run.query_ids])]
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else None
+
+
+def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) -> RunOverlap | None:
+    """Return what the first docs of every two runs have in common, in the order in which they were scored."""
+    if not 2 <= len(runs) <= MOST_OVERLAPS:
+        return None
+    policies = Policies(**scores.policies)
+    depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
+    return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
 
 
 def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Iterator[str]:

@@ -40,6 +40,7 @@ _SUMMARIES = {
     "diagnose": "explain in plain words what a run does badly, and what usually helps",
     "validate": "report what is odd about qrels and runs, without scoring",
     "convert": "turn a run or qrels into another format",
+    "embed": "write the vectors of a collection's docs or queries to a file",
     "fuse": "combine runs into one",
     "import": "take over the files of the evaluation frameworks that Rankscope replaces",
     "init": "write a project file",

@@ -12,6 +12,7 @@ from msgspec import field
 
 from rankscope._version import __version__
 from rankscope.analysis.bands import BandProfile, scores_in_words
+from rankscope.analysis.overview import RunOverlap
 from rankscope.comparison.groups import spread_of
 from rankscope.comparison.records import Comparison, LanguageSpread
 from rankscope.experiment.collection import CollectionPart
@@ -195,6 +196,8 @@ class CollectionResult(Record, eq=False):
     """The attribute of queries that says how much each counts."""
     language: str = ""
     """The language of its queries, where all of them have the same."""
+    overlap: RunOverlap | None = None
+    """What the first docs of every two systems have in common; None where there are not two, or very many."""
 
     @property
     def n_failed(self) -> int:

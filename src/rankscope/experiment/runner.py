@@ -44,7 +44,7 @@ from rankscope.experiment.run_files import (
     runs_folder,
     write_manifest,
 )
-from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, score_runs
+from rankscope.experiment.scoring import mean_over_answered, notes_on_queries, notes_on_systems, overlap_of, score_runs
 from rankscope.experiment.session import CollectionSession, TaskProgress, described_by, ignore_progress
 from rankscope.experiment.splits import divide, load_split, reveal
 from rankscope.io.rows import RunRows
@@ -445,9 +445,10 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
     systems = add_findings(session, written, files.docs, anyway=options.anyway)
     kept = [system for system in systems if system.run is not None and not system.is_left_out]
     session.say("evaluating", 0, 1)
+    runs = {system.name: files.open(system.name, str(system.run)) for system in kept}
     scores, comparison, noted = score_runs(
         session,
-        {system.name: files.open(system.name, str(system.run)) for system in kept},
+        runs,
         {doc: None for system in kept for doc in files.docs[system.name]},
         baseline=options.baseline,
         problems={system.name: f"{system.finding.message}." for system in kept if system.finding is not None},
@@ -476,4 +477,5 @@ def gather(options: RunOptions, session: CollectionSession, results: Iterable[Ta
         group=collection.spec.group,
         weights=collection.spec.weights,
         language=languages.pop() if len(languages) == 1 else "",
+        overlap=None if scores is None else overlap_of(session, list(runs.values()), scores),
     )

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankscope.align.matching import compare_docs, notes_or_raise
+from rankscope.align.policies import Policies
+from rankscope.analysis.overview import SEEN_DOCS, RunOverlap, run_overlap
 from rankscope.comparison.compare import compare_runs
 from rankscope.comparison.gate import GateCheck, GatePolicy, GateResult, gate_of
 from rankscope.comparison.groups import LANGUAGE
@@ -23,6 +25,9 @@ from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
 from rankscope.systems.diversify import dense_systems
+
+MOST_OVERLAPS = 20
+"""With more systems than this, what every two of them have in common takes long and says little."""
 
 
 def score_runs(
@@ -143,6 +148,15 @@ def mean_over_answered(system: SystemResult, scores: Scores | None, primary: str
     values = run.column(primary)[np.array([query not in failed for query in run.query_ids])]
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else None
+
+
+def overlap_of(session: CollectionSession, runs: Sequence[Run], scores: Scores) -> RunOverlap | None:
+    """Return what the first docs of every two runs have in common, in the order in which they were scored."""
+    if not 2 <= len(runs) <= MOST_OVERLAPS:
+        return None
+    policies = Policies(**scores.policies)
+    depth = min(SEEN_DOCS, policies.depth or SEEN_DOCS, session.depth)
+    return run_overlap(session.collection.qrels.select(session.split.measured), runs, policies, depth=depth)
 
 
 def notes_on_queries(session: CollectionSession, chosen: Sequence[str]) -> Iterator[str]:

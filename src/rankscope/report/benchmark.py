@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rankscope._version import __version__
 from rankscope.experiment.results import Benchmark, Choice, CollectionResult, Costs, SystemResult
@@ -86,32 +86,41 @@ def collection_report(
         base = replace(base, first_screen=tuple(with_left_out(block, n_left_out) for block in base.first_screen))
     elif result.scores is not None:
         base = evaluation_report.report_of(result.scores, with_figures=with_figures)
-    first: list[Block] = []
+    first = first_blocks(result, benchmark, base.first_screen, with_figures=with_figures)
+    details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
+    choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
+    failures = failure_sections(result, every_reason=every_pair)
+    alike = figures("overlap", "overlap", result.overlap) if with_figures and result.overlap is not None else []
+    shared = [Section("Overlap of the systems", tuple(alike))] if alike else []
+    sections = (details, *shared, *choices, *failures, *base.sections)
+    return replace(base, first_screen=tuple(first), sections=sections)
+
+
+def first_blocks(
+    result: CollectionResult, benchmark: Benchmark, answer: Iterable[Block], *, with_figures: bool
+) -> Iterator[Block]:
+    """Yield what stands on the first screen: what is left out, the answer, what failed, and quality beside cost."""
+    project = benchmark.project
     for system in result.left_out:
         if system.finding is not None:
             words = f"{system.finding.in_one_line}. To fix it, {system.finding.hint}."
-            first.append(VerdictBlock(f"{system.name} is left out.", words, "bad", system.name))
-    first += base.first_screen
-    failed = tuple(
-        failure_words(system, result, benchmark.project.primary) for system in result.systems if system.failures
-    )
+            yield VerdictBlock(f"{system.name} is left out.", words, "bad", system.name)
+    yield from answer
+    failed = [failure_words(system, result, project.primary) for system in result.systems if system.failures]
     if failed:
-        first.append(Bullets("Failed queries", failed))
-    first.append(TableBlock("Quality and cost", quality_table(result)))
-    if result.scores is not None and benchmark.project.bands is not None:
-        first += evaluation_report.words_block(result.scores, benchmark.project.bands)
+        yield Bullets("Failed queries", tuple(failed))
+    yield TableBlock("Quality and cost", quality_table(result))
+    if result.scores is not None and project.bands is not None:
+        yield from evaluation_report.words_block(result.scores, project.bands)
     if with_figures:
-        first += figures("quality_latency", "collection", result, benchmark.project.primary)
+        yield from figures("quality_latency", "collection", result, project.primary)
+        if result.scores is not None:
+            yield from figures("relevance_diversity", "scores", result.scores, project.primary)
     notes = [*reuse_notes(result), *result.notes]
     if len(benchmark.collections) > 1 and result.comparison:
         notes.append("Each collection is a family of comparisons of its own.")
     if notes:
-        first.append(Bullets("To know", tuple(notes)))
-    details = Section("Latency, throughput and size", (TableBlock("Costs in full", costs_table(result)),))
-    choices = (choice_section(choice, result, with_figures=with_figures) for choice in result.choices)
-    failures = failure_sections(result, every_reason=every_pair)
-    sections = (details, *choices, *failures, *base.sections)
-    return replace(base, first_screen=tuple(first), sections=sections)
+        yield Bullets("To know", tuple(notes))
 
 
 def with_left_out(block: Block, n: int) -> Block:

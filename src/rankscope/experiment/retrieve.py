@@ -44,10 +44,13 @@ def retrieve_missing(
     k: int,
     clock: Clock,
     secrets: Secrets | None = None,
+    check: Callable[[Answer], Answer] = lambda answer: answer,
     on_note: Callable[[str], object] = str,
     stops_at_failure: bool = False,
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
+
+    `check` returns an answer as it is, or as the failure that it is.
 
     Yields after each call how many queries have an answer or have failed. The first failure is handed on at once, or
     stops it. Where no query can ever be answered, which the first ones show, it is an UnreachableError.
@@ -63,7 +66,7 @@ def retrieve_missing(
     is_lost = False
     with closing(call_system(system, queries, missing, k=k, clock=clock)) as calls:  # a program ends with it
         for n_calls, (answers, seconds) in enumerate(calls):
-            kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
+            kept = [without_leak(check(answer), secrets or Secrets()) for answer in answers]
             log.add(kept, seconds=seconds, cold=n_calls < n_cold)
             is_lost |= any(answer.for_all for answer in kept)
             if first is None and (first := next((answer for answer in kept if answer.failed), None)) is not None:

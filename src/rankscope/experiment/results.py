@@ -155,7 +155,7 @@ class SystemResult(Record):
     n_answered: int
     """Queries that did not fail, also those answered with no docs."""
     n_retried: int
-    """Answered queries that took more than one attempt; of those that failed, see their attempts."""
+    """Queries that were asked more than once, whether they were answered in the end or failed."""
     failures: tuple[FailedQuery, ...]
     finding: UnknownDocs | None
     """Where what it returns are not ids of docs, or where it cannot be asked at all."""

@@ -49,12 +49,15 @@ def retrieve_missing(
     k: int,
     clock: Clock,
     secrets: Secrets | None = None,
+    check: Callable[[Answer], Answer] = lambda answer: answer,
     on_note: Callable[[str], object] = str,
     stops_at_failure: bool = False,
     asked: Container[str] = (),
     sharers: Sequence[Sharer] = (),
 ) -> Iterator[int]:
     """Ask all queries that have no answer in the log; those that failed before are asked again.
+
+    `check` returns an answer as it is, or as the failure that it is.
 
     Yields after each call how many queries have an answer or have failed. The first failure is handed on at once, or
     stops it. Where no query can ever be answered, which the first ones show, it is an UnreachableError. Queries that
@@ -72,10 +75,11 @@ def retrieve_missing(
     others = [sharer.system for sharer in sharers]
     with closing(call_system(system, queries, missing, k=k, clock=clock, others=others)) as calls:
         for n_calls, (answers, seconds) in enumerate(calls):  # closing it ends a program
-            kept = [without_leak(answer, secrets or Secrets()) for answer in answers]
+            kept = [without_leak(check(answer), secrets or Secrets()) for answer in answers]
             log.add(kept, seconds=seconds, cold=n_calls < n_cold)
             is_lost |= any(answer.for_all for answer in kept)
-            by_system = {system.name: kept, **{sharer.name: sharer.answers_in(kept) for sharer in sharers}}
+            by_system = {system.name: kept}
+            by_system |= {sharer.name: [check(answer) for answer in sharer.answers_in(kept)] for sharer in sharers}
             for sharer in sharers:
                 if by_system[sharer.name]:
                     sharer.log.add(by_system[sharer.name], seconds=seconds, cold=n_calls < n_cold)

@@ -385,6 +385,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
         configured = session.configure(task.system)
         with session.answers(configured, queries) as log:
             summary = log.summary
+            answered = summary.answered
             failed = [summary.failures[query] for query in queries if query in summary.failures]
             kind = configured.entry.type
             system = SystemResult(
@@ -394,7 +395,7 @@ def execute(task: RetrievalTask, *, session: CollectionSession | None = None) ->
                 run=None,
                 n_queries=len(queries),
                 n_answered=len(queries) - len(failed),
-                n_retried=sum(summary.answered[query].n_attempts > 1 for query in queries if query in summary.answered),
+                n_retried=sum((answered.get(query) or summary.failures[query]).n_attempts > 1 for query in queries),
                 failures=tuple(FailedQuery(one.query_id, one.reason, one.n_attempts) for one in failed),
                 finding=None,
                 primary_over_answered=None,

@@ -23,6 +23,7 @@ from rankscope.evaluation import EvaluateRequest, evaluate_request
 from rankscope.experiment.answer_store import AnswerLog, AnswerStore, AnswerSummary, IndexCost, TunedWeights
 from rankscope.experiment.collection import Collection
 from rankscope.experiment.costs import MemoryRise
+from rankscope.experiment.doc_texts import OF_THE_COLLECTION, TextDetector
 from rankscope.experiment.fingerprint import code_of, fingerprint_of
 from rankscope.experiment.project import Project, SystemEntry, name_faulty
 from rankscope.experiment.results import Choice, ReusedAnswers, TrainTestSplit, Trial
@@ -150,6 +151,15 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
         return self.project.secrets
 
     @cached_property
+    def texts(self) -> TextDetector:
+        return TextDetector(self.collection)
+
+    def has_foreign_ids(self, system: str) -> bool:
+        """Tell whether a system may return other docs than those that it was given."""
+        types = (self.project.systems[part].type for part in self.project.with_parts([system]))
+        return any(kind not in OF_THE_COLLECTION for kind in types)
+
+    @cached_property
     def train_qrels(self) -> Qrels:
         return self.collection.qrels.select(self.split.train)
 
@@ -220,6 +230,8 @@ class CollectionSession(msgspec.Struct, eq=False, dict=True):
                 hooks: dict[str, Any] = {
                     name: getattr(self, name) for name in ("secrets", "on_note", "stops_at_failure")
                 }
+                if self.has_foreign_ids(configured.name):
+                    hooks["check"] = self.texts.checked
                 sharers = list(self._sharers(configured, query_ids, logs))
                 for n_done in retrieve_missing(
                     configured.system,

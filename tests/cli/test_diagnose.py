@@ -269,6 +269,16 @@ def test_json_and_html_have_the_words(files, rankscope):
     assert "good: perfect precision@1, perfect reciprocal rank" in shown
 
 
+def test_a_report_of_saved_scores_says_it_in_words(files, rankscope):
+    command = ("evaluate", "qrels.txt", files("good.run", "r0"), "-m", "P@1 RR")
+    assert rankscope(*command, "-o", "scores.json").code == 0
+    assert rankscope("report", "scores.json", "--bands", "doctor-search", "-o", "report.md").code == 0
+    text = Path("report.md").read_text("utf-8")
+    assert "good: perfect precision@1, perfect reciprocal rank" in text
+    refused = rankscope("report", "scores.json", "--chart", "trend", "--bands", "rag", "-o", "trend.svg")
+    assert (refused.code, "--bands is for reports" in refused.err) == (2, True)
+
+
 def test_diagnose_says_it_in_words(files, rankscope):
     command = ("diagnose", "qrels.txt", files("good.run", "r0"), "--bands", "doctor-search", "--k", "1")
     # one of three relevant docs is found

@@ -25,6 +25,7 @@ from rankscope.measures.scores import AGGREGATES, WEIGHTED, QrelsInfo, RunScores
 from rankscope.measures.scoring import DEFAULT_MEASURES, check_grades, count, extras_for, scores_of
 from rankscope.measures.spec import Measure
 from rankscope.native import n_cores
+from rankscope.printable import counted
 
 if TYPE_CHECKING:  # loaded when they are used
     from typing import Unpack
@@ -262,12 +263,17 @@ def evaluate_request(
     check_side_data(measures, judged, side)
     scored = score_all(judged, loaded, measures, policies, side=side, threads=request.threads, align_run=align_run)
     by_id = any(measure.spec.finds_judged_docs for measure in measures)
+    # where somebody else than the user says that they are dropped, or asks how many there are
+    counts_repeats = any("lists" in measure.spec.needs for measure in measures)
+    says_repeats = policies.duplicates == "first" and (request.profile is not None or counts_repeats)
     for run, (scores, lacking) in zip(loaded, scored, strict=True):
         if by_id:
             notes += notes_or_raise(find_mismatch(judged, run, scores.counts), anyway=request.anyway)
         notes += id_notes(judged, run)
         notes += missing_notes(scores.name, scores.counts.missing, len(judged), policies, undefined_if_missing(scores))
         notes += lacking
+        if says_repeats:
+            notes += repeat_notes(run, scores, policies)
         notes += undefined_notes(scores, measures)
     return Scores(
         tuple(
@@ -517,6 +523,18 @@ def missing_notes(
         if undefined:
             effect += f", but {', '.join(undefined)} {'is' if len(undefined) == 1 else 'are'} undefined for them"
         yield f"{name} does not answer {n_missing} of {n_queries} queries: {effect}"
+
+
+def repeat_notes(run: Run, scores: RunScores, policies: Policies) -> Iterator[str]:
+    """Say how many rows repeat a doc of the same query, which are dropped."""
+    from rankscope.align.top import listed_docs
+
+    lists = listed_docs(run, scores.query_ids, policies, depth=None).docs
+    repeats = [len(docs) - len(set(docs)) for docs in lists]
+    if n := sum(repeats):
+        rows, of = counted(n, "row"), counted(sum(map(bool, repeats)), "query")
+        repeat = "repeats" if n == 1 else "repeat"
+        yield f"{scores.name}: {rows} of {of} {repeat} a doc: only Uniqueness counts that, other measures the first row"
 
 
 def undefined_if_missing(scores: RunScores) -> tuple[str, ...]:

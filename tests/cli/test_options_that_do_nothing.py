@@ -21,6 +21,8 @@ REFUSED = {
     "plan --sd 0.1 --detect 0.02 --qrels-columns a=b": "--qrels-columns is about runs",
     "plan --scores scores.json --detect 0.02 --ties given": "--ties is about runs",
     "compare --scores scores.json --run-format csv": "--run-format is about runs",
+    "compare --scores scores.json --unjudged-queries zero": "--unjudged-queries is about runs",
+    "evaluate qrels.txt bm25.run --format trec --unjudged-queries zero": "--unjudged-queries does not go with",
     "fuse bm25.run dense.run --method borda --k 10": "borda has no constant",
 }
 

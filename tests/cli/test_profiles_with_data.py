@@ -94,6 +94,7 @@ def test_measures_of_fields_need_no_names_of_fields_under_the_profile(imported, 
         "Freshness(field='published_at', days=7)": pytest.approx(1 / 3),
         "DateSpan(field='published_at')": 7,
     }
+    assert "1 row of 1 query repeats a doc" in done.err  # also where Uniqueness is not among the measures
     assert "ages count from 2025-01-15, the newest published_at of the docs" in done.err
 
 

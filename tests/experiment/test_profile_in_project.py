@@ -100,6 +100,12 @@ def test_run_shows_the_words_of_the_bands(project):
     assert stored.runs[0].in_words.startswith("moderate precision@2, moderate recall@5")
 
 
+def test_run_says_over_how_many_queries_a_rank_is(project):
+    text = render(report_of(project('measures = ["FirstRel", "RR"]\n'), with_figures=False), "markdown")
+    assert "(n=1)" in text  # nothing is found for `deep`
+    assert "n: how many queries the mean is over" in text
+
+
 def test_bands_of_ones_own_stand_beside_the_project(project, tmp_path):
     (tmp_path / "ours.toml").write_text('[bands]\nRR = [[0, 0.6, "weak"], [0.6, 1, "strong"]]\n')
     benchmark = project('bands = "ours.toml"\nmeasures = "RR"\n')

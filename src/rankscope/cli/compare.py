@@ -186,7 +186,7 @@ def scores_from_files(args: argparse.Namespace) -> Scores:
     scores = read_scores(args.files, measure=args.primary or next(iter(wanted), None), lower_is_better=lower)
     for name in lower:
         find_name(name, scores.measures, "measure")
-    options.refuse_run_options(args, "--scores", "embeddings", "docs", "ontology", "unjudged")
+    options.refuse_run_options(args, "--scores", "embeddings", "docs", "ontology", "unjudged", "unjudged_queries")
     if args.primary and wanted:
         wanted = list(dict.fromkeys([args.primary, *wanted]))
     return with_measures(scores, [find_name(name, scores.measures, "measure") for name in wanted]) if wanted else scores

@@ -197,6 +197,9 @@ def trec_text(args: argparse.Namespace) -> str:
         raise OptionError(f"--format trec goes with --profile {' or '.join(VERSIONS)}, not {profile}")
     if args.queries or args.weights:
         raise OptionError("--weights does not go with --format trec", hint="trec_eval knows no weights of queries")
+    if args.unjudged_queries:
+        hint = "trec_eval leaves out queries without judgments"
+        raise OptionError("--unjudged-queries does not go with --format trec", hint=hint)
     policies = options.policies_from(args)
     how = {"profile": profile, "per_query": args.per_query, "complete": args.complete, **policies}
     of_qrels, of_runs = options.read_options_from(args, "qrels"), options.read_options_from(args)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from rankscope.cli.exit_codes import FINE
 from rankscope.cli.options import (
     REPORT_EXTENSIONS,
+    add_bands_option,
     add_chart_option,
     check_chart,
     command_line,
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     margin = "the smallest difference that matters (default: 0.01 for measures between 0 and 1, none for others)"
     parser.add_argument("--margin", type=float, metavar="X", help=margin)
     parser.add_argument("--seed", type=int, metavar="N", help="seed of everything random (default: 0)")
+    add_bands_option(parser, "say in words how good each system is")
     add_chart_option(parser, "score_files", "draw one chart instead")
     parser.add_argument("--system", metavar="NAME", help="for trend: the only system to follow (default: all)")
     parser.add_argument("--target", type=float, metavar="X", help="for trend: a line to stay above")
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     chart_only, report_only = ("system", "target"), ("baseline", "margin", "seed")
     if args.chart:
         check_chart(args.chart, "score_files", args.output)
-        refuse(args, report_only, "is for reports, and changes nothing in a chart")
+        refuse(args, (*report_only, "bands"), "is for reports, and changes nothing in a chart")
         chosen = {"measure": args.measure, "system": args.system, "target": args.target}
         save_chart(args.chart, "score_files", args.output, args.files, **chosen)
         return FINE
@@ -67,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from rankscope.measures.score_files import other_qrels, read_scores
     from rankscope.records import replace
     from rankscope.report import comparison, evaluation_report
+    from rankscope.report.evaluation import load_bands
     from rankscope.report.render import render
 
     form = REPORT_EXTENSIONS.get(Path(args.output).suffix.lower())
@@ -82,6 +85,9 @@ def run(args: argparse.Namespace) -> int:
         report = comparison.report_of(compared, command=command)
     if len(args.files) > 1:
         report = replace(report, sections=(*over_time_sections(args, with_figure=form == "html"), *report.sections))
+    if args.bands is not None:
+        words = evaluation_report.words_block(scores, load_bands(args.bands))
+        report = replace(report, first_screen=(*report.first_screen, *words))
     text = render(report, cast("Form", form))
     with output_to(args.output) as stream:
         stream.write(text)

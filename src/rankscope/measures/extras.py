@@ -12,7 +12,6 @@ from rankscope.align.top import TopDocs
 from rankscope.data.qrels import Qrels
 from rankscope.errors import MeasureError
 from rankscope.light import LightRecord, replace
-from rankscope.printable import counted
 
 if TYPE_CHECKING:
     from rankscope.measures.spec import Measure
@@ -114,12 +113,6 @@ def lacking_notes(name: str, measures: Sequence[Measure], extras: Extras, *, rel
         from rankscope.measures.ontology import ontology_notes
 
         yield from ontology_notes(measures, extras, rel=rel)
-    if extras.lists is not None:
-        repeats = [len(docs) - len(set(docs)) for docs in extras.lists.docs]
-        if n := sum(repeats):
-            rows, of = counted(n, "row"), counted(sum(map(bool, repeats)), "query")
-            repeat = "repeats" if n == 1 else "repeat"
-            yield f"{name}: {rows} of {of} {repeat} a doc: only Uniqueness counts that, other measures the first row"
     if extras.docs is not None:
         from rankscope.measures.variety import reference_notes
 

@@ -63,7 +63,7 @@ def mean_notes(scores: Scores) -> Iterator[str]:
         yield N_IN_WORDS
     unmarked = [measure for measure in scores.measures if not is_over_same_queries(scores, measure)]
     if unmarked:
-        yield f"no best {', '.join(unmarked)}: the means are over different queries, and who finds less could win"
+        yield f"no best {', '.join(unmarked)}: not over the same queries, so that a run could win by finding less"
 
 
 def with_n_columns(table: Table, scores: Scores) -> Table:

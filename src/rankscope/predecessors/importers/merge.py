@@ -45,8 +45,7 @@ def merge_imports(
     labels = labels_of([path for path, _ in files])
     parts = dict(zip(labels, (found for _, found in files), strict=True))
     several = len(parts) > 1
-    title = f"{len(parts)} files: {', '.join(part.title for part in parts.values())}"
-    merged = ImportedCollection(title) if several else replace_lists(next(iter(parts.values())))
+    merged = ImportedCollection(f"{len(parts)} files as one collection") if several else replace_lists(next(iter(parts.values())))
     merged.n_files = len(parts)
     merged.kind = ", ".join(dict.fromkeys(part.kind for part in parts.values()))
     for label, part in parts.items():

@@ -147,7 +147,7 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
             data = parse_json(source.read(), where=str(path))
             record = own_record(data, path)
             if record is None:
-                return collect(in_json(data, path, alone=alone, measure=measure))
+                return collect(in_json(data, path, alone=alone, measure=measure, lower=lower))
             if record.weights is not None:
                 column = record.weights.column
                 notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")
@@ -157,8 +157,7 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
             rows = list(read_rows(source, format=format_name))
             if format_name == "csv":
                 rows = restored_rows(rows)
-            lower |= {str(row.get("measure")) for _, row in rows if str(row.get("lower_is_better")).lower() == "true"}
-            return collect(in_rows(rows, path, alone=alone, measure=measure))
+            return collect(in_rows(rows, path, alone=alone, measure=measure, lower=lower))
         return collect(in_trec_eval(source.read().decode(), path))
     except RankscopeError:
         raise
@@ -174,7 +173,10 @@ def stem_of(path: Path) -> str:
     return Path(path.stem).stem if compression_in_name(path.name) else path.stem
 
 
-def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
+def in_rows(
+    rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None, lower: set[str]
+) -> Iterator[Cell]:
+    """Yield the scores of a table; measures of a long one that it says are lower for better are added to `lower`."""
     if not rows:
         raise FormatError(f"{path} has no rows")
     columns = list(rows[0][1])
@@ -186,6 +188,8 @@ def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: st
     for number, row in rows:
         owner, where = stem_of(path) if system is None else str(row[system]), f"{path}:{number}"
         if name is not None and value is not None:
+            if str(row.get("lower_is_better")).lower() == "true":
+                lower.add(str(row[name]))
             yield owner, str(row[name]), row[query], row[value], where
             continue
         for column in columns:
@@ -195,10 +199,10 @@ def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: st
                 yield *place, row[query], row.get(column), where
 
 
-def in_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
+def in_json(data: Any, path: Path, *, alone: bool, measure: str | None, lower: set[str]) -> Iterator[Cell]:
     """Return the scores in JSON: rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, list):
-        return in_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
+        return in_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure, lower=lower)
     depth, inner = 0, data
     while isinstance(inner, Mapping) and inner:
         depth, inner = depth + 1, next(iter(inner.values()))

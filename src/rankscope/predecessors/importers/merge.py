@@ -45,7 +45,11 @@ def merge_imports(
     labels = labels_of([path for path, _ in files])
     parts = dict(zip(labels, (found for _, found in files), strict=True))
     several = len(parts) > 1
-    merged = ImportedCollection(f"{len(parts)} files as one collection") if several else replace_lists(next(iter(parts.values())))
+    merged = (
+        ImportedCollection(f"{len(parts)} files as one collection")
+        if several
+        else without_content(next(iter(parts.values())))
+    )
     merged.n_files = len(parts)
     merged.kind = ", ".join(dict.fromkeys(part.kind for part in parts.values()))
     for label, part in parts.items():
@@ -69,7 +73,7 @@ def merge_imports(
     return merged
 
 
-def replace_lists(part: ImportedCollection) -> ImportedCollection:
+def without_content(part: ImportedCollection) -> ImportedCollection:
     """Return a collection that says the same of its file, and holds nothing yet."""
     return ImportedCollection(part.title, kind=part.kind, made=part.made, is_nameless=part.is_nameless)
 
@@ -91,7 +95,7 @@ def bare_name(label: str) -> str:
 
 def with_query_called(part: ImportedCollection, name: str) -> ImportedCollection:
     """Return a file's collection whose only query, which has no name, has this one."""
-    renamed = replace_lists(part)
+    renamed = without_content(part)
     renamed.notes, renamed.docs = part.notes, part.docs
     renamed.queries = [replace(query, id=name) for query in part.queries]
     renamed.judgments = [replace(judgment, query=name) for judgment in part.judgments]

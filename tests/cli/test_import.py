@@ -81,7 +81,7 @@ def test_many_files_at_once_and_every_next_step_works(rankscope, save, tmp_path)
     save(doctor_export("c2", "c", "b"), "two.json")
     done = rankscope("import", "one.json", "two.json", "-o", "doctors")
     lines = done.out.splitlines()
-    assert lines[0].startswith("doctor-export: 2 files: ")
+    assert lines[0] == "doctor-export: 2 files as one collection"
     assert "  runs       2 (parallel, algorithmic)" in lines
     assert '  flags      4 (parallel 2, algorithmic 2; most often c (4); "too far" 4)' in lines
     assert "  choices    4 (parallel 2, algorithmic 2; most often a (2), b (2))" in lines

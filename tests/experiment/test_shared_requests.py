@@ -12,6 +12,7 @@ from rankscope.errors import UnfinishedError
 from rankscope.experiment.project import load_project
 from rankscope.experiment.results import BenchmarkRecord
 from rankscope.experiment.runner import run_project
+from rankscope.predecessors.importers import import_file, write_collection
 from rankscope.report.benchmark import report_of
 from rankscope.report.render import render
 
@@ -20,7 +21,12 @@ from loopback import Asked, Loopback, Said
 
 VARIANTS = ("algorithmic", "parallel", "parallel_general_goal_specificity")
 CASES = [
-    {"id": f"c{i}", "userQuery": f"query {i}", "conversation": [{"role": "user", "content": f"turn of {i}"}]}
+    {
+        "id": f"c{i}",
+        "userQuery": f"query {i}",
+        "conversation": [{"role": "user", "content": f"turn of {i}"}],
+        "groundTruth": [f"Prof Doctor {i}"],
+    }
     for i in range(6)
 ]
 
@@ -57,12 +63,11 @@ class RunAllVariants:
 @pytest.fixture
 def project(tmp_path):
     """Return a function that makes a project of the variants on a server; `also` is added to the last of them."""
-    folder = tmp_path / "doctors"
-    folder.mkdir()
-    (folder / "docs.jsonl").write_text("".join(f'{{"id": "p{i}", "title": "Dr {i}"}}\n' for i in range(6)))
-    rows = [{"id": case["id"], "text": case["userQuery"], "conversation": case["conversation"]} for case in CASES]
-    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "qrels.txt").write_text("".join(f"c{i} 0 p{i} 1\n" for i in range(6)))
+    people = [{"practitioner_id": f"p{i}", "name": f"Dr Doctor {i}"} for i in range(6)]
+    for name, content in (("cases.json", {"testCases": CASES}), ("people.json", people)):
+        (tmp_path / name).write_text(json.dumps(content))
+    found = import_file(tmp_path / "cases.json", practitioners=tmp_path / "people.json")
+    write_collection(found, tmp_path / "doctors")
 
     def make(server: Loopback, *, variants: tuple[str, ...] = VARIANTS, also: str = ""):
         text = 'measures = ["RR"]\n[collections.doctors]\npath = "doctors"\n'

@@ -18,6 +18,19 @@ def write(folder, name, text):
     return path
 
 
+def test_a_long_table_may_say_which_way_a_measure_goes(tmp_path):
+    rows = [
+        {"system": system, "query": "q1", "measure": name, "value": value, **more}
+        for system, value in (("a", 1), ("b", 2))
+        for name, more in (("position", {"lower_is_better": True}), ("found", {}))
+    ]
+    lines = write(tmp_path, "scores.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    for path in (lines, write(tmp_path, "scores.json", json.dumps(rows))):
+        scores = read_scores(path)
+        assert scores.measures == ("position", "found")
+        assert scores["b"].lower_is_better == {"position"}
+
+
 def test_one_table_holds_systems_in_columns(tmp_path):
     path = write(tmp_path, "ndcg.csv", "query,bm25,dense\n1,0.5,0.75\n2,0.25,\n")
     scores = read_scores([path], measure="nDCG@10")

@@ -73,10 +73,22 @@ class TestPodcasts:
 
     def test_without_days_they_are_named_by_their_files(self, save):
         files = [save("old/x.json", export("ethics", "e1")), save("new/x.json", export("ethics", "e2"))]
-        names = list(listed(import_files(files)))
-        assert [name.rpartition("/")[0].rpartition("/")[2] for name in names] == ["old", "new"]
+        assert list(listed(import_files(files))) == ["podcast-search_old/x", "podcast-search_new/x"]
         files = [save("a.json", export("ethics", "e1")), save("b.json", export("ethics", "e2"))]
         assert list(listed(import_files(files))) == ["podcast-search_a", "podcast-search_b"]
+        files = [save("a.json", export("ethics", "e1")), save("a.json.bak", export("ethics", "e2"))]
+        assert list(listed(import_files(files))) == ["podcast-search_a.json", "podcast-search_a.json.bak"]
+
+    def test_runs_of_two_systems_are_never_one(self, save):
+        def response(system, doc):
+            return {"success": True, "testCase": {"id": "c"}, "variants": [variant(system, (doc, "X"))]}
+
+        files = [
+            save(f"{name}.json", response(system, doc))
+            for name, system, doc in (("b_c", "a", "1"), ("x", "a", "2"), ("c", "a_b", "3"), ("y", "a_b", "4"))
+        ]
+        with pytest.raises(FormatError, match="runs of a and of a_b would both be called a_b_c"):
+            import_files(files)
 
     def test_the_same_list_twice_is_one(self, save):
         files = [save("a.json", export("ethics", "e1", "e2")), save("b.json", export("ethics", "e1", "e2"))]
@@ -294,5 +306,5 @@ class TestScores:
             save("german/tiny.json", [{"text": "Krampfanfall", **case}]),
             save("english/tiny.json", [{"text": "Seizure", **case}]),
         ]
-        with pytest.raises(FormatError, match=r'query 0 is "Krampfanfall" in .*german/tiny.json, but "Seizure"'):
+        with pytest.raises(FormatError, match=r'query 0 is "Krampfanfall" in german/tiny.json, but "Seizure"'):
             import_files(files)

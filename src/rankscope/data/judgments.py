@@ -70,9 +70,9 @@ def with_uuid(judgment: SingleJudgment) -> SingleJudgment:
     return replace(judgment, uuid=str(uuid.uuid5(_NAMESPACE, content)))
 
 
-def write_judgments(judgments: Iterable[SingleJudgment], path: Path) -> None:
+def write_judgments(judgments: Iterable[SingleJudgment], path: str | Path) -> None:
     """Write one line each, sorted by uuid."""
-    write_jsonl(to_builtins(sorted(judgments, key=lambda judgment: judgment.uuid)), path)
+    write_jsonl(to_builtins(sorted(judgments, key=lambda judgment: judgment.uuid)), Path(path))
 
 
 def read_judgments(path: PathLike) -> tuple[SingleJudgment, ...]:

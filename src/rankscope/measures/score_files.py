@@ -195,12 +195,16 @@ def read_file(path: Path, *, alone: bool, measure: str | None) -> ScoreFile:
             data = parse_json(source.read(), where=str(path))
             record = own_record(data, path)
             if record is None:
-                return ScoreFile(collect(in_json(data, path, alone=alone, measure=measure)))
-            weights = "" if record.weights is None else record.weights.column
+                lower: set[str] = set()
+                cells = collect(in_json(data, path, alone=alone, measure=measure, lower=lower))
+                return ScoreFile(cells, lower_is_better=frozenset(lower))
+            notes = ()
+            if record.weights is not None:
+                weighted = f"{path}: its means are weighted by {record.weights.column}"
+                notes = (f"{weighted}; here all queries count the same",)
             return ScoreFile(
                 collect(in_mapping({run.name: run.queries for run in record.runs}, path)),
-                notes=(f"{path}: its means are weighted by {weights}; here all queries count the same",)
-                * bool(weights),
+                notes=notes,
                 unanswered={run.name: run.unanswered for run in record.runs},
             )
         is_known = format_name == format_in_name(source.name)
@@ -208,10 +212,9 @@ def read_file(path: Path, *, alone: bool, measure: str | None) -> ScoreFile:
             rows = list(read_rows(source, format=format_name))
             if format_name == "csv":
                 rows = restored_rows(rows)
-            lower = {str(row.get("measure")) for _, row in rows if str(row.get("lower_is_better")).lower() == "true"}
-            return ScoreFile(
-                collect(in_rows(rows, path, alone=alone, measure=measure)), lower_is_better=frozenset(lower)
-            )
+            lower = set()
+            cells = collect(in_rows(rows, path, alone=alone, measure=measure, lower=lower))
+            return ScoreFile(cells, lower_is_better=frozenset(lower))
         return ScoreFile(collect(in_trec_eval(source.read().decode(), path)))
     except RankscopeError:
         raise
@@ -227,7 +230,10 @@ def stem_of(path: Path) -> str:
     return Path(path.stem).stem if compression_in_name(path.name) else path.stem
 
 
-def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
+def in_rows(
+    rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: str | None, lower: set[str]
+) -> Iterator[Cell]:
+    """Yield the scores of a table; measures of a long one that it says are lower for better are added to `lower`."""
     if not rows:
         raise FormatError(f"{path} has no rows")
     columns = list(rows[0][1])
@@ -239,6 +245,8 @@ def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: st
     for number, row in rows:
         owner, where = stem_of(path) if system is None else str(row[system]), f"{path}:{number}"
         if name is not None and value is not None:
+            if str(row.get("lower_is_better")).lower() == "true":
+                lower.add(str(row[name]))
             yield owner, str(row[name]), row[query], row[value], where
             continue
         for column in columns:
@@ -248,10 +256,10 @@ def in_rows(rows: Sequence[NumberedRow], path: Path, *, alone: bool, measure: st
                 yield *place, row[query], row.get(column), where
 
 
-def in_json(data: Any, path: Path, *, alone: bool, measure: str | None) -> Iterator[Cell]:
+def in_json(data: Any, path: Path, *, alone: bool, measure: str | None, lower: set[str]) -> Iterator[Cell]:
     """Return the scores in JSON: rows, or {system: {query: {measure: score}}} and its parts."""
     if isinstance(data, list):
-        return in_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure)
+        return in_rows(list(enumerate(data, 1)), path, alone=alone, measure=measure, lower=lower)
     depth, inner = 0, data
     while isinstance(inner, Mapping) and inner:
         depth, inner = depth + 1, next(iter(inner.values()))

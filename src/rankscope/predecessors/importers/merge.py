@@ -25,6 +25,7 @@ SHOWN_CONFLICTS = 10
 """So many conflicts of one kind are listed; the others are counted."""
 UNRESOLVED = "name:unresolved-"
 """How ids begin that stand for names of the ground truth of which it is not known which they are."""
+_ENDING = re.compile(r"\.(json|jsonl|csv)(\.\w+)?$")
 _DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})")
 
 
@@ -45,15 +46,19 @@ def merge_imports(
     labels = labels_of([path for path, _ in files])
     parts = dict(zip(labels, (found for _, found in files), strict=True))
     several = len(parts) > 1
-    title = f"{len(parts)} files: {', '.join(part.title for part in parts.values())}"
-    merged = ImportedCollection(title) if several else replace_lists(next(iter(parts.values())))
+    merged = (
+        ImportedCollection(f"{len(parts)} files as one collection")
+        if several
+        else without_content(next(iter(parts.values())))
+    )
     merged.n_files = len(parts)
+    marks = marks_of(labels)
     merged.kind = ", ".join(dict.fromkeys(part.kind for part in parts.values()))
     for label, part in parts.items():
         if several and part.is_nameless:
-            parts[label] = with_query_called(part, f"query-{bare_name(label)}")
+            parts[label] = with_query_called(part, f"query-{marks[label]}")
         merged.notes += [f"{label}: {note}" if several else note for note in part.notes]
-    name_of, naming_notes = name_runs(parts)
+    name_of, naming_notes = name_runs(parts, marks)
     merged.notes += naming_notes
     merged.queries = merge_queries(parts, merged.notes)
     shown_docs = {label: [(doc.id, doc.fields) for doc in part.docs] for label, part in parts.items()}
@@ -70,29 +75,30 @@ def merge_imports(
     return merged
 
 
-def replace_lists(part: ImportedCollection) -> ImportedCollection:
+def without_content(part: ImportedCollection) -> ImportedCollection:
     """Return a collection that says the same of its file, and holds nothing yet."""
     return ImportedCollection(part.title, kind=part.kind, made=part.made, is_nameless=part.is_nameless)
 
 
 def labels_of(paths: Sequence[str]) -> list[str]:
-    """Return short names for files: without their folders where these tell nothing, and each once."""
-    names = [Path(path).name for path in paths]
-    labels = [name if names.count(name) == 1 else path for name, path in zip(names, paths, strict=True)]
-    for i, label in enumerate(labels):
-        if label in labels[:i]:
-            raise FormatError(f"{label} is given twice", hint="give each file once")
-    return labels
+    """Return short names for files: each with as many of its folders as tell them all apart."""
+    parts = [Path(path).absolute().parts for path in paths]
+    for path, own in zip(paths, parts, strict=True):
+        if parts.count(own) > 1:
+            raise FormatError(f"{path} is given twice", hint="give each file once")
+    n_parts = next(n for n in range(1, 1 + max(map(len, parts))) if len({own[-n:] for own in parts}) == len(parts))
+    return [Path(*own[-n_parts:]).as_posix() for own in parts]
 
 
-def bare_name(label: str) -> str:
-    """Return the name of a file without its ending."""
-    return Path(label).with_suffix("").as_posix()
+def marks_of(labels: Iterable[str]) -> dict[str, str]:
+    """Return what tells runs and queries of each file apart: its name without the ending, where that is enough."""
+    bare = {label: _ENDING.sub("", Path(label).as_posix()) for label in labels}
+    return {label: mark if list(bare.values()).count(mark) == 1 else label for label, mark in bare.items()}
 
 
 def with_query_called(part: ImportedCollection, name: str) -> ImportedCollection:
     """Return a file's collection whose only query, which has no name, has this one."""
-    renamed = replace_lists(part)
+    renamed = without_content(part)
     renamed.notes, renamed.docs = part.notes, part.docs
     renamed.queries = [replace(query, id=name) for query in part.queries]
     renamed.judgments = [replace(judgment, query=name) for judgment in part.judgments]
@@ -208,7 +214,9 @@ def settle_unresolved(
         yield f"query {query} has other judged docs in each file ({counts}); all {n_all} are kept"
 
 
-def name_runs(parts: Mapping[str, ImportedCollection]) -> tuple[dict[tuple[str, str], str], list[str]]:
+def name_runs(
+    parts: Mapping[str, ImportedCollection], marks: Mapping[str, str]
+) -> tuple[dict[tuple[str, str], str], list[str]]:
     """Return what each system of each file is called, and what has to be said of it.
 
     Lists of one system for different queries belong to one run. Where two files have other lists or scores of it for
@@ -227,10 +235,16 @@ def name_runs(parts: Mapping[str, ImportedCollection]) -> tuple[dict[tuple[str, 
             by_day.setdefault(day_of(parts[label].made), []).append(label)
         by_days = "" not in by_day and all(differing_query(parts, labels, system) is None for labels in by_day.values())
         for label in having:
-            mark = day_of(parts[label].made) if by_days else bare_name(label)
+            mark = day_of(parts[label].made) if by_days else marks[label]
             names[label, system] = f"{system}_{mark}"
         how = "by the days that the files say" if by_days else "by their files"
         notes.append(f"{system} differs between files, e.g. for query {query}: its runs are named apart, {how}")
+    owners: dict[str, str] = {}
+    for (_, system), name in names.items():
+        if owners.setdefault(name, system) != system:
+            raise FormatError(
+                f"runs of {owners[name]} and of {system} would both be called {name}", hint="rename one of the files"
+            )
     return names, notes
 
 

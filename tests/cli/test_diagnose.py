@@ -306,3 +306,27 @@ def test_many_measures_with_words_stand_below_one_another(files, rankscope):
     run = files("good.run", "r0", "r1", "r2")
     done = rankscope("evaluate", "qrels.txt", run, "--bands", "rag")
     assert done.out.splitlines()[0].split() == ["measure", "good"]
+
+
+def test_queries_are_divided_by_what_is_known_of_them(rankscope, files):
+    run = files("some.run", "r0", "r1", "r2")
+    late = "".join(
+        f"{q} Q0 {doc} {i} {-i} tag\n"
+        for q in range(N_QUERIES)
+        for i, doc in enumerate(("r0", "r1", "r2") if q < 40 else ["b0"] * (q % 2) + ["b1", "r0"], 1)
+    )
+    Path(run).write_text(late)
+    rows = [{"_id": str(q), "text": "x", "clarity": "clear" if q < 40 else "vague"} for q in range(N_QUERIES)]
+    Path("queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = rankscope("diagnose", "qrels.txt", run, "--queries", "queries.jsonl")
+    assert done.code == 1
+    lines = [line.split() for line in done.out.splitlines()]
+    assert ["clear", "40", "1.0000", "1.0000"] in [line[:4] for line in lines]
+    assert ["vague", "10"] in [line[:2] for line in lines]
+    assert "clarity vague: nDCG@10 is 0." in done.out
+    same = rankscope("diagnose", "qrels.txt", run, "--queries", "queries.jsonl", "--by", "clarity", "--format", "json")
+    record = json.loads(same.out)
+    jsonschema.validate(record, json_schema(Diagnosis))
+    assert [one["value"] for one in record["slices"]] == ["clear", "vague"]
+    assert "weak_slice" in [finding["code"] for finding in record["findings"]]
+    assert "by is given, but no queries" in rankscope("diagnose", "qrels.txt", run, "--by", "clarity").err

@@ -105,7 +105,10 @@ CASES: dict[str, list[Case]] = {
         Case(("explain", "qrels.txt", "bm25.run", "--query", "soup-for-a-cold", "-m", "nDCG@5", "-o", "e.json"))
     ],
     "diagnose": [Case(("diagnose", "qrels.txt", "bm25.run", "-o", "d.json"))],
-    "validate": [Case(("validate", "qrels.txt", "bm25.run", "--format", "json"))],
+    "validate": [
+        Case(("validate", "qrels.txt", "bm25.run", "--format", "json")),
+        Case(("validate", "small"), put_collection),
+    ],
     "convert": [
         Case(("convert", "bm25.run", "bm25.json.gz"), earlier=("bm25.json.gz",)),
         Case(("convert", "dense.run.gz", "dense.csv.zst")),

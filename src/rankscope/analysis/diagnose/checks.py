@@ -179,7 +179,7 @@ CHECKS: tuple[Check, ...] = (
         code="few_queries",
         what="few queries: under {limit.FEW_QUERIES}, small differences between runs are chance",
         shows=lambda view: np.full(len(view), len(view) < limit.FEW_QUERIES),
-        helps="add queries before deciding on small differences; {limit.FEW_QUERIES} is a start, 200 is comfortable",
+        helps="add queries before deciding on small differences; {limit.FEW_QUERIES} for development, 200 for publication",
         severity="remark",
     ),
 )

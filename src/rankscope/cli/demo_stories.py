@@ -188,7 +188,7 @@ HPO_RUNS = "F/results/runs/german"
 HPO = Story(
     "hpo",
     "Can German findings be coded with an ontology whose labels are English?",
-    "Thirty findings as German clinics write them: medical terms, synonyms, abbreviations, everyday words and whole "
+    "Findings as German clinics write them: medical terms, synonyms, abbreviations, everyday words and whole "
     "sentences. The docs are the 19,034 terms of the Human Phenotype Ontology, in English. One search looks for the "
     "words as they are, the other looks them up in a small glossary first.",
     hpo_files,
@@ -200,7 +200,7 @@ HPO = Story(
             ("collection hpo --cases F/german_cases.json -o F/hpo",),
         ),
     ),
-    run_says="Both searches answer the thirty cases; MaxOntSim also counts how near a wrong term is.",
+    run_says="Both searches answer the cases; MaxOntSim also counts how near a wrong term is.",
     after=(
         StoryStep(
             "The numbers of the HPO benchmark, at its cut-offs.",

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import shlex
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import rankscope as rs
-from rankscope.cli.demo_stories import STORIES, typed, wrapped
+from rankscope.cli.demo_stories import STORIES, fitted_lines, typed, wrapped
 from rankscope.cli.main import main
 from rankscope.demo import demo_file, story_files
 
@@ -137,7 +138,9 @@ def test_the_best_doctor_variant_is_the_one_that_is_shown_in_full(told, capsys, 
 
 def test_the_ontology_story_shows_kinds_of_queries(told, capsys, monkeypatch):
     text = told("hpo", capsys, monkeypatch)
-    assert re.search(r"^category +abbreviation +6 ", text, flags=re.MULTILINE)
+    cases = json.loads(Path("hpo-demo/german_cases.json").read_text("utf-8"))["test_cases"]
+    for category, n in Counter(case["category"] for case in cases).items():
+        assert re.search(rf"^category +{category} +{n} ", text, flags=re.MULTILINE)
     page = Path("hpo-demo/report.html").read_text("utf-8")
     assert "MaxOntSim@10" in page
 
@@ -174,13 +177,28 @@ def test_long_commands_are_typed_over_several_lines():
     ]
 
 
-def test_prose_is_wrapped_and_tables_are_not():
-    row = f"one   {'x' * 90}   two"
-    assert wrapped(row) == [row]
+def test_prose_is_wrapped_behind_its_label():
     first, second = wrapped("  note       " + "word " * 20)
     assert first.startswith("  note       word word")
     assert second.startswith("             word")
     assert max(map(len, (first, second))) <= 80
+
+
+def test_tables_are_not_wrapped():
+    rule = "─" * 90
+    two = [f"measure{'run':>83}", rule, f"a{'0.5000 good':>89}", f"{'b' * 60}{'1.0000':>30}"]
+    assert list(fitted_lines([*two, "prose " * 20])) == [
+        f"measure{'run':>73}",
+        "─" * 80,
+        f"a{'0.5000 good':>79}",
+        f"{'b' * 60}{'1.0000':>20}",
+        *wrapped("prose " * 20),
+    ]
+    three = [f"run   one{'two':>81}", rule, f"a{'0.5000   0.6000':>89}"]
+    assert list(fitted_lines(three)) == [three[0], "─" * 80, three[2]]
+    narrow = ["measure   run", "─────────────", "a         0.5"]
+    assert list(fitted_lines(narrow)) == narrow
+    assert list(fitted_lines([])) == []
 
 
 # The data

@@ -16,6 +16,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,7 @@ def hpo_files() -> dict[str, Traversable]:
 
 
 PODCAST_RUNS = "F/results/runs/podcasts"
+PODCAST_PROFILE = "--profile parakeet --docs F/episodes.jsonl --embeddings F/episodes.npy"
 PODCAST = Story(
     "podcast",
     "Does a search by meaning find better episodes than one by words?",
@@ -96,12 +98,7 @@ PODCAST = Story(
         StoryStep(
             "The numbers of the podcast search's own framework, in its words. The app shows five results, so P@10 "
             "cannot exceed 0.5.",
-            (
-                (
-                    f"evaluate F/judged/qrels.txt {PODCAST_RUNS}/meaning.trec.gz --profile parakeet "
-                    "--docs F/episodes.jsonl --embeddings F/episodes.npy --bands podcast"
-                ),
-            ),
+            ((f"evaluate F/judged/qrels.txt {PODCAST_RUNS}/meaning.trec.gz {PODCAST_PROFILE} --bands podcast"),),
         ),
         StoryStep(
             "One search, worked out by hand: why is it not perfect?",
@@ -112,8 +109,8 @@ PODCAST = Story(
             (
                 f"convert {PODCAST_RUNS}/words.trec.gz F/week-1/search.run",
                 f"convert {PODCAST_RUNS}/meaning.trec.gz F/week-2/search.run",
-                "evaluate F/judged/qrels.txt F/week-1/search.run --profile parakeet -o F/week-1.json",
-                "evaluate F/judged/qrels.txt F/week-2/search.run --profile parakeet -o F/week-2.json",
+                f"evaluate F/judged/qrels.txt F/week-1/search.run {PODCAST_PROFILE} -o F/week-1.json",
+                f"evaluate F/judged/qrels.txt F/week-2/search.run {PODCAST_PROFILE} -o F/week-2.json",
                 (
                     "report F/week-1.json F/week-2.json --chart trend --system search -m nDCG@10 --target 0.8 "
                     "-o F/trend.svg"
@@ -170,7 +167,7 @@ DOCTORS = Story(
             (
                 (
                     f"evaluate F/cases/qrels.txt {DOCTOR_RUNS}/algorithmic.trec.gz {DOCTOR_RUNS}/expansion.trec.gz "
-                    f'{DOCTOR_RUNS}/negatives.trec.gz -m "NumRelRet@3 NumRelRet@5 NumRelRet@10 FirstRel MeanRel"'
+                    f'{DOCTOR_RUNS}/negatives.trec.gz -m "NumRelRet@3 NumRelRet@10 FirstRel MeanRel"'
                 ),
             ),
         ),
@@ -191,7 +188,7 @@ HPO_RUNS = "F/results/runs/german"
 HPO = Story(
     "hpo",
     "Can German findings be coded with an ontology whose labels are English?",
-    "Thirty findings as German clinics write them: medical terms, synonyms, abbreviations, everyday words and whole "
+    "Findings as German clinics write them: medical terms, synonyms, abbreviations, everyday words and whole "
     "sentences. The docs are the 19,034 terms of the Human Phenotype Ontology, in English. One search looks for the "
     "words as they are, the other looks them up in a small glossary first.",
     hpo_files,
@@ -203,7 +200,7 @@ HPO = Story(
             ("collection hpo --cases F/german_cases.json -o F/hpo",),
         ),
     ),
-    run_says="Both searches answer the thirty cases; MaxOntSim also counts how near a wrong term is.",
+    run_says="Both searches answer the cases; MaxOntSim also counts how near a wrong term is.",
     after=(
         StoryStep(
             "The numbers of the HPO benchmark, at its cut-offs.",
@@ -365,7 +362,7 @@ def step_lines(step: StoryStep, folder: Path) -> Iterator[str]:
         yield from typed(arguments)
         paragraphs = output_of(arguments).rstrip("\n").split("\n\n")
         shown, hidden = paragraphs[: step.n_paragraphs], paragraphs[step.n_paragraphs or len(paragraphs) :]
-        yield from (piece for line in "\n\n".join(shown).splitlines() for piece in wrapped(line))
+        yield from fitted_lines("\n\n".join(shown).splitlines())
         if hidden:
             yield f"… and {counted(sum(paragraph.count(chr(10)) + 1 for paragraph in hidden), 'more line')}"
     yield ""
@@ -403,10 +400,27 @@ def typed(arguments: Sequence[str]) -> list[str]:
     return lines
 
 
+def fitted_lines(lines: Sequence[str]) -> Iterator[str]:
+    """Yield what a command printed in lines that fit: prose is wrapped, and two columns move together."""
+    table_width = 0  # of the table that a line belongs to; 0 outside of tables
+    for line, following in pairwise((*lines, "")):
+        if set(following) == {"─"}:
+            table_width = len(following)
+        elif len(line) not in (table_width - 1, table_width):  # a value without a star is shorter by one
+            table_width = 0
+        if table_width <= WIDTH:
+            yield from [line] if table_width else wrapped(line)
+        elif set(line) == {"─"}:
+            yield line[:WIDTH]
+        else:
+            name, *values = re.split(r"(?<=\S) {3,}(?=\S)", line)
+            room = WIDTH - len(name)
+            yield from [f"{name}{values[0]:>{room}}"] if len(values) == 1 and len(values[0]) + 2 <= room else [line]
+
+
 def wrapped(line: str, indent: str = "") -> list[str]:
-    """Return a line of prose in pieces that fit, indented as the first is; rows of a table stay whole."""
-    is_row = len(re.findall(r"\S {2,}(?=\S)", line)) > 1 or set(line) == {"─"}
-    if is_row or len(indent) + len(line) <= WIDTH:
+    """Return a line of prose in pieces that fit, indented as the first is, or behind its label."""
+    if len(indent) + len(line) <= WIDTH:
         return [f"{indent}{line}"]
     prose = re.sub(r"^ *(?:- |\S+ {2,})?", "", line)
     label = indent + line.removesuffix(prose)

@@ -104,12 +104,29 @@ def test_files_must_fit_together(tmp_path):
     b = write(tmp_path, "b.csv", "query,RR\n1,0.5\n")
     with pytest.raises(InputError, match="no measure in common"):
         read_scores([a, b])
-    with pytest.raises(InputError, match="in two of the files"):
+    with pytest.raises(InputError, match="is given twice"):
         read_scores([a, a])
     with pytest.raises(InputError, match="does not exist"):
         read_scores([tmp_path / "none.csv"])
     with pytest.raises(OptionError, match="no score file"):
         read_scores([])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_system_in_several_files_is_named_apart(tmp_path):
+    days = [tmp_path / day for day in ("monday", "tuesday")]
+    for day in days:
+        day.mkdir()
+    named = [write(day, "week.csv", "run,query,AP\nbm25,1,0.5\n") for day in days]
+    assert list(read_scores(named)) == ["bm25 (monday/week)", "bm25 (tuesday/week)"]
+    unnamed = [write(day, "bm25.csv", "query,AP\n1,0.5\n") for day in days]
+    assert list(read_scores(unnamed)) == ["monday/bm25", "tuesday/bm25"]
+    both = [write(tmp_path, "x.csv", "query,AP\n1,0.5\n"), write(tmp_path, "x.tsv", "query\tAP\n1\t0.4\n")]
+    assert list(read_scores(both)) == ["x", "x (2)"]
+    a = write(tmp_path, "w1.csv", "run,query,AP\na,1,0.5\na (w1),1,0.2\n")
+    b = write(tmp_path, "w2.csv", "run,query,AP\na,1,0.5\n")
+    with pytest.raises(InputError, match=r"two systems would be called 'a \(w1\)'"):
+        read_scores([a, b])
 
 
 def test_less_may_be_better(tmp_path):

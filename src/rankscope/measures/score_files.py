@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -98,6 +99,8 @@ def read_scores(
         paths = [paths]
     if not paths:
         raise OptionError("no score file is given")
+    if twice := [path for path, n in Counter(map(Path, paths)).items() if n > 1]:
+        raise InputError(f"{twice[0]} is given twice", hint="leave one of them out")
     files = [read_file(path, alone=len(paths) == 1, measure=name) for path in map(Path, paths)]
     names = names_apart(paths, [file.cells for file in files])
     notes = [note for file in files for note in file.notes]
@@ -124,11 +127,14 @@ def scores_by_file(
 def names_apart(paths: Sequence[str | os.PathLike[str]], files: Sequence[Iterable[str]]) -> list[dict[str, str]]:
     """Return the names of each file's systems; one that is in several files gets the name of the file as well."""
     n_files = Counter(system for systems in files for system in set(systems))
-    labels = file_labels(paths)
-    return [
-        {system: system if n_files[system] == 1 else f"{system} ({label})" for system in systems}
-        for systems, label in zip(files, labels, strict=True)
-    ]
+    named: list[dict[str, str]] = []
+    for systems, label in zip(files, file_labels(paths), strict=True):
+        stem = re.sub(r" \(\d+\)$", "", label).rpartition("/")[2]  # what a system without a name is called
+        apart = {system: label if system == stem else f"{system} ({label})" for system in systems}
+        named.append({system: system if n_files[system] == 1 else apart[system] for system in systems})
+    if twice := [name for name, n in Counter(name for each in named for name in each.values()).items() if n > 1]:
+        raise InputError(f"two systems would be called {twice[0]!r}", hint="rename one of them, or one of the files")
+    return named
 
 
 def file_labels(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -198,7 +204,7 @@ def read_file(path: Path, *, alone: bool, measure: str | None) -> ScoreFile:
                 lower: set[str] = set()
                 cells = collect(in_json(data, path, alone=alone, measure=measure, lower=lower))
                 return ScoreFile(cells, lower_is_better=frozenset(lower))
-            notes = ()
+            notes: tuple[str, ...] = ()
             if record.weights is not None:
                 weighted = f"{path}: its means are weighted by {record.weights.column}"
                 notes = (f"{weighted}; here all queries count the same",)

@@ -27,6 +27,8 @@ def tables_of(diagnosis: Diagnosis, *, per_query: bool) -> Iterator[Table]:
         f"lost by docs that rank below {k}": diagnosis.losses.ranked_low,
         f"lost by docs that are not among the first {last.depth}": diagnosis.losses.not_retrieved,
     }
+    if diagnosis.losses.not_answered:
+        losses["lost by queries without an answer"] = diagnosis.losses.not_answered
     yield Table([f"where {measure} goes", measure], [[Cell(name), *score_cells(loss)] for name, loss in losses.items()])
     ceiling = (
         f"even a perfect re-ranker of the first {last.depth} docs reaches no more than "

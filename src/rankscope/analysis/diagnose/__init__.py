@@ -60,6 +60,10 @@ WHERE_LOST = {
         "below the top {k}: relevant docs are retrieved, but ranked too low",
         "Work on the ranking first: a perfect re-ranker of the first {depth} docs would reach {reached:.2f}.",
     ),
+    "not_answered": (
+        "in queries that the run does not answer",
+        "Find out first why these have no docs.",
+    ),
     "not_retrieved": (
         "outside the pool: relevant docs are not among the first {depth}",
         "Work on retrieval first: no re-ranker of these docs gets beyond {reached:.2f}.",

@@ -56,6 +56,8 @@ class Losses(Record):
     """What docs further down in the pool would add besides, if ranked perfectly."""
     not_retrieved: float
     """What only docs could add that are not in the pool."""
+    not_answered: float = 0.0
+    """What queries that the run does not answer would add."""
 
 
 class PoolCut(Record):

@@ -15,7 +15,6 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -324,23 +323,9 @@ def collect(found: Iterable[Cell]) -> Cells:
     return cells
 
 
-<<<<<<< HEAD
 def as_scores(file: ScoreFile, *, where: str) -> Scores:
     """Return the scores of all systems on the same queries, for the measures that all of them have."""
     cells = file.cells
-=======
-def as_scores(
-    cells: Cells,
-    *,
-    lower_is_better: frozenset[str],
-    where: str,
-    unanswered: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> Scores:
-    """Return the scores of all systems on the same queries, for the measures that all of them have.
-
-    `unanswered` are queries that a system has a score for, but no answer.
-    """
->>>>>>> wt-mut
     shared = [m for m in next(iter(cells.values())) if all(m in by_measure for by_measure in cells.values())]
     if not shared:
         names = {system: sorted(by_measure)[:4] for system, by_measure in list(cells.items())[:3]}

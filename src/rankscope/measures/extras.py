@@ -79,12 +79,14 @@ def check_needs(name: str, needs: Iterable[Need], *, qrels: Qrels, given: Iterab
             raise MeasureError(f"{name} needs {need}", hint=HOW_TO_GIVE[need])
 
 
-def measures_with_data(measures: Iterable[Measure], given: Mapping[Need, Any]) -> tuple[list[Measure], list[str]]:
-    """Return the measures whose data is given, and in one line which others are left out, and what they need."""
+def measures_with_data(
+    measures: Iterable[Measure], given: Mapping[Need, Any], *, how: Mapping[Need, str] = HOW_TO_GIVE
+) -> tuple[list[Measure], list[str]]:
+    """Return the measures whose data is given, and in one line which others are left out, and `how` to give theirs."""
     found: list[Measure] = []
     left_out: dict[str, list[str]] = {}
     for measure in measures:
-        lacking = next(lacking_data(measure, given), None)
+        lacking = next(lacking_data(measure, given, how), None)
         if lacking is None:
             found.append(measure)
         else:
@@ -93,10 +95,10 @@ def measures_with_data(measures: Iterable[Measure], given: Mapping[Need, Any]) -
     return found, [f"not measured are {'; '.join(lines)}"] if lines else []
 
 
-def lacking_data(measure: Measure, given: Mapping[Need, Any]) -> Iterator[str]:
+def lacking_data(measure: Measure, given: Mapping[Need, Any], how: Mapping[Need, str]) -> Iterator[str]:
     """Yield what a measure of the docs lacks: data that is not given, or a field that the docs do not have."""
     for need in sorted(measure.spec.needs - given.keys() - {Need.TOP, Need.LISTS}):
-        yield HOW_TO_GIVE[need]
+        yield how[need]
     if Need.DOCS in measure.spec.needs and Need.DOCS in given:
         arguments = measure.arguments(rel=1.0)
         for field in (arguments[name] for name in ("field", "date") if name in arguments):

@@ -224,7 +224,7 @@ PARAMETERS = {
     "date": _field_name("which field of the docs holds the date"),
     "days": _above_0("the age in days below which a doc is young"),
     "reference": Parameter(
-        "the day from which the age of docs counts; by default the newest day that any doc has",
+        "the day from which the age of docs counts",
         "a day such as '2024-05-31'",
         day,
     ),

@@ -173,7 +173,7 @@ def _dartboard() -> Iterator[Profile]:
             cuts=cuts,
             notes=(
                 "its Alpha-NDCG is NoveltyNDCG here; alpha_nDCG is the measure of Clarke et al. 2008, by subtopics",
-                "queries without relevant docs score 0 and count",
+                "queries of the qrels without relevant docs score 0 and count; unjudged_queries='zero' adds others",
                 _REPEATS,
             ),
         )

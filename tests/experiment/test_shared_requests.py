@@ -109,7 +109,9 @@ def test_latency_is_said_to_be_that_of_the_whole_request(project):
     ]
     assert len({system.costs.latency_ms.p50 for system in systems}) == 1
     text = " ".join(render(report_of(benchmark), "text").split())
-    assert f"{', '.join(VARIANTS)}: one request per query is answered for all of them; latency is that of" in text
+    assert (
+        f"{', '.join(VARIANTS)}: one request per query is answered for all of them; latency and queries/s are" in text
+    )
     assert BenchmarkRecord.from_json(benchmark.to_json()) == benchmark.record
 
 

@@ -118,7 +118,9 @@ def test_test_cases_with_practitioners_are_a_whole_collection(rankscope, save):
     save([{"id": "p1", "name": "Dr A", "specialty": "Cardiology"}], "people.json")
     turns = [{"role": "user", "content": "my heart races"}]
     cases = {"testCases": [{"id": "c", "userQuery": "svt", "groundTruth": ["A"], "conversation": turns}]}
-    assert rankscope("import", save(cases), "--practitioners", "people.json", "-o", "doctors").code == 0
+    done = rankscope("import", save(cases), "--practitioners", "people.json", "-o", "doctors")
+    assert done.out.splitlines()[-1] == "next: rankscope init --collection doctors"
+    assert rankscope("init", "--collection", "doctors").code == 0
     shown = rankscope("collection", "show", "doctors")
     assert shown.code == 0
     assert "problems   none" in shown.out

@@ -109,7 +109,9 @@ def test_latency_is_said_to_be_that_of_the_whole_request(project):
     ]
     assert len({system.costs.latency_ms.p50 for system in systems}) == 1
     text = " ".join(render(report_of(benchmark), "text").split())
-    assert f"{', '.join(VARIANTS)}: one request per query is answered for all of them; latency is that of" in text
+    assert (
+        f"{', '.join(VARIANTS)}: one request per query is answered for all of them; latency and queries/s are" in text
+    )
     assert BenchmarkRecord.from_json(benchmark.to_json()) == benchmark.record
 
 
@@ -145,10 +147,14 @@ def test_the_next_run_asks_only_for_what_failed(project):
 
 
 def test_on_failure_stop_holds_for_every_variant(project):
-    with Loopback(RunAllVariants(("parallel", "c0"))) as server:
+    with Loopback(RunAllVariants(("parallel", "c0"), n_failures=2)) as server:
+        loaded = project(server)
         with pytest.raises(UnfinishedError, match="parallel: the run stops, as query 'c0' failed"):
-            run_project(project(server), on_failure="stop")
+            run_project(loaded, on_failure="stop")
         assert len(server.requests) == 2
+        benchmark = run_project(loaded)
+        assert len(server.requests) == 2 + 5 + 1, "the five others once for all, and c0 for the variant that lacks it"
+    assert not benchmark.collections[0].n_failed
 
 
 def test_a_variant_that_is_added_later_asks_for_itself_alone(project):

@@ -238,6 +238,7 @@ class TestDoctors:
         ]
         found = import_files(files)
         summary = found.summary({})
+        assert summary["sources"] == dict.fromkeys(("a.json", "b.json", "c.json"), "doctor-export")
         assert summary["flags"] == {
             "n": 3,
             "by_system": {"parallel": 2, "algorithmic": 1},

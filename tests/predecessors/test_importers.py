@@ -491,4 +491,4 @@ def test_whatever_a_file_holds_it_is_imported_or_refused_with_words(content, sav
             assert found.qrels_rows is not None
             assert all(run.rows is not None for run in found.runs)
         with contextlib.suppress(RankscopeError):
-            assert import_files([save(odd), save(CASES, "other.json")]).n_files == 2
+            assert len(import_files([save(odd), save(CASES, "other.json")]).sources) == 2

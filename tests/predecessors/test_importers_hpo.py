@@ -266,7 +266,7 @@ class TestRunDirectory:
     def test_everything_is_there(self, tmp_path):
         found = import_file(write_run_directory(tmp_path / "BioLORD" / "run1"))
         assert tuple(found.notes) == (
-            "case 2 failed (too long); it is left out of the qrels, as of the original's means",
+            "case 2 failed (too long); it gives no judgments, as the original left it out of its means",
             "case 3 expects no id, so it is not evaluable",
             "case 4 retrieved nothing; it scores 0",
             "the manifest speaks of 6 cases, cases.jsonl holds 5",

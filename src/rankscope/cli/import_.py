@@ -110,5 +110,7 @@ def next_steps(files: Sequence[str], folder: Path, *, can_be_read: bool) -> Iter
         yield f"evaluate {qrels} {runs}"
     if "choices" in at and runs:
         yield f'evaluate {at["choices"]} {runs} -m "RR Success@1 Success@3"'
+    if "qrels" in at and "docs" in at and "queries" in at and not runs:
+        yield f"init --collection {folder}"
     if can_be_read:
         yield f"report {at['scores']} -o {folder / 'scores.html'}"

@@ -124,7 +124,7 @@ class Costs(Record):
     memory_bytes: int | None = None
     """How far the memory of the process rose, at most, above where it was before."""
     shared_with: tuple[str, ...] = ()
-    """Systems that the same requests were sent for: latency is that of the whole request, not of this system alone."""
+    """Systems that the same requests were sent for: latency and queries/s are those of the whole request."""
 
 
 class ReusedAnswers(Record):

@@ -238,10 +238,11 @@ def costs_table(result: CollectionResult) -> Table:
 
 
 def shared_request_notes(result: CollectionResult) -> list[str]:
-    """Say which systems were answered by the same requests, so that their latency is that of all of them."""
+    """Say which systems were answered by the same requests, so that latency is that of all of them."""
     groups = [sorted({system.name, *system.costs.shared_with}) for system in result.systems if system.costs.shared_with]
     return [
-        f"{', '.join(names)}: one request per query is answered for all of them; latency is that of the whole request"
+        f"{', '.join(names)}: one request per query is answered for all of them; latency and queries/s are those of "
+        "the request"
         for names in dict.fromkeys(map(tuple, groups))
     ]
 

@@ -95,7 +95,7 @@ def import_run_directory(folder: Path, _where: str) -> ImportedCollection:
     imported.docs += [ImportedDoc(doc, {"label": label}) for doc, label in label_of.items()]
     for case in cases:
         query = str(case.get("case_id"))
-        imported.add_query(query, case.get("text"), present(case, "description", "status"))
+        imported.add_query(query, case.get("text"), present(case, "description"))
         if case.get("status", "complete") not in {"complete", "success", "ok"}:
             continue
         imported.add_judgments(query, dict.fromkeys(_expected(case)))
@@ -117,7 +117,7 @@ def _run_notes(cases: list[dict[str, Any]], manifest: Mapping[str, Any]) -> Iter
         name, status = case.get("case_id"), case.get("status", "complete")
         if status == "failed":
             reason = (case.get("error") or {}).get("message") or "no reason given"
-            yield f"case {name} failed ({reason}); it is left out of the qrels, as of the original's means"
+            yield f"case {name} failed ({reason}); it gives no judgments, as the original left it out of its means"
         elif status == "not_evaluable" or not _expected(case):
             yield f"case {name} expects no id, so it is not evaluable"
         elif not case.get("retrieved_hpo_ids"):

@@ -51,7 +51,7 @@ def merge_imports(
         if several
         else without_content(next(iter(parts.values())))
     )
-    merged.n_files = len(parts)
+    merged.sources = {label: part.kind for label, part in parts.items()}
     marks = marks_of(labels)
     merged.kind = ", ".join(dict.fromkeys(part.kind for part in parts.values()))
     for label, part in parts.items():

@@ -114,7 +114,8 @@ class ImportedCollection(msgspec.Struct):
     """When the file was made, as far as it says so."""
     is_nameless: bool = False
     """Whether it does not say what was searched for, so that its query is simply called "query"."""
-    n_files: int = 1
+    sources: dict[str, str] = field(default_factory=dict)
+    """What was imported: the kind of each file."""
     queries: list[ImportedQuery] = field(default_factory=list)
     judgments: list[ImportedJudgment] = field(default_factory=list)
     runs: list[ImportedRun] = field(default_factory=list)
@@ -189,6 +190,7 @@ class ImportedCollection(msgspec.Struct):
         return {
             "kind": self.kind,
             "title": self.title,
+            "sources": dict(self.sources),
             "queries": len(self.queries),
             "judged_queries": len({judgment.query for judgment in self.judgments}),
             "judgments": len(self.judgments),

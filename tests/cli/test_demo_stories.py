@@ -162,6 +162,23 @@ def test_without_its_packages_a_story_says_what_to_install(rankscope, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_of_somebody_else(rankscope, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    done = rankscope("demo", "--doctors", "--folder", tmp_path)
+    assert done.code == 2
+    assert "rankscope run" not in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_terminal_that_knows_no_lines(start, tmp_path):
+    pytest.importorskip("bm25s")
+    folder = tmp_path / "a folder"
+    done = start("demo", "--doctors", "--folder", folder, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.code == 0, done.err
+    assert "-----" in done.out
+    assert shlex.quote(str(folder / "report.html")) in done.out
+
+
 def test_one_story_at_a_time(rankscope):
     assert rankscope("demo", "--podcast", "--hpo").code == 2
     assert rankscope("demo", "--podcast", "--files", "x").code == 2

@@ -70,6 +70,17 @@ def test_the_primary_measure_stands_for_relevance(benchmark):
     assert text.startswith("2 systems by RR and ILD@2.")
 
 
+def test_distances_of_docs_go_before_their_fields(benchmark):
+    text = figure_texts(benchmark("RR", "Distinct(field='text')@2", "ILD@2"))["Relevance and diversity"]
+    assert text.startswith("2 systems by RR and ILD@2.")
+    text = figure_texts(benchmark("RR", "Distinct(field='text')@2"))["Relevance and diversity"]
+    assert text.startswith("2 systems by RR and Distinct(field='text')@2.")
+
+
+def test_less_redundancy_is_no_axis(benchmark):
+    assert "Relevance and diversity" not in figure_texts(benchmark("RR", "Redundancy@2"))
+
+
 def test_no_map_without_a_measure_of_diversity_or_a_second_system(benchmark):
     assert "Relevance and diversity" not in figure_texts(benchmark("RR"))
     assert "Relevance and diversity" not in figure_texts(benchmark("RR", "ILD@2", systems=["first"]))

@@ -29,6 +29,7 @@ from rankscope.io.write import errors_of_writing, open_target
 from rankscope.light import replace
 from rankscope.printable import counted
 from rankscope.records import Record
+from rankscope.report.render.texts import encodable
 
 if TYPE_CHECKING:
     from rankscope.experiment.results import Benchmark
@@ -287,18 +288,20 @@ def tell(story: Story, folder: Path) -> int:
     benchmark = run_story(folder, report, command=shlex.join(["rankscope", *run_command]))
     lines += [*wrapped(story.run_says), *typed(run_command), f"the report is in {report}", *strata_lines(benchmark), ""]
     lines += [line for step in story.after for line in step_lines(step, folder)]
-    show(story.question, "", *answer_lines(benchmark), "", *wrapped(story.about), "", *lines)
-    show(f"Charts, every query and every doc that moved: {report}", "", "Next:")
+    lines = [story.question, "", *answer_lines(benchmark), "", *wrapped(story.about), "", *lines]
+    lines += [f"Charts, every query and every doc that moved: {report}", "", "Next:"]
     for command in ("run F", *story.next_commands):
-        show(*(f"  {line.removeprefix('$ ')}" for line in typed(placed(command, folder))))
+        lines += [f"  {line.removeprefix('$ ')}" for line in typed(placed(command, folder))]
+    show(*(encodable(line, sys.stdout.encoding or "utf-8") for line in lines))
     return WRONG_INPUT if benchmark.n_left_out else FINDING if benchmark.n_failed else FINE
 
 
 def write_data(story: Story, folder: Path) -> None:
     """Write what a story starts from into a folder; one that holds something is not touched."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        go_on = shlex.join(["rankscope", "run", str(folder)])
-        hint = f"go on with what is there (`{go_on}`), or name another folder with --folder"
+        hint = "name another folder with --folder"
+        if (folder / "rankscope.toml").is_file():
+            hint = f"go on with what is there (`{shlex.join(['rankscope', 'run', str(folder)])}`), or {hint}"
         raise OptionError(f"{folder} is there already", hint=hint)
     with errors_of_writing(str(folder)):
         for place in (folder, *(folder / name for name in story.folders)):

@@ -194,10 +194,14 @@ class RelevanceDiversityChart(MapChart):
     def from_scores(cls, scores: Scores, primary: str) -> RelevanceDiversityChart:
         """Return the systems by the primary measure, where it is one of relevance, and what was measured of diversity.
 
-        Both are measures of which more is better; of several the first is taken.
+        Both are measures of which more is better; of several the first is taken, one by embeddings before others.
         """
         measures = [measure for measure in scores.measures if better_of(scores, measure) == "higher"]
-        diverse = [measure for measure in measures if parse_measure(measure).spec.family in OF_DIVERSITY]
+        family_of = {measure: parse_measure(measure).spec.family for measure in measures}
+        diverse = sorted(
+            (measure for measure in measures if family_of[measure] in OF_DIVERSITY),
+            key=lambda measure: family_of[measure] != MeasureFamily.EMBEDDING,
+        )
         relevant = sorted((measure for measure in measures if measure not in diverse), key=primary.__ne__)
         if len(scores) < 2 or not diverse or not relevant:
             raise OptionError("the map needs two systems, and a measure of diversity beside one of relevance")

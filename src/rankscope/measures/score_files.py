@@ -39,6 +39,8 @@ _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 
 Cells = dict[str, dict[str, dict[str, float]]]
 """{system: {measure: {query: score}}}."""
+Unanswered = dict[str, frozenset[str]]
+"""{system: queries that have a score, though the system does not answer them}."""
 Cell = tuple[str, str, Any, Any, str]
 """The system, measure, query and score of one cell as it is stored, and where it is."""
 
@@ -89,7 +91,11 @@ def read_scores(
     if not paths:
         raise OptionError("no score file is given")
     notes: list[str] = []
-    files = [read_cells(path, alone=len(paths) == 1, measure=name, notes=notes) for path in map(Path, paths)]
+    unanswered: list[Unanswered] = [{} for _ in paths]
+    files = [
+        read_cells(path, alone=len(paths) == 1, measure=name, notes=notes, unanswered=of_file)
+        for path, of_file in zip(map(Path, paths), unanswered, strict=True)
+    ]
     if twice := [path for path, n in Counter(map(Path, paths)).items() if n > 1]:
         raise InputError(f"{twice[0]} is given twice", hint="leave one of them out")
     names = names_apart(paths, files)
@@ -101,9 +107,16 @@ def read_scores(
         for file, renamed in zip(files, names, strict=True)
         for system, by_measure in file.items()
     }
+    lacking = {
+        renamed[system]: queries
+        for of_file, renamed in zip(unanswered, names, strict=True)
+        for system, queries in of_file.items()
+        if system in renamed
+    }
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
-    scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), where=", ".join(map(str, paths)))
+    where = ", ".join(map(str, paths))
+    scores = as_scores(cells, lower_is_better=frozenset(map(str, lower)), where=where, unanswered=lacking)
     return replace(scores, notes=tuple(notes))
 
 
@@ -183,8 +196,10 @@ def own_record(data: Any, path: Path) -> ScoresRecord | None:
     return from_builtins(ScoresRecord, data, where=str(path)) if is_own else None
 
 
-def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]) -> Cells:
-    """Return what one file holds; what must be said of it is added to the notes."""
+def read_cells(
+    path: Path, *, alone: bool, measure: str | None, notes: list[str], unanswered: Unanswered | None = None
+) -> Cells:
+    """Return what one file holds; what must be said of it is added to the notes, and what our own record knows."""
     if not os.path.exists(path):  # noqa: PTH110 (any name at all)
         raise InputError(f"{path} does not exist")
     try:
@@ -198,6 +213,8 @@ def read_cells(path: Path, *, alone: bool, measure: str | None, notes: list[str]
             if record.weights is not None:
                 column = record.weights.column
                 notes.append(f"{path}: its means are weighted by {column}; here all queries count the same")
+            if unanswered is not None:
+                unanswered |= {run.name: frozenset(run.unanswered) for run in record.runs}
             return collect(in_mapping({run.name: run.queries for run in record.runs}, path))
         is_known = format_name == format_in_name(source.name)
         if format_name is not None and (is_known or not FORMATS[format_name].has_text_cells):
@@ -302,7 +319,9 @@ def collect(found: Iterable[Cell]) -> Cells:
     return cells
 
 
-def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> Scores:
+def as_scores(
+    cells: Cells, *, lower_is_better: frozenset[str], where: str, unanswered: Unanswered | None = None
+) -> Scores:
     """Return the scores of all systems on the same queries, for the measures that all of them have."""
     shared = [m for m in next(iter(cells.values())) if all(m in by_measure for by_measure in cells.values())]
     if not shared:
@@ -312,7 +331,8 @@ def as_scores(cells: Cells, *, lower_is_better: frozenset[str], where: str) -> S
     runs = []
     for name, by_measure in cells.items():
         values = np.array([[by_measure[m].get(q, math.nan) for m in shared] for q in queries])
-        answered = np.array([any(q in by_measure[m] for m in shared) for q in queries])
+        lacking = (unanswered or {}).get(name, frozenset())
+        answered = np.array([q not in lacking and any(q in by_measure[m] for m in shared) for q in queries])
         run = RunScores(
             name=name,
             query_ids=queries,

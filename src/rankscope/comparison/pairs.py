@@ -377,11 +377,13 @@ def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:
 
 
 def interval_around(centre: float, half: float, level: float, method: str) -> DifferenceInterval:
-    """Return an interval; undefined where there is no critical value or no spread can be known.
+    """Return an interval; undefined where there is no critical value, no spread can be known, or nothing varies.
 
     An end that misses 0 by nothing but the slack of the critical value is 0: with scores of few values the observed t
     is often exactly the critical one, which does not exclude 0.
     """
+    if half == 0:
+        return DifferenceInterval(None, None, level, method)
     low, high = (0.0 if abs(end) <= 2 * SLACK * half else end for end in (centre - half, centre + half))
     return DifferenceInterval(or_none(low), or_none(high), level, method)
 

@@ -186,6 +186,14 @@ def test_a_difference_that_never_varies_has_no_interval_anywhere(gain, code):
     assert gate.outcome == ("passed" if gain > 0 else "failed")
 
 
+def test_gains_that_even_out_up_to_rounding_are_equal_on_average():
+    pair = only(rs.compare_scores(scores_of({"a": [0.0, 0.0, 0.0], "b": [0.1, 0.2, 0.0]}), n_resamples=99))
+    assert pair.delta > 0
+    even = only(rs.compare_scores(scores_of({"a": [0.3, 0.1, 0.2], "b": [0.1, 0.2, 0.3]})))
+    assert (even.delta, even.effect.d_z) == (0, 0)
+    assert "Its nDCG@10 is equal on average." in even.verdict.reason
+
+
 def test_systems_that_share_the_best_mean_are_all_named():
     found = rs.compare_scores(scores_of({"a": [0.5, 0.1], "b": [0.1, 0.5], "c": [0.0, 0.1]}))
     assert "a and b share the best mean nDCG@10: 0.300" in re.sub(r"\s+", " ", rendered(report_of(found), "text"))

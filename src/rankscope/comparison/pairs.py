@@ -32,7 +32,7 @@ from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import bayesian_bootstrap
 from rankscope.stats.power import minimal_detectable_effect, queries_needed
-from rankscope.stats.units import Moments, Units, UnitSums, paired_differences
+from rankscope.stats.units import SAME, Moments, Units, UnitSums, paired_differences
 
 FEW_QUERIES, SKEWED = 30, 1.0
 """Below this many units, or with skewed differences, a bootstrap interval stands beside the others in the record."""
@@ -295,6 +295,8 @@ def tested_pair(
         float(column[i])
         for column in (numbers.delta, numbers.error, numbers.skew, result.critical, result.critical_equivalence)
     )
+    if abs(delta) <= SAME * max(1.0, float(np.nanmax(np.abs(differences), initial=0.0))):
+        delta = 0.0  # wins and losses that even out up to rounding
     n_units = int(numbers.moments.n_units[i])
     p_alone, (p_t, ci_t) = or_none(float(result.p_alone[i])), student(delta, error, n_units, settings)
     bca = None

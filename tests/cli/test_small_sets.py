@@ -64,6 +64,17 @@ def test_a_report_of_saved_scores_says_nothing_of_docs(rankscope, tmp_path):
     text = (tmp_path / "report.txt").read_text()
     assert "unjudged" not in text
     assert text.count("5 queries; scores as given") == 2
+    assert text.count("part: 2 queries not answered") == 2
+
+
+@pytest.mark.usefixtures("five")
+def test_saved_scores_know_which_queries_were_not_answered(rankscope):
+    rankscope("evaluate", "qrels.txt", "whole.run", "part.run", "-o", "scores.json")
+    done = rankscope("compare", "--scores", "scores.json")
+    assert "part does not answer 2 queries (counted as empty): q4, q5." in joined(done.out)
+    gate = rankscope("compare", "--scores", "scores.json", "--fail-if-worse")
+    assert gate.code == rankscope("compare", "qrels.txt", "whole.run", "part.run", "--fail-if-worse").code == 2
+    assert "part does not answer 2 of 5 queries" in gate.err
 
 
 @pytest.fixture

@@ -170,6 +170,30 @@ def test_systems_that_differ_by_rounding_alone_are_no_spread():
     assert [pair.b for pair in found.pairs] == ["d"]
 
 
+@pytest.mark.parametrize(("gain", "code"), [(0.3, "better"), (0.004, "same"), (-0.3, "worse"), (0.01004, "better")])
+def test_a_difference_that_never_varies_has_no_interval_anywhere(gain, code):
+    found = rs.compare_scores(scores_of({"a": [0.5] * 12, "b": [0.5 + gain] * 12}))
+    pair = only(found)
+    assert pair.verdict.code == code
+    assert (pair.ci.low, pair.ci_equivalence.low, pair.ci_check.t.low, pair.mde.value) == (None, None, None, None)
+    assert "so there is no interval" in pair.verdict.reason
+    assert f"by {abs(gain):.4f}" in pair.verdict.reason or f"by {abs(gain):.5f}" in pair.verdict.reason
+    assert "rough" not in " ".join(pair.verdict.cautions)
+    text = re.sub(r"\s+", " ", rendered(report_of(found), "text"))
+    assert not any(pattern.search(text) for pattern in INTERVALS)
+    assert "Every query differs by the same amount, so nothing can be said" in text
+    gate = gate_of(found, GatePolicy(require="non-inferior"))
+    assert gate.outcome == ("passed" if gain > 0 else "failed")
+
+
+def test_gains_that_even_out_up_to_rounding_are_equal_on_average():
+    pair = only(rs.compare_scores(scores_of({"a": [0.0, 0.0, 0.0], "b": [0.1, 0.2, 0.0]}), n_resamples=99))
+    assert pair.delta > 0
+    even = only(rs.compare_scores(scores_of({"a": [0.3, 0.1, 0.2], "b": [0.1, 0.2, 0.3]})))
+    assert (even.delta, even.effect.d_z) == (0, 0)
+    assert "Its nDCG@10 is equal on average." in even.verdict.reason
+
+
 def test_systems_that_share_the_best_mean_are_all_named():
     found = rs.compare_scores(scores_of({"a": [0.5, 0.1], "b": [0.1, 0.5], "c": [0.0, 0.1]}))
     assert "a and b share the best mean nDCG@10: 0.300" in re.sub(r"\s+", " ", rendered(report_of(found), "text"))

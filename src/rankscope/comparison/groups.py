@@ -243,6 +243,9 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
     measures = [given.primary, *(measure for measure in scores.measures if measure != given.primary)]
     if len(given.pairs) > MANY_PAIRS:
         measures = measures[:1]
+    ranges = {
+        measure: range_of(measure, np.concatenate([columns[name, measure] for name in scores])) for measure in measures
+    }
     qrels_digest = path_and_digest(scores.qrels.origin)[1]
     digest = {name: path_and_digest(run.origin)[1] for name, run in scores.items()}
     for group, mask in masks.items():
@@ -252,7 +255,7 @@ def contests_of(given: ComparisonInput, masks: Mapping[str | None, Bools]) -> It
         for a, b in given.pairs:
             for measure, stratum, inside in wanted:
                 is_primary, known = measure == given.primary and stratum is None, known_measure(measure)
-                lowest, highest = range_of(measure, np.concatenate([columns[a, measure], columns[b, measure]]))
+                lowest, highest = ranges[measure]
                 yield Contest(
                     a=a,
                     b=b,

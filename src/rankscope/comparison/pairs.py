@@ -32,7 +32,7 @@ from rankscope.stats.interval import bca_interval
 from rankscope.stats.multiple import benjamini_hochberg
 from rankscope.stats.paired import bayesian_bootstrap
 from rankscope.stats.power import minimal_detectable_effect, queries_needed
-from rankscope.stats.units import Moments, Units, UnitSums, paired_differences
+from rankscope.stats.units import SAME, Moments, Units, UnitSums, paired_differences
 
 FEW_QUERIES, SKEWED = 30, 1.0
 """Below this many units, or with skewed differences, a bootstrap interval stands beside the others in the record."""
@@ -295,6 +295,8 @@ def tested_pair(
         float(column[i])
         for column in (numbers.delta, numbers.error, numbers.skew, result.critical, result.critical_equivalence)
     )
+    if abs(delta) <= SAME * max(1.0, float(np.nanmax(np.abs(differences), initial=0.0))):
+        delta = 0.0  # wins and losses that even out up to rounding
     n_units = int(numbers.moments.n_units[i])
     p_alone, (p_t, ci_t) = or_none(float(result.p_alone[i])), student(delta, error, n_units, settings)
     bca = None
@@ -377,11 +379,13 @@ def weighted_mean(scores: Floats, known: Bools, units: Units) -> float:
 
 
 def interval_around(centre: float, half: float, level: float, method: str) -> DifferenceInterval:
-    """Return an interval; undefined where there is no critical value or no spread can be known.
+    """Return an interval; undefined where there is no critical value, no spread can be known, or nothing varies.
 
     An end that misses 0 by nothing but the slack of the critical value is 0: with scores of few values the observed t
     is often exactly the critical one, which does not exclude 0.
     """
+    if half == 0:
+        return DifferenceInterval(None, None, level, method)
     low, high = (0.0 if abs(end) <= 2 * SLACK * half else end for end in (centre - half, centre + half))
     return DifferenceInterval(or_none(low), or_none(high), level, method)
 

@@ -47,7 +47,7 @@ RENDERERS: Registry[Callable[..., Any]] = Registry(
 
 
 class DifferenceInterval(Record):
-    """The interval of a difference; both ends are None where there is none."""
+    """The interval of a difference; both ends are None where there is none, as for too few units or without spread."""
 
     low: float | None
     high: float | None
@@ -261,7 +261,9 @@ class PairResult(Record, kw_only=True):
     lower_is_better: bool
     standard_error: float | None
     ci: DifferenceInterval
-    """The one that decides; it holds together with those of the family, and excludes 0 where p.adjusted <= alpha."""
+    """The one that decides; it holds together with those of the family, and excludes 0 where p.adjusted <= alpha.
+
+    Where every unit differs by the same amount there is none, and p decides alone."""
     ci_equivalence: DifferenceInterval
     """At level 1 - 2 alpha; where it lies within the margin, the difference is small."""
     ci_check: IntervalChecks
@@ -348,7 +350,12 @@ class PairResult(Record, kw_only=True):
 
     @property
     def lowest_gain(self) -> float:
-        """The lower end of the deciding interval, turned so that more is better; NaN where there is none."""
+        """The lower end of the deciding interval, turned so that more is better; NaN where there is none.
+
+        Where every unit differs by the same amount, which needs no interval, it is this amount.
+        """
+        if self.standard_error == 0 and self.mde.critical is not None:
+            return self.gain
         return -or_nan(self.ci.high) if self.lower_is_better else or_nan(self.ci.low)
 
     @property

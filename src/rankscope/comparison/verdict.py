@@ -140,19 +140,27 @@ def reason(code: Code, because: Because, pair: PairResult, known: VerdictContext
     if code == "cannot_tell":
         return f"{where}. {what_could_be_found(pair)}"
     if code == "same":
-        small = pair.ci_equivalence
-        ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
-        within = f"the {small.level * 100:.4g}% interval is {ends}"
-        if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
-            size = f"measurably {direction(pair)} ({interval_words(pair)})"
-            return f"Its {pair.measure} is {size}, but by less than {margin}: {within}."
-        return f"{where}; {within}, within {margin}."
+        return same_words(pair, margin)
     if pair.margin == 0:
         none = "With a margin of 0" if known.margin_given else "No margin is given, so"
         return f"{where}. {none} any difference counts."
     if code in ("better", "worse") or because == "unjudged":
         return f"{where}, more than {margin}."
     return f"{where}; the interval reaches into {margin}."
+
+
+def same_words(pair: PairResult, margin: str) -> str:
+    """Say how a difference lies within the margin."""
+    side = f"Its {pair.measure} is {direction(pair)}"
+    if not pair.standard_error:
+        return f"{side} on every query, so there is no interval; that is within {margin}."
+    small = pair.ci_equivalence
+    ends = f"{with_sign(small.low, pair)} to {with_sign(small.high, pair)}"
+    within = f"the {small.level * 100:.4g}% interval is {ends}"
+    if or_nan(pair.ci.low) > 0 or or_nan(pair.ci.high) < 0:
+        size = f"measurably {direction(pair)} ({interval_words(pair)})"
+        return f"Its {pair.measure} is {size}, but by less than {margin}: {within}."
+    return f"{side} ({interval_words(pair)}); {within}, within {margin}."
 
 
 def small_set_words(pair: PairResult) -> str:
@@ -230,10 +238,10 @@ def interval_words(pair: PairResult) -> str:
     """Return the interval of the difference in words, as every table shows it."""
     if not pair.differs and pair.n_queries:
         return "no query's score differs, so there is no interval"
+    if pair.standard_error == 0:
+        return "by exactly this much for every query, so there is no interval"
     if pair.ci.low is None:
         return f"no interval: too few {unit_word(pair)}"
-    if not pair.standard_error:
-        return "by exactly this much for every query, so there is no interval"
     return f"{level_words(pair)} {with_sign(pair.ci.low, pair)} to {with_sign(pair.ci.high, pair)}"
 
 
@@ -316,7 +324,8 @@ def decimals(pair: PairResult | Stratum) -> int:
     half = (or_nan(high) - or_nan(low)) / 2
     digits = min(6, max(3 if half < 1 else 2, 1 - math.floor(math.log10(half)))) if half > 0 else 4
     margin = pair.margin if isinstance(pair, PairResult) and pair.role == "primary" else 0.0
-    close = [(end, edge) for end in (low, high) if end is not None for edge in (0.0, margin, -margin) if end != edge]
+    ends = (low, high, pair.delta if pair.standard_error == 0 else None)
+    close = [(end, edge) for end in ends if end is not None for edge in (0.0, margin, -margin) if end != edge]
     while digits < 9 and any(round(end, digits) == round(edge, digits) for end, edge in close):
         digits += 1
     return digits

@@ -40,6 +40,8 @@ _SUMMARY_ROWS = {"all", "mean", "amean", "average"}
 
 Cells = dict[str, dict[str, dict[str, float]]]
 """{system: {measure: {query: score}}}."""
+Unanswered = dict[str, frozenset[str]]
+"""{system: queries that have a score, though the system does not answer them}."""
 Cell = tuple[str, str, Any, Any, str]
 """The system, measure, query and score of one cell as it is stored, and where it is."""
 
@@ -110,7 +112,7 @@ def read_scores(
     joined = ScoreFile({}, lower_is_better=lower.union(*(file.lower_is_better for file in files)))
     for file, renamed in zip(files, names, strict=True):
         joined.cells.update({renamed[system]: by_measure for system, by_measure in file.cells.items()})
-        joined.unanswered.update({renamed[system]: queries for system, queries in file.unanswered.items()})
+        joined.unanswered.update({renamed[name]: file.unanswered[name] for name in renamed if name in file.unanswered})
     for note in notes:
         warnings.warn(note, RankscopeWarning, stacklevel=2)
     return replace(as_scores(joined, where=", ".join(map(str, paths))), notes=tuple(notes))

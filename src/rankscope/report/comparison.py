@@ -442,6 +442,8 @@ def method_section(comparison: Comparison) -> doc.Section:
     flips = max((item.p.n_resamples for item in comparison), default=s.n_resamples)
     unit = "cluster" if comparison.cluster else "query"
     missing = "a query that one of two systems does not answer is left out of their comparison"
+    if not comparison.scores.policies:
+        missing = "a query for which one of two systems has no score is left out of their comparison"
     if comparison.scores.policies.get("missing") == "zero":
         missing = "a query of the qrels that a system does not answer counts as empty"
     margin = f"{'A margin of 0' if s.margin_given else 'No margin'}: any difference counts."

@@ -201,8 +201,8 @@ def number_cell(value: float, best: float | None, *, whole: bool = False, n: int
 def notes(scores: Scores) -> Iterator[str]:
     """Say over how many queries the means are, how much was judged, and which runs are special."""
     runs = list(scores.values())
-    if not scores.policies:  # scores that were read from a file: nothing is known of docs
-        yield f"{queries(scores.qrels.n_queries)}; scores as given"
+    if not scores.policies:
+        yield from notes_as_given(scores)
         return
     n_queries = sorted({run.counts.queries for run in runs})
     unjudged = sorted(run.counts.unjudged / run.counts.retrieved for run in runs if run.counts.retrieved)
@@ -230,6 +230,16 @@ def notes(scores: Scores) -> Iterator[str]:
         special = "; ".join(special_queries(run, scores.policies))
         if special:
             yield f"{run.name}: {special}"
+
+
+def notes_as_given(scores: Scores) -> Iterator[str]:
+    """Say of scores that were read from files what they know: nothing of docs."""
+    yield f"{queries(scores.qrels.n_queries)}; scores as given"
+    for run in scores.values():
+        n_without = int((~run.answered & run.undefined.all(axis=1)).sum())
+        counts = {"not answered": run.counts.missing - n_without, "without a score (left out)": n_without}
+        if words := "; ".join(f"{queries(n)} {what}" for what, n in counts.items() if n):
+            yield f"{run.name}: {words}"
 
 
 def span(ordered: Iterable[str]) -> str:

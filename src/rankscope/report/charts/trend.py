@@ -129,9 +129,8 @@ class TrendChart(Chart):
 
     def draw(self, drawing: Drawing) -> None:
         layout, lines = drawing.layout, self.lines
-        covered = [value for line in lines for value in line.y]
-        if len(lines) == 1:
-            covered += [*(lines[0].low or ()), *(lines[0].high or ())]
+        # bands of several lines are not drawn, but their height tells large steps from small ones
+        covered = [value for line in lines for value in (*line.y, *(line.low or ()), *(line.high or ()))]
         keys = []
         for i, line in enumerate(lines[:MOST_NAMED] if len(lines) > 1 else ()):
             dot = marker(MARKERS[i], SWATCH / 2, 0, 3.8, fill=SERIES[i])

@@ -106,6 +106,7 @@ TEXTS = {
     "a text": "text 7 of the docs",
     "with other blanks": "text  7\nof the docs ",
     "sentences from elsewhere": "Nobody has ever written this in any doc of the collection.",
+    "a short sentence": "Nobody has written it",
 }
 
 

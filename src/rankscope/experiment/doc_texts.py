@@ -18,7 +18,8 @@ OF_THE_COLLECTION = frozenset({"bm25", "dense", "hybrid", "mmr", "dartboard", "r
 """Types of systems that return docs which they, or what they are made of, were given: their ids need no look."""
 _START = 32
 """So many letters of a text are compared; one that is shorter has to be the whole text of a doc."""
-_FEWEST_WORDS = 4
+_FEWEST_LETTERS, _FEWEST_WORDS = 20, 4
+"""What is at least as long as this may be a sentence."""
 
 
 class KnownTexts(NamedTuple):
@@ -84,4 +85,4 @@ def start_of(text: str) -> str:
 
 
 def is_sentence(doc: str) -> bool:
-    return len(doc) > _START and len(doc.split()) >= _FEWEST_WORDS
+    return len(doc) >= _FEWEST_LETTERS and len(doc.split()) >= _FEWEST_WORDS
